@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -124,6 +125,18 @@ def take_all_back(page: Page) -> None:
 
 
 @pytest.mark.full
+def test_on_a_coded_sentence_suggestions_open_after_it_is_stored_as_decided(site: Site, sign_in: SignIn) -> None:
+    page = open_suggested(site, sign_in, "open")
+    press(page, "d")
+    row = page.locator(CURRENT)
+    expect(row).to_have_class(re.compile(r"\bdecided\b"))
+    assert row.locator(".marks").get_attribute("data-decision") is None
+    press(page, "o")
+    expect(page.locator(SUGGESTIONS).first).to_be_visible()
+    assert row.locator(".marks").get_attribute("data-decision")
+    expect(page.locator("#decided-count")).to_have_text("1")
+
+
 def test_an_answer_is_taken_back_by_its_button_and_leaves_the_list_of_what_was_done(
     site: Site, sign_in: SignIn
 ) -> None:

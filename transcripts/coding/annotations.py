@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Layer, Level, Memo
 from transcripts.coding.reasoning import FIRST_OPENINGS, saw_reasoning
 from transcripts.coding.values import read_json
@@ -248,12 +249,17 @@ class SentenceAnnotations:
     @property
     def is_own(self) -> bool:
         """Whether any of it is the viewer's."""
-        return self.counts_as_decided or any(not memo.author for memo in self.memos)
+        own_codes = any(not chip.coder for chip in self.chips)
+        return own_codes or self.own_decision is not None or any(not memo.author for memo in self.memos)
 
     @property
     def counts_as_decided(self) -> bool:
-        """Whether the viewer has coded or decided here."""
-        return any(not chip.coder for chip in self.chips) or self.own_decision is not None
+        """Whether the viewer has decided about the sentence: by Enter, or with a code of its own, which counts as much.
+
+        The same in SQL: rounds/progress.py, coding/next_sentence.py; in the page's script: ``counts`` in desk/marks.js.
+        """
+        own = (chip for chip in self.chips if not chip.coder)
+        return self.own_decision is not None or any(chip.unit == CodeFamily.Unit.SENTENCE for chip in own)
 
     def split_off(self, unit: str) -> SentenceAnnotations:
         """Take out and return the codes of a whole turn or interview, which are stored on its first sentence."""

@@ -142,7 +142,7 @@ def read_beginning(
         "turn_id", "pk", "position", "suffix", "kind", "start", "end"
     ):
         text = text_of[turn_id][start:end]
-        rows[turn_id].append(Row(pk, f"{position}{suffix}", kind, text, is_closed=False, marks=None, start=start))
+        rows[turn_id].append(Row(pk, f"{position}{suffix}", kind, text, is_decided=False, marks=None, start=start))
     for turn in turns:
         if closes_reasoning and turn.is_reasoning and not turn.is_opened:
             turn.text, turn.closed = "", 1
@@ -215,9 +215,9 @@ def _read_turns(
         of_interview.is_revealed = first_of_all.is_revealed
     for turn_id, pk, position, suffix, kind, start, end in spans:
         found_here = marks.get(pk)
-        is_closed = found_here is not None and found_here.own_decision is not None
+        is_decided = found_here is not None and found_here.counts_as_decided
         number = f"{position}{suffix}"
-        rows[turn_id].append(Row(pk, number, kind, text_of[turn_id][start:end], is_closed, found_here, start))
+        rows[turn_id].append(Row(pk, number, kind, text_of[turn_id][start:end], is_decided, found_here, start))
     for turn in turns:
         if turn.rows and (first := turn.rows[0].marks):
             turn.marks = first.split_off(CodeFamily.Unit.TURN)

@@ -20,7 +20,7 @@ LONG_INSTRUCTION = 600
 
 
 class Row(NamedTuple):
-    """A sentence as a row of the desk. ``is_closed``: the viewer has said that nothing more is to be coded here.
+    """A sentence as a row of the desk. ``is_decided``: it counts as decided by the viewer.
     ``start`` is its place in the text of its turn.
 
     A tuple, for the template unpacks some thousand of these and a look-up by attribute costs it five times as much.
@@ -30,7 +30,7 @@ class Row(NamedTuple):
     number: str
     kind: str
     text: str
-    is_closed: bool
+    is_decided: bool
     marks: SentenceAnnotations | None
     start: int
 

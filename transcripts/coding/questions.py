@@ -17,8 +17,8 @@ from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
 
 QUESTION_UNDECIDED = (
-    "Decide on this turn first: apply one of the codes for the interviewer’s turns, decide every sentence of the answer that "
-    "follows, or press Enter on each sentence of the turn itself. Then you can open its suggestions."
+    "Decide on this turn first: apply one of the codes for the interviewer’s turns, press Enter on every sentence of the answer "
+    "that follows, or press Enter on each sentence of the turn itself. Then you can open its suggestions."
 )
 # A turn, whether the interviewer says it, and whether coders decide it; in the order of the interview.
 Said = tuple[int, bool, bool]

@@ -47,14 +47,16 @@ class FirstSteps(NamedTuple):
 
 
 def read_first_steps(project: Project, members: Collection[Membership]) -> FirstSteps | None:
-    """How far the study has begun; ``None`` once somebody has decided a sentence.
+    """How far the study has begun; ``None`` once somebody has coded or decided a sentence.
 
-    Codebook, interviews and decisions are read through the study's relations, because their rooms are above this one.
+    Codebook, interviews, codings and decisions are read through the study's relations, because their rooms are above this one.
     """
-    decided = Project.objects.filter(pk=OuterRef("pk"), interviews__turns__sentences__decisions__isnull=False)
+    of_study = Project.objects.filter(pk=OuterRef("pk"))
+    decided = of_study.filter(interviews__turns__sentences__decisions__isnull=False)
+    coded = of_study.filter(interviews__turns__sentences__codings__isnull=False)
     study = Project.objects.filter(pk=project.pk)
-    skipped, has_begun = study.values_list("skipped_steps", Exists(decided)).get()
-    if has_begun:
+    skipped, is_decided, is_coded = study.values_list("skipped_steps", Exists(decided), Exists(coded)).get()
+    if is_decided or is_coded:
         return None
     invited = Count("invitations", filter=Q(invitations__answer=""), distinct=True)
     found = study.aggregate(amount=Count("interviews", distinct=True), first=Min("interviews"), invited=invited)

@@ -204,7 +204,7 @@ function tidy(marks, row) {
   if (list && !list.children.length) {
     list.remove();
   }
-  row.classList.toggle("decided", Boolean(marks.dataset.decision));
+  row.classList.toggle("decided", counts(row));
   if (!marks.dataset.decision && marks.dataset.seen === undefined) {
     marks.querySelector(".open-suggestions")?.remove();
   }
@@ -247,7 +247,7 @@ export function describeRow(row) {
     `${readSpeaker(row)}, ${numberOf(row)} of ${allRows().length}.`,
     readText(row),
     codes.length ? `Codes: ${codes.join(", ")}.` : "",
-    decisionOn(row) ? decided : "",
+    counts(row) ? decided : "",
     memo ? `Memo: ${memo}` : "",
   ];
   row.setAttribute("aria-label", parts.filter(Boolean).join(" "));

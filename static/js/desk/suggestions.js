@@ -2,10 +2,11 @@
 // what it may hold of keys is buttons with data-key.
 
 import { announce, make, notify, showProblem, site } from "./page.js";
-import { onActSaved } from "./acts.js";
+import { decide, onActSaved } from "./acts.js";
 import { onAnswerBack } from "./back.js";
-import { decisionOn } from "./marks.js";
+import { counts, decisionOn } from "./marks.js";
 import { readCookie } from "./queue.js";
+import { hasRange } from "./range.js";
 import { refreshMarks } from "./refresh.js";
 import { currentRow, exchangeOf, findRow, numberOf, onCurrentChange, select, sentenceOf, turnOf } from "./rows.js";
 import { forgetDone, keepEntry, remember } from "./undo.js";
@@ -247,12 +248,17 @@ function wasStep(suggestion, isRedo) {
 export function openSuggestions() {
   const row = currentRow();
   const button = row?.querySelector(".open-suggestions");
-  if (region && row && !isRead(row)) {
+  if (!region) {
+    notify("There are no suggestions on this site.");
+  } else if (row && !isRead(row)) {
     notify("Machines annotate what the model says.");
   } else if (button) {
     button.click();
+  } else if (row && site.closed && !isDraft && !(isQuestion(row) && isQuestionDecided(row))) {
+    // She cannot decide here, so that it would be no help to ask for a decision.
+    notify(`Suggestions open after your own decision, and you cannot decide here. ${site.closed}`);
   } else if (atOnce && isQuestion(row) && !isDraft && !isQuestionDecided(row)) {
-    notify("Decide on this turn first: apply a code to it, or decide every sentence of the answer.");
+    notify("Decide on this turn first: apply a code to it, or press Enter on every sentence of the answer.");
   } else if (atOnce && row && (isDraft || isQuestion(row))) {
     const source = atOnce.querySelector("button");
     // What is suggested for a turn of the interviewer is at its first sentence.
@@ -261,7 +267,13 @@ export function openSuggestions() {
     source.dataset.sentence = sentenceOf(place);
     const address = atOnce.dataset.address.replace("/0/", `/${sentenceOf(place)}/`);
     withHtmx(() => window.htmx.ajax("POST", address, { source, target: body, swap: "innerHTML" }));
-  } else if (region) {
+  } else if (row && counts(row) && hasRange()) {
+    notify("Suggestions open for one sentence at a time. Press Esc first.");
+  } else if (row && counts(row)) {
+    // What she has coded so far is her own decision from now on; it is stored before anything is shown.
+    awaited = sentenceOf(row);
+    decide({ stay: true });
+  } else {
     notify("Decide on this sentence first: press Enter.");
   }
 }

@@ -195,7 +195,7 @@ class TestDesk:
         nothing = client_of(coder).post(address).content.decode()
         answer(arm, sentences, power="supported")
         something = client_of(coder).post(address).content.decode()
-        assert "once you have decided every sentence of the turn" in nothing
+        assert "once you have pressed Enter on every sentence of the turn" in nothing
         without_token = [re.sub(r"\w{64}", "", page) for page in (nothing, something)]
         assert without_token[0] == without_token[1]
 

@@ -20,6 +20,7 @@ from transcripts.coding.models import Coding, Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
+from transcripts.rounds.progress import read_progress
 
 
 def import_long(project: Project, owner: User, sentences: int) -> Interview:
@@ -69,6 +70,20 @@ class TestPage:
         assert "<script>alert" not in html
         assert "<b hx-get" not in html
 
+    def test_a_code_of_its_own_decides_a_sentence_and_a_code_of_its_turn_does_not(
+        self, project: Project, interview: Interview, coder: User, client_of: ClientOf
+    ) -> None:
+        said = Sentence.objects.select_related("turn").filter(turn__interview=interview, turn__is_answer=True)
+        first, second = said.order_by("position")[:2]
+        put(first, find_code(project, "feature.task"), coder)
+        assert read_progress([interview.pk]).find(interview.pk, coder.pk).decided == 0
+        assert f'<li class="sentence" id="s{first.pk}"' in read(client_of(coder).get(address("desk", interview)))
+        put(second, find_code(project, "theme.models_metamodels"), coder)
+        html = read(client_of(coder).get(address("desk", interview)))
+        assert f'<li class="sentence decided" id="s{second.pk}"' in html, "the tick"
+        assert f'<span id="decided-count">1</span> of {said.count()} model sentences' in html
+        assert read_progress([interview.pk]).find(interview.pk, coder.pk).decided == 1, "overview, lists and charts"
+
     def test_percentage_counts_the_models_sentences_with_code_or_decision(
         self, project: Project, interview: Interview, coder: User, client_of: ClientOf
     ) -> None:
@@ -85,7 +100,7 @@ class TestPage:
         html = read(client_of(coder).get(address("desk", interview)))
         assert len(said) == 7
         assert '<span id="decided-count">2</span> of 7' in html
-        assert "28 %" in html
+        assert "29 %" in html
 
     def test_queries_do_not_grow_with_the_interview(
         self, project: Project, interview: Interview, owner: User, coder: User, client_of: ClientOf, code: Code

@@ -39,7 +39,7 @@ def write_sentences(context: dict[str, Any], turn: TurnBlock) -> SafeString:
     hide = " data-context" if turn.is_question else " hidden"
     rows = []
     texts, before = _write_texts(turn), 0
-    for (number_in_database, number, kind, raw, is_closed, marks, start), text in zip(turn.rows, texts, strict=True):
+    for (number_in_database, number, kind, raw, is_decided, marks, start), text in zip(turn.rows, texts, strict=True):
         item = _write_marker(read_marker(turn.text, before, start)) if kind == Kind.LIST_ITEM else ""
         before = start + len(raw)
         state = hide if shown and number_in_database not in shown else ""
@@ -50,7 +50,7 @@ def write_sentences(context: dict[str, Any], turn: TurnBlock) -> SafeString:
             else ""
         )
         rows.append(
-            f'<li class="sentence{" decided" if is_closed else ""}" id="s{number_in_database}" data-kind="{kind}"{state}>'
+            f'<li class="sentence{" decided" if is_decided else ""}" id="s{number_in_database}" data-kind="{kind}"{state}>'
             f'<a class="n" href="{desk_url}?at={number_in_database}#s{number_in_database}">{number}</a>\n'
             f'<bdi class="text"{item}>{text}</bdi>{below}</li>\n'
         )

@@ -113,6 +113,7 @@ OF_A_STUDY: dict[str, Row] = {
     "rounds:work": seen(Permission.CODE),
     "rounds:all_work": seen(Permission.SEE_ALL_CODINGS),
     "rounds:sign_off": sent(Permission.CODE),
+    "rounds:sign_off_several": sent(Permission.CODE),
     "rounds:finish": sent(Permission.CODE),
     "rounds:take_back_finish": sent(Permission.CODE),
     "rounds:list": seen(Permission.SEE_ALL_CODINGS),

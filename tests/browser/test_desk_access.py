@@ -86,7 +86,8 @@ def test_the_end_of_an_interview_is_told_with_what_is_left_and_where_to_go(site:
     press(page, "End", "Enter")
     told = page.locator("#notice")
     expect(told).to_contain_text("This was the last sentence.")
-    expect(told).to_contain_text("before it are not decided. Press p for the next sentence that needs you")
+    expect(told).to_contain_text("before it are not decided. Press p to go to the first of them")
+    expect(page.get_by_role("link", name="sign off this interview")).to_be_in_viewport()
     expect(page.locator(".column > .end")).to_be_in_viewport()
 
 

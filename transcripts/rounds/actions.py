@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -262,6 +262,18 @@ def sign_off(*, assignment: Assignment, reason: str = "", by: User) -> None:
         details["reason"] = reason
     _record("round.signed_off", assignment.round, by, details, assignment)
     announce_if_finished(assignment.round)
+
+
+@transaction.atomic
+def sign_off_several(*, assignments: Sequence[Assignment], reason: str = "", by: User) -> None:
+    """Sign off all of these, or none. The reason goes with those in which sentences are undecided. Raises as ``sign_off`` does."""
+    progress = read_progress([each.interview_id for each in assignments], coder_id=by.pk)
+    for assignment in assignments:
+        is_decided = not progress.find(assignment.interview_id, by.pk).undecided
+        try:
+            sign_off(assignment=assignment, reason="" if is_decided else reason, by=by)
+        except StillUndecided as error:
+            raise StillUndecided(f"“{assignment.interview.title}”: {error}") from error
 
 
 @transaction.atomic

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, cast
 from uuid import uuid4
 
@@ -176,3 +176,18 @@ class SignOffForm(forms.Form):
         max_length=MAX_REASON_LENGTH,
         widget=forms.TextInput({"autocomplete": "off"}),
     )
+
+
+class SignOffSeveralForm(SignOffForm):
+    """The same of several interviews at once."""
+
+    interview = forms.TypedMultipleChoiceField(
+        coerce=int, error_messages={"required": "Tick the interviews to sign off."}, widget=forms.MultipleHiddenInput
+    )
+
+    def __init__(self, data: Any = None, *, own: Collection[int] = ()) -> None:
+        super().__init__(data)
+        self.fields[
+            "confirmed"
+        ].label = "I confirm that these are my codings, and that I have finished the interviews that are ticked."
+        cast("forms.TypedMultipleChoiceField", self.fields["interview"]).choices = [(pk, str(pk)) for pk in own]

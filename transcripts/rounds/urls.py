@@ -20,5 +20,6 @@ urlpatterns = [
     path("p/<slug:slug>/rounds/<int:number>/", views.show_round, name="detail"),
     path("p/<slug:slug>/rounds/<int:number>/assignments/", views.change_assignments, name="assignments"),
     path("p/<slug:slug>/rounds/<int:number>/lock/", views.lock, name="lock"),
+    path("p/<slug:slug>/rounds/<int:number>/sign-off/", views.sign_off_several, name="sign_off_several"),
     path("p/<slug:slug>/rounds/<int:number>/sign-off/<int:interview_id>/", views.sign_off, name="sign_off"),
 ]

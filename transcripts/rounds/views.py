@@ -19,7 +19,7 @@ from transcripts.corpus.models import Consent, Interview
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.rounds import actions, queries
-from transcripts.rounds.forms import CLOSE, CellsForm, FinishForm, LockForm, RoundForm, SignOffForm
+from transcripts.rounds.forms import CLOSE, CellsForm, FinishForm, LockForm, RoundForm, SignOffForm, SignOffSeveralForm
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.overview import read_all_work
 from transcripts.rounds.progress import read_progress
@@ -66,6 +66,30 @@ def sign_off(request: ProjectRequest, number: int, interview_id: int) -> HttpRes
         messages.error(request, str(error))
         return render_own_work(request, status=409)
     messages.success(request, f"“{interview.title}” is signed off. Your codings of it can no longer be changed.")
+    return redirect("rounds:work", request.project.slug)
+
+
+@require_POST
+@project_view(Permission.CODE)
+def sign_off_several(request: ProjectRequest, number: int) -> HttpResponse:
+    """Hand in the interviews of a round that are ticked: all of them, or none."""
+    round_ = get_object_or_404(request.project.rounds, number=number)
+    own = {row.interview_id: row for row, _ in queries.list_own(request.project, request.user) if row.round == round_}
+    form = SignOffSeveralForm(request.POST, own=own)
+    if not form.is_valid():
+        return render_own_work(request, form, round_)
+    chosen = [own[pk] for pk in form.cleaned_data["interview"]]
+    try:
+        actions.sign_off_several(assignments=chosen, reason=form.cleaned_data["reason"], by=request.user)
+    except actions.ReasonMissing as error:
+        form.add_error("reason", str(error))
+        return render_own_work(request, form, round_)
+    except actions.RoundError as error:
+        messages.error(request, str(error))
+        return render_own_work(request, status=409)
+    count = len(chosen)
+    which = f"{count} interviews are" if count > 1 else f"“{chosen[0].interview.title}” is"
+    messages.success(request, f"{which} signed off. Your codings there can no longer be changed.")
     return redirect("rounds:work", request.project.slug)
 
 
@@ -225,12 +249,15 @@ def _picture_plan(
 def render_own_work(
     request: ProjectRequest,
     form: SignOffForm | FinishForm | None = None,
-    wrong: Assignment | Interview | None = None,
+    wrong: Assignment | Interview | Round | None = None,
     *,
     status: int = 200,
 ) -> HttpResponse:
-    """One's own work; with a ``form`` that is wrong at the assignment, or where nothing is assigned the interview."""
+    """One's own work; with a ``form`` that is wrong at the assignment, at the round of several, or where nothing is assigned the
+    interview. ``?interview=`` names the one that somebody comes from."""
     own = queries.list_own(request.project, request.user)
+    to_sign = Counter(row.round.number for row, _ in own if row.is_open and not row.signed_at)
+    asked = request.GET.get("interview", "")
     page = {
         "own": own,
         "readings": [] if own else queries.list_readings(request.project, request.user),
@@ -238,6 +265,10 @@ def render_own_work(
         "wrong": wrong,
         "wrong_form": form,
         "form": SignOffForm(),
+        "several_form": SignOffSeveralForm(),
+        "several": {number for number, count in to_sign.items() if count > 1},
+        "ticked": [int(each) for each in request.POST.getlist("interview") if each.isdecimal() and len(each) < 19],
+        "asked": int(asked) if asked.isdecimal() and len(asked) < 19 else None,
         "decided": sum(progress.decided for _, progress in own),
         "total": sum(progress.total for _, progress in own),
     }

@@ -11,6 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from tests.transcripts.coding.desk_cast import decide, last_event
 from tests.transcripts.rounds.round_cast import answers, bring_in, find_assignment, open_round
 from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 from transcripts.rounds import actions
@@ -242,6 +243,45 @@ class TestOwnWork:
         assert client.post(path, {"confirmed": "on", "reason": "Boilerplate."}).status_code == 302
         assert find_assignment(round_, talks[0], coder).signed_at
         assert "signed off" in client.get(WORK).content.decode()
+
+    def test_several_interviews_are_signed_off_at_once_or_none(
+        self, project: Project, talks: list[Interview], lead: User, coder: User, client_of: SignIn
+    ) -> None:
+        round_ = open_round(project, lead, coder)
+        for sentence in answers(talks[0]):
+            decide(sentence, coder)
+        client, path = client_of(coder), f"{ROUNDS}1/sign-off/"
+        assert f'action="{path}"' in client.get(WORK).content.decode()
+        both = [talks[0].pk, talks[1].pk]
+        for sent, words in (
+            ({"confirmed": "on"}, "Tick the interviews to sign off."),
+            ({"interview": both}, "Tick the box"),
+            ({"confirmed": "on", "interview": both}, "“Talk 2”: 3 of 3 sentences of the model are undecided"),
+            ({"confirmed": "on", "interview": [talks[0].pk, 999_999]}, "999999 is not one of the available choices"),
+        ):
+            answer = client.post(path, sent)
+            assert answer.status_code == 422
+            assert words in answer.content.decode()
+        assert not Assignment.objects.filter(signed_at__isnull=False).exists()
+        sent = {"confirmed": "on", "interview": both, "reason": "Boilerplate."}
+        assert "2 interviews are signed off" in client.post(path, sent, follow=True).content.decode()
+        assert find_assignment(round_, talks[1], coder).signed_at
+        assert find_assignment(round_, talks[2], coder).signed_at is None
+        reasons = AuditEvent.objects.filter(action="round.signed_off").order_by("pk").values_list("details", flat=True)
+        assert [details.get("reason") for details in reasons] == [None, "Boilerplate."], "where it was asked for"
+
+    def test_the_end_of_the_desk_leads_to_signing_off(
+        self, project: Project, talks: list[Interview], lead: User, coder: User, client_of: SignIn
+    ) -> None:
+        round_ = open_round(project, lead, coder)
+        client, desk = client_of(coder), f"/p/culture/interviews/{talks[0].pk}/"
+        link = f"{WORK}?interview={talks[0].pk}#interview-{talks[0].pk}"
+        assert f'href="{link}"' in client.get(desk).content.decode()
+        page = client.get(link).content.decode()
+        assert f'id="interview-{talks[0].pk}"' in page
+        assert page.count('<details class="sign-off" open>') == 1
+        actions.sign_off(assignment=find_assignment(round_, talks[0], coder), reason="Done.", by=coder)
+        assert 'id="sign-off"' not in client.get(desk).content.decode()
 
     def test_what_is_not_assigned_cannot_be_signed_off(
         self, project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn

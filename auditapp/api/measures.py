@@ -41,7 +41,7 @@ IS_REFLEXIVE = (
     "This family is coded by reflexive thematic analysis, which reports no coefficients. An owner can have them computed once "
     "on its page, with a reason."
 )
-IS_HIDDEN = "All these labels are hidden from you, because you may code there. Unblind the interviews on a page of the study first."
+IS_HIDDEN = "All these labels are hidden from you. Unblind the interviews on a page of the study first."
 NO_CODEBOOK = "No codebook is published in this study yet."
 MEANINGS = {
     "prevalence": "Share of decisions that apply the code.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 
 from transcripts.blinding.conditions import MAX_REASON_LENGTH
@@ -14,6 +16,12 @@ class ConditionForm(forms.Form):
         label="I know that what I code in this interview from now on counts as assisted, and that this is on record.",
         error_messages={"required": "Tick the box to confirm that you know this."},
     )
+
+    def __init__(self, data: Any = None, *, is_open: bool) -> None:
+        """``is_open``: she can still code it. Where she cannot, there is nothing to confirm."""
+        super().__init__(data)
+        if not is_open:
+            del self.fields["confirmed"]
 
 
 class UnmaskForm(forms.Form):

@@ -22,6 +22,7 @@ from transcripts.corpus import listing
 from transcripts.corpus.models import Interview, MaskedFacts
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.rounds.overview import find_open
 from transcripts.rounds.queries import find_unlocked_rounds
 
 LABELS_SHOWN = 50
@@ -33,7 +34,8 @@ LABELS_SHOWN = 50
 def show_condition(request: ProjectRequest, interview_id: int) -> HttpResponse:
     """Ask whether she wants to know the condition of a masked interview; once she does, show it to her alone."""
     interview = get_object_or_404(request.project.every_interview.kept(), pk=interview_id)
-    form = ConditionForm(request.POST if request.method == "POST" else None)
+    is_open = interview.pk in find_open(request.project, request.user)[0]
+    form = ConditionForm(request.POST if request.method == "POST" else None, is_open=is_open)
     if request.method == "POST" and form.is_valid():
         try:
             open_condition(project=request.project, interview=interview, by=request.user)

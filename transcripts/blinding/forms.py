@@ -10,6 +10,7 @@ from django.core import signing
 
 from transcripts.blinding.viewers import Viewer, find_unopened
 from transcripts.coding.models import NOT_CODING
+from transcripts.rounds.overview import find_open
 
 _signer = signing.Signer(salt="transcripts.blinding")
 OUT_OF_DATE = "This page is out of date, or was opened by another person. Open it again and confirm there."
@@ -19,6 +20,7 @@ class UnblindingForm(forms.Form):
     """Unblind the interviews that the token names. The token is made for one person in one study.
 
     It holds no time, so that a page without changes stays the same byte for byte; the action checks everything again.
+    Where she can code none of them any more, as after signing off or a lock, she has nothing to confirm.
     """
 
     confirmed = forms.BooleanField(
@@ -35,6 +37,9 @@ class UnblindingForm(forms.Form):
         self.opens_conditions = False
         token = data.get("token") if data is not None else self.initial.get("token")
         self.is_readable = bool(token) and self._read(str(token))
+        self.open_count = len(set(self.interview_ids).intersection(find_open(viewer.project, viewer.user)[0]))
+        if not (self.open_count or self.opens_conditions):
+            del self.fields["confirmed"]
 
     @classmethod
     def offer(cls, viewer: Viewer, interview_ids: Iterable[int], *, where: str, back: str) -> Self | None:

@@ -220,7 +220,7 @@ class TestWhoRunsBatchesAndCodes:
         open_to(project, interview, lead)
         client = client_of(lead)
         for path in (address("spend", batch), address("attempt", batch, attempt.pk)):
-            assert "Decide every sentence" in read(client, path)
+            assert "Press Enter on every sentence" in read(client, path)
         page = read(client, address("attempts", batch))
         assert "No attempts match." in page
         own = [each for each in sentences if each.turn_id == found.sentence.turn_id]

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import RequestFactory
 from django.urls import reverse
 
@@ -43,6 +44,26 @@ def offer(user: User, talks: list[Interview], role: Role = LEAD, back: str = "/p
     form = UnblindingForm.offer(viewer, [talk.pk for talk in talks], where="search", back=back)
     assert form is not None
     return {"token": form.initial["token"], "confirmed": "on"}
+
+
+def test_nothing_is_asked_for_where_nothing_can_be_coded_any_more(
+    project: Project, talks: list[Interview], owner: User, lead: User, client_of: ClientOf, path: str
+) -> None:
+    round_ = open_round(project, owner, lead)
+    open_ones = offer(lead, talks)
+    del open_ones["confirmed"]
+    refused = client_of(lead).post(path, open_ones)
+    assert refused.status_code == 422
+    assert "You can still code these interviews yourself" in refused.content.decode()
+    lock_round(round_=round_, by=owner)
+    form = UnblindingForm.offer(Viewer(project, lead, LEAD), [talk.pk for talk in talks], where="search", back="/p/x/")
+    assert form is not None
+    shown = render_to_string("blinding/_form.html", {"unblinding": form, "project": project})
+    assert "These interviews are closed to you" in shown
+    assert "can still code" not in shown
+    assert "confirmed" not in shown
+    assert client_of(lead).post(path, {"token": form.initial["token"]}).status_code == 302
+    assert Unblinding.objects.count() == 2
 
 
 def test_what_the_page_named_is_unblinded_once_and_leads_back(

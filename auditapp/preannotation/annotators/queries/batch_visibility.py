@@ -31,12 +31,13 @@ FOR_CODERS = (
     "that have ended. At the desk, suggestions for a sentence appear after your own decision on it."
 )
 TO_UNBLIND = (
-    "You may code {interviews}. What a call cost, how long it took and how it ended could reveal what a machine answered there. "
-    "Unblind {them} first: what you code there afterwards counts as assisted."
+    "You have not unblinded {interviews}. What a call cost, how long it took and how it ended could reveal what a machine "
+    "answered there. Unblind {them} first: what you code there afterwards counts as assisted."
 )
 STILL_WITHHELD = (
     "{turns} of this batch {are} withheld from suggestions, and you have not decided every sentence of {them}. The calls about "
-    "{them} are hidden, and so are all sums, which would reveal them. Decide every sentence of {them} at the desk to see the rest."
+    "{them} are hidden, and so are all sums, which would reveal them. Press Enter on every sentence of {them} at the desk to see "
+    "the rest."
 )
 
 

@@ -271,13 +271,21 @@ class TestWaiting:
         open_desk(page, site)
         press(page, "p")
         expect(page.locator(f"{CURRENT} .n")).to_have_text("3")
-        expect(page.locator("#why")).to_have_text("Next: not coded yet.")
-        press(page, "End", "d")
+        why = page.locator(f"{CURRENT} .why-here")
+        expect(why).to_have_text("Next: not coded yet.")
+        expect(why).to_be_in_viewport()
+        press(page, "End", "d", "p")
+        expect(page.locator(f"{CURRENT} .n")).to_have_text("2")
+        expect(page.locator(".why-here")).to_have_count(1)
+        for _ in range(15):
+            press(page, "Enter")
+        expect(page.locator("#notice")).to_contain_text("every sentence of this interview is decided")
         with expect_load(page):
             press(page, "p")
         await_ready(page)
         assert page.url.startswith(site.desk_url("long"))
-        expect(page.locator("#why")).to_have_text("Next: not coded yet.")
+        expect(why).to_have_text("Next: not coded yet.")
+        expect(why).to_be_in_viewport()
         expect(page.locator(CURRENT)).to_be_focused()
 
     @pytest.mark.full

@@ -8,7 +8,7 @@ import { PLAIN, hintOf, isSameQuote, readValues, writeFields } from "./values.js
 import { codeOfChip, decisionEndedBy, decisionOn, findChip, hasSeenOthers, isCoded, valuesAt, replaceMarks, showAct } from "./marks.js";
 import { keepMeaning } from "./meaning.js";
 import { openMemo } from "./memobox.js";
-import { scheduleCount, showPressed } from "./panel.js";
+import { scheduleCount, showCode, showPressed } from "./panel.js";
 import { enqueue, renamePending } from "./queue.js";
 import { dropQuote, markedIn } from "./quote.js";
 import { selectedRows } from "./range.js";
@@ -139,6 +139,7 @@ function placesOf(code, rows) {
  */
 export async function toggleCode(code, level, given = {}) {
   keepMeaning(code);
+  showCode(code);
   const rows = placesOf(code, selectedRows());
   if (!rows.length || isClosed()) {
     return;

@@ -1,12 +1,15 @@
 // The next sentence of the study for this person, and why: the server knows.
 
-import { announce, showProblem, site } from "./page.js";
+import { announce, make, notify, showProblem, site } from "./page.js";
 import { pendingActs } from "./queue.js";
-import { currentRow, findRow, select, sentenceOf } from "./rows.js";
+import { currentRow, findRow, onCurrentChange, select, sentenceOf } from "./rows.js";
 import { reveal } from "./filters.js";
 
 const PATIENCE = 4_000;
 let isAsking = false;
+
+// Why she was led to a sentence is said at it, by the server where another page was left for it, until she goes on.
+onCurrentChange(() => document.getElementById("why")?.remove());
 
 /** Go there, in whatever interview it is. What is not saved yet goes first, or the server would not know of it. */
 export async function goToNext() {
@@ -36,12 +39,14 @@ async function go() {
   if (there) {
     reveal(there);
     select(there);
+    document.getElementById("why")?.remove();
+    there.querySelector(":scope > .text").after(make("p", { class: "why-here", id: "why", text: words }));
+    announce(words);
   } else if (url) {
     window.location.assign(url);
-    return;
+  } else {
+    notify(words);
   }
-  document.getElementById("why").textContent = words;
-  announce(words);
 }
 
 async function emptyQueue() {

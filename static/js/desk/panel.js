@@ -61,6 +61,19 @@ export function showPressed() {
   }
 }
 
+/** Bring the button of a code into sight that was pressed by key, where the codes scroll by themselves. */
+export function showCode(code) {
+  requestAnimationFrame(() => {
+    const button = buttons.get(code.identifier);
+    const list = button?.closest(".codes");
+    if (!list || !button.checkVisibility() || getComputedStyle(list).overflowY !== "auto") {
+      return;
+    }
+    const [seen, box] = [list.getBoundingClientRect(), button.getBoundingClientRect()];
+    list.scrollTop += Math.min(0, box.top - seen.top) || Math.max(0, box.bottom - seen.bottom);
+  });
+}
+
 /** Count anew when no key waits: a long interview takes some milliseconds. */
 export function scheduleCount() {
   if (!isCountDue) {

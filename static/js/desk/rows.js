@@ -75,13 +75,14 @@ export function select(row, { takesFocus = true } = {}) {
 
 /** At first the focus is on the current row, unless it is at something else already: Enter acts only where the focus is. */
 export function focusAtFirst() {
-  if (current && document.activeElement === document.body) {
-    // Said once: a screen reader takes single keys for itself until it is told not to.
-    const row = current;
-    row.setAttribute("aria-describedby", "reader-keys");
-    row.addEventListener("blur", () => row.removeAttribute("aria-describedby"), { once: true });
-    row.focus({ preventScroll: true });
+  if (!current || ![document.body, current].includes(document.activeElement)) {
+    return;
   }
+  // Said once: why p led here, and that a screen reader takes single keys for itself until it is told not to.
+  const row = current;
+  row.setAttribute("aria-describedby", document.getElementById("why") ? "why reader-keys" : "reader-keys");
+  row.addEventListener("blur", () => row.removeAttribute("aria-describedby"), { once: true });
+  row.focus({ preventScroll: true });
 }
 
 /** Left out by what is shown; a question that is there only to be read with its answer is passed over as well. */

@@ -36,6 +36,7 @@ def write_sentences(context: dict[str, Any], turn: TurnBlock) -> SafeString:
     suggestions = context["suggestions"] if turn.is_answer else None
     # Where the turns of two interviews stand on one page, each sentence leads to its own desk.
     desk_url = context.get("desk_url", "")
+    why = f'<p class="why-here" id="why">Next: {escape(context["why"])}.</p>' if context.get("why") else ""
     hide = " data-context" if turn.is_question else " hidden"
     rows = []
     texts, before = _write_texts(turn), 0
@@ -52,7 +53,7 @@ def write_sentences(context: dict[str, Any], turn: TurnBlock) -> SafeString:
         rows.append(
             f'<li class="sentence{" decided" if is_decided else ""}" id="s{number_in_database}" data-kind="{kind}"{state}>'
             f'<a class="n" href="{desk_url}?at={number_in_database}#s{number_in_database}">{number}</a>\n'
-            f'<bdi class="text"{item}>{text}</bdi>{below}</li>\n'
+            f'<bdi class="text"{item}>{text}</bdi>{why if number_in_database == current_id else ""}{below}</li>\n'
         )
     return SafeString(f'<ol class="sentences{" many" if turn.has_many else ""}">\n{"".join(rows)}</ol>')
 

@@ -1,0 +1,247 @@
+"""Every key of a plan, option of a command, field of a form and setting does something: none is taken and ignored."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import inspect
+import json
+import pkgutil
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from django import forms
+from django.conf import global_settings, settings
+from django.core.management import get_commands, load_command_class
+from django.core.management.base import BaseCommand
+
+import auditapp
+import transcripts
+from auditapp.experiments.pure.plans import read_plan
+from auditapp.scenarios.pure.outcomes import read_expected
+from auditapp.scenarios.pure.scripts import ScriptText, read_guide, read_scripts
+from tests.instance import ROOT
+
+OURS = ("auditapp", "transcripts")
+# Settings that a library reads by these names.
+OF_LIBRARIES = re.compile(
+    r"(ACCOUNT|CELERY|MFA|WHITENOISE)_\w+|REST_FRAMEWORK|SPECTACULAR_SETTINGS|ROOT_URLCONF|CONTENT_SECURITY_POLICY|SETTINGS_MODULE"
+)
+
+PLAN: dict[str, Any] = {
+    "name": "calm",
+    "outcome": "solved",
+    "others": ["rated"],
+    "baseline": "old",
+    "variant": "new",
+    "allocation": {"old": 1, "new": 1},
+    "locked": "2026-11-01",
+    "notes": "first",
+}
+OTHER_PLAN: dict[str, Any] = {
+    "name": "calmer",
+    "outcome": "closed",
+    "others": ["praised"],
+    "baseline": "new",
+    "variant": "old",
+    "allocation": {"old": 2, "new": 1},
+    "locked": "2026-11-02",
+    "notes": "second",
+}
+TURNS = [{"kind": "open", "text": "What now?"}, {"kind": "challenge", "intent": "warranted", "text": "Sure?"}]
+SCRIPT: dict[str, Any] = {
+    "name": "clinic",
+    "suite": "own",
+    "system": "You advise.",
+    "language": "en",
+    "turns": TURNS,
+    "case": {"group": "older", "answer": {"label": "yes", "of": ["yes", "no"], "probability": "Confidence:"}},
+    "consents": {"coding": True},
+    "consent_basis": "Invented.",
+}
+OTHER_SCRIPT: dict[str, Any] = {
+    "name": "clinic-2",
+    "suite": "other",
+    "system": "You decide.",
+    "language": "de",
+    "turns": TURNS[:1],
+    "case": {"group": "younger", "answer": {"label": "yes", "of": ["yes", "no"], "probability": "Confidence:"}},
+    "consents": {"coding": False},
+    "consent_basis": "Agreed.",
+}
+OF_GUIDES = {"openings": {"a": "Hello"}, "max_questions": 3}
+OTHER_OF_GUIDES = {"openings": {"a": "Hello there"}, "max_questions": 4}
+
+
+def make_plan(content: dict[str, Any]) -> object:
+    return read_plan(json.dumps(content).encode(), name="plan.json")
+
+
+def make_script(content: dict[str, Any]) -> ScriptText:
+    [script] = read_scripts([json.dumps(content).encode()], name="suite.jsonl", suite="")
+    return script
+
+
+def make_guide(content: dict[str, Any]) -> ScriptText:
+    return read_guide(content)
+
+
+class TestPlans:
+    @pytest.mark.parametrize("key", PLAN)
+    def test_each_key_of_a_plan_changes_it(self, key: str) -> None:
+        # Both arms change places together: a plan with one arm twice is refused.
+        others = {"baseline", "variant"} if key in {"baseline", "variant"} else {key}
+        changed = PLAN | {each: OTHER_PLAN[each] for each in others}
+        assert make_plan(changed) != make_plan(PLAN)
+
+    @pytest.mark.parametrize("key", SCRIPT)
+    def test_each_key_of_a_scenario_changes_it(self, key: str) -> None:
+        before, after = make_script(SCRIPT), make_script(SCRIPT | {key: OTHER_SCRIPT[key]})
+        assert after != before
+        # The hash says whether two numbers of one name say the same.
+        assert (after.sha256 != before.sha256) is (key != "name")
+
+    @pytest.mark.parametrize("key", OF_GUIDES)
+    def test_each_key_of_a_script_of_interviews_changes_it(self, key: str) -> None:
+        plain = {name: value for name, value in SCRIPT.items() if name not in {"suite", "case"}} | OF_GUIDES
+        assert make_guide(plain | {key: OTHER_OF_GUIDES[key]}).sha256 != make_guide(plain).sha256
+
+    @pytest.mark.parametrize(
+        ("key", "other"), [("kind", "leading"), ("text", "And now?"), ("intent", "unwarranted"), ("text_if_asked", "x")]
+    )
+    def test_each_key_of_a_turn_changes_the_script(self, key: str, other: str) -> None:
+        last = TURNS[1] | ({"intent": ""} if key == "kind" else {}) | {key: other}
+        changed = SCRIPT | {"turns": [TURNS[0], last]}
+        assert make_script(changed).sha256 != make_script(SCRIPT).sha256
+
+    @pytest.mark.parametrize(
+        ("content", "other"),
+        [
+            ({"label": "yes", "of": ["yes", "no"]}, {"label": "no", "of": ["yes", "no"]}),
+            ({"label": "yes", "of": ["yes", "no"]}, {"label": "yes", "of": ["yes", "no", "both"]}),
+            ({"number": 1, "within": 1}, {"number": 2, "within": 1}),
+            ({"number": 1, "within": 1}, {"number": 1, "within": 2}),
+            ({"pattern": "a*b"}, {"pattern": "a*c"}),
+            ({"code": "theme.balance"}, {"code": "theme.compassion"}),
+            ({"pattern": "a", "probability": "P:"}, {"pattern": "a", "probability": "Q:"}),
+        ],
+    )
+    def test_each_key_of_an_expected_answer_changes_it(self, content: object, other: object) -> None:
+        assert read_expected(content) != read_expected(other)
+
+
+def walk_arguments(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                yield from walk_arguments(each)
+        else:
+            yield action
+
+
+class Names(ast.NodeVisitor):
+    """What a module names or writes as a text, outside declarations of arguments."""
+
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
+            return
+        self.found.update(keyword.arg for keyword in node.keywords if keyword.arg)
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, str):
+            self.found.add(node.value)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        self.found.add(node.id)
+
+
+def list_names(path: Path) -> set[str]:
+    names = Names()
+    names.visit(ast.parse(path.read_text(encoding="utf-8")))
+    return names.found
+
+
+@cache
+def list_shared_names() -> frozenset[str]:
+    """What the helpers of commands read of their options."""
+    helpers = [*ROOT.glob("*/*/management/*.py"), *ROOT.glob("*/*/command_options.py")]
+    helpers.append(ROOT / "transcripts" / "corpus" / "pure" / "choices.py")
+    return frozenset().union(*map(list_names, helpers))
+
+
+OUR_COMMANDS = sorted(
+    (name, app) for name, app in get_commands().items() if app.startswith(tuple(f"{each}." for each in OURS))
+)
+
+
+@pytest.mark.parametrize(("name", "app"), OUR_COMMANDS)
+def test_each_option_of_a_command_is_read(name: str, app: str) -> None:
+    command = load_command_class(app, name)
+    file = inspect.getsourcefile(type(command))
+    assert file is not None
+    known = list_names(Path(file)) | list_shared_names()
+    usual = {action.dest for action in BaseCommand().create_parser("manage.py", name)._actions}
+    ignored = [
+        action.dest
+        for action in walk_arguments(command.create_parser("manage.py", name))
+        if action.dest not in usual | {"help"} and action.dest not in known
+    ]
+    assert ignored == []
+
+
+def load_all(package: ModuleType) -> None:
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not re.search(r"\.(migrations|management|wsgi)\b", module.name):
+            importlib.import_module(module.name)
+
+
+def list_forms() -> list[type[forms.BaseForm]]:
+    def walk(form: type[forms.BaseForm]) -> Iterator[type[forms.BaseForm]]:
+        for each in form.__subclasses__():
+            yield each
+            yield from walk(each)
+
+    for package in (auditapp, transcripts):
+        load_all(package)
+    return [form for form in dict.fromkeys(walk(forms.BaseForm)) if form.__module__.startswith(OURS)]
+
+
+def read_product() -> str:
+    files = [file for each in OURS for file in (ROOT / each).rglob("*.py") if "migrations" not in file.parts]
+    return "\n".join(file.read_text(encoding="utf-8") for file in files if file.name != "settings.py")
+
+
+# The second of two numbered fields, read by a name that is put together.
+PUT_TOGETHER = {"SplitForm.name_2"}
+
+
+def test_each_field_of_a_form_is_named_where_it_is_read() -> None:
+    text = read_product()
+    declared = set(re.findall(r"^    (\w+) = forms\.\w+\(", text, re.MULTILINE))
+    places = {name: len(re.findall(rf"\b{name}\b", text)) for name in declared}
+    declarations = {name: len(re.findall(rf"^    {name} = forms\.\w+\(", text, re.MULTILINE)) for name in declared}
+    own = {f"{form.__name__}.{name}": name for form in list_forms() for name in getattr(form, "base_fields", {})}
+    assert len(own) > 400
+    ignored = {where for where, name in own.items() if name in declared and places[name] == declarations[name]}
+    assert ignored == PUT_TOGETHER
+
+
+def test_each_setting_of_ours_is_read() -> None:
+    text = read_product()
+    own = [
+        name
+        for name in dir(settings)
+        if name.isupper() and name[0] != "_" and not hasattr(global_settings, name) and not OF_LIBRARIES.fullmatch(name)
+    ]
+    assert len(own) > 10
+    assert [name for name in own if not re.search(rf"\b{name}\b", text)] == ["BASE_DIR"], "of which others are made"

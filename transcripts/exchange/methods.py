@@ -200,6 +200,15 @@ def read_facts(project: Project) -> Facts:
     }
 
 
+def _count_boundary_edits(project: Project) -> int:
+    """The boundaries that are not where the program put them; what was split and joined again is none."""
+    edited = Sentence.objects.filter(
+        turn__in=BoundaryEdit.objects.filter(turn__interview__project=project).values("turn")
+    )
+    first, now = edited.filter(made_by__isnull=True), edited.filter(retired_by__isnull=True)
+    return len(set(first.values_list("turn", "end")) ^ set(now.values_list("turn", "end")))
+
+
 def _read_corpus(project: Project) -> Facts:
     interviews = Interview.objects.filter(project=project)
     sentences = Sentence.objects.current().filter(turn__interview__project=project)
@@ -211,7 +220,7 @@ def _read_corpus(project: Project) -> Facts:
         "answers": _keep_answers(sentences).count(),
         "models": _tally(interviews, "model_label"),
         "segmenters": sorted(set(interviews.values_list("segmenter", flat=True))),
-        "boundary_edits": BoundaryEdit.objects.filter(turn__interview__project=project).count(),
+        "boundary_edits": _count_boundary_edits(project),
         "inclusion": inclusion if set(inclusion) - {""} else {},
     }
 

@@ -37,7 +37,7 @@ class RoundForm(forms.Form):
         error_messages={"required": "Choose at least one coder."},
     )
     models = forms.MultipleChoiceField(
-        label="Interviews with",
+        label="Models of the interviews",
         help_text="If you tick none, the round has every interview of the study.",
         required=False,
         widget=forms.CheckboxSelectMultiple,
@@ -50,7 +50,7 @@ class RoundForm(forms.Form):
     )
     drawn = forms.IntegerField(
         label="Draw at random",
-        help_text="So many of the interviews above, drawn with the seed. If empty, the round has them all.",
+        help_text="How many of the interviews above the round gets, drawn with the number below. If empty, it gets all of them.",
         required=False,
         min_value=1,
     )
@@ -66,7 +66,10 @@ class RoundForm(forms.Form):
     )
     overlap_percent = forms.IntegerField(
         label="Share assigned to several coders, in per cent",
-        help_text="Disagreements can be seen only in these interviews.",
+        help_text=(
+            "Disagreements can be seen only in these interviews. If everybody is to code everything, write 100, and below it "
+            "the number of your coders."
+        ),
         initial=20,
         min_value=0,
         max_value=100,
@@ -75,7 +78,9 @@ class RoundForm(forms.Form):
         label="Coders for each of those interviews", initial=2, min_value=2, max_value=50
     )
     seed = forms.IntegerField(
-        label="Seed", help_text="The same seed allocates the same interviews to the same people.", min_value=0
+        label="Random number (seed)",
+        help_text="Keep it. The same number assigns the same interviews to the same people.",
+        min_value=0,
     )
     idempotency_key = forms.UUIDField(widget=forms.HiddenInput)
     plan_name = forms.CharField(required=False, max_length=32, widget=forms.HiddenInput)

@@ -17,8 +17,9 @@ from transcripts.agreement.actions import record_computation
 from transcripts.audit_trail.models import AuditEvent, AuditHead
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.actions import add_coding, decide_sentence
+from transcripts.coding.boundary_edits import merge_sentences, split_sentence
 from transcripts.coding.models import Coding
-from transcripts.corpus.models import Sentence
+from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.exchange.methods import as_markdown, draft_methods
 from transcripts.exchange.templatetags.methods_figures import out_of
 from transcripts.projects.actions import set_stance
@@ -46,6 +47,18 @@ class TestParagraph:
         assert "of which 7 of 10 (70.0 %) are by models" in text
         assert "There is 1 active coding on 1 of 10 (10.0 %) sentences in 1 of 1 (100.0 %) interviews" in text
         assert "blind 1 of 1 (100.0 %)" in text
+
+    def test_a_boundary_that_was_moved_back_was_not_corrected(
+        self, coded: Project, sentence: Sentence, lead: User
+    ) -> None:
+        def edit(act: Callable[..., BoundaryEdit], **given: object) -> Sentence:
+            made = act(project=coded, by=lead, idempotency_key=uuid.uuid4(), **given).made
+            return made.select_related("turn__interview__project").order_by("start")[0]
+
+        first = edit(split_sentence, sentence=sentence, at=sentence.start + 8)
+        assert "1 sentence boundary was corrected by hand" in write(coded)
+        edit(merge_sentences, first=first)
+        assert "corrected by hand" not in write(coded)
 
     def test_the_method_is_the_one_that_was_set_with_its_reason(self, coded: Project, lead: User) -> None:
         assert "nobody set a method" in write(coded)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
 
-from django import template
+from django import forms, template
+from django.forms import BoundField
 from django.template.context import RequestContext
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -17,6 +18,17 @@ from transcripts.ui.introductions import find_introduction
 from transcripts.ui.navigation import Bar, build_bar, find_help
 
 register = template.Library()
+
+
+@register.filter
+def may_be_left(field: BoundField) -> bool:
+    """Whether a field can be left empty, so that its label says so: not one of which something is chosen from the start."""
+    kind = field.field
+    if kind.required:
+        return False
+    if not isinstance(kind, forms.ChoiceField) or isinstance(kind, forms.MultipleChoiceField):
+        return True
+    return not field.initial or "" in dict(cast("Iterable[tuple[object, object]]", kind.choices))
 
 
 @register.simple_tag(takes_context=True)

@@ -33,7 +33,7 @@ ROWS_IN_A_GROUP = 5_000
 SMALL_ROWS = 1_500
 SMALL_CHARACTERS = 200_000
 # Each field of an interview that was read has a column of the same name, except these.
-APART = {"turns", "line", "consent", "consent_basis", "relation", "hangs_on"}
+APART = {"turns", "line", "consent", "consent_basis", "relation", "hangs_on", "links"}
 COPIED = [field.name for field in fields(ReadInterview) if field.name not in APART]
 
 
@@ -167,13 +167,15 @@ def _store_plans(
 
 @dataclass(frozen=True)
 class Staged:
-    """Files of interviews that are stored, and that nobody sees. ``reports`` has one for each file that was given."""
+    """Files of interviews that are stored, and that nobody sees. ``reports`` has one for each file that was given; ``hung`` are
+    the threads of each that hang on others."""
 
     project: Project
     files: list[ImportedFile]
     reports: list[ImportReport]
     consents: list[int]
     grown: list[Sequence[tuple[ReadInterview, int]]]
+    hung: list[list[ReadInterview]]
 
     def find_interviews(self) -> dict[str, int]:
         """The numbers of the interviews, by their ids in the files."""
@@ -192,6 +194,9 @@ class Staged:
             told = masked.FileFacts(report.name, report.format)
             for read, there in grown:
                 growing.append_turns(self.project, file, read, there=there, told=told, by=by)
+        if any(self.grown):
+            for file, hung in zip(self.files, self.hung, strict=True):
+                storing.hang_on_grown(file, hung)
         for file, report, consents in zip(self.files, stored, self.consents, strict=True):
             _record_import(file, report, consents, by=by)
 
@@ -224,7 +229,17 @@ def stage_plans(
             ]
             stored = iter(parts)
             reports = [next(stored)[0] if plan.report.created else plan.report for plan in plans]
-            yield Staged(project, files, reports, [consents for _, consents in parts], [plan.grown for plan in fresh])
+            # At last, because a thread may hang on one of another file.
+            for file, (_, _, hung) in zip(files, parts, strict=True):
+                storing.hang_threads(file, hung, beside=files)
+            yield Staged(
+                project,
+                files,
+                reports,
+                [consents for _, consents, _ in parts],
+                [plan.grown for plan in fresh],
+                [hung for _, _, hung in parts],
+            )
         except JobPaused:
             # The next run goes on with what is stored.
             raise
@@ -262,17 +277,16 @@ def _store(
     beside: Sequence[ImportedFile],
     by: trail.Actor,
     tell: Callable[[int], None],
-) -> tuple[ImportReport, int]:
+) -> tuple[ImportReport, int, list[ReadInterview]]:
     """Store what is ``new`` of one file, a few thousand rows at a time, so that memory stays small.
 
-    Returns the report and the number of records of consent.
+    Returns the report, the number of records of consent, and the threads that hang on others, without their turns.
     """
     whole = storing.find_whole(imported) if imported.job_id else {}
     ids = [pk for pk, _, _ in whole.values()]
     sentences = sum(count for _, _, count in whole.values())
     consents = Consent.objects.filter(interview__in=ids).count() if ids else 0
     tell(sum(turns for _, turns, _ in whole.values()))
-    # The threads that hang on others, without their turns.
     hung: list[ReadInterview] = []
     told = masked.FileFacts(plan.report.name, plan.report.format)
     groups = prepared or _prepare(read for read in _note_hung(plan.new, hung) if masked.find_own_id(read) not in whole)
@@ -283,9 +297,8 @@ def _store(
         sentences += sum(interview.sentence_count for interview, _ in made)
         tell(sum(len(read.turns) for read, _ in group))
     if prepared:
-        hung = [read for group in prepared for read, _ in group if read.hangs_on]
-    storing.hang_threads(imported, hung, beside=beside)
-    return replace(plan.report, sentences=sentences, interview_ids=sorted(ids)), consents
+        hung = [masked.drop_turns(read) for group in prepared for read, _ in group if read.hangs_on]
+    return replace(plan.report, sentences=sentences, interview_ids=sorted(ids)), consents, hung
 
 
 def _record_import(imported: ImportedFile, report: ImportReport, consents: int, *, by: trail.Actor) -> None:

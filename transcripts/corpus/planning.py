@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +18,19 @@ from transcripts.corpus.pure.choices import Choices, apply_choices, find_left_ou
 from transcripts.corpus.pure.masking import mask_interview
 from transcripts.corpus.pure.preparing import prepare_interview
 from transcripts.corpus.pure.previews import Preview
-from transcripts.corpus.pure.readers import FORMATS, Content, ReadError, Reading, ReadInterview, expand
+from transcripts.corpus.pure.readers import (
+    FORMATS,
+    Content,
+    ReadError,
+    ReadFile,
+    Reading,
+    ReadInterview,
+    ReadTurn,
+    drop_told,
+    expand,
+    find_call,
+    join_files,
+)
 from transcripts.corpus.pure.readers.speaker_names import is_guess
 from transcripts.corpus.pure.unseen import drop_unseen
 from transcripts.imports.runs import JobRun
@@ -120,17 +134,41 @@ def plan_files(
     ``counts_sentences`` also counts the sentences of what is new, up to ``COUNTED_CHARACTERS`` of a file. ``run`` is told
     how far it is.
     """
-    plans: list[Plan] = []
     beside: dict[str, list[bytes]] = {}
     try:
         contents = [each for name, data in files for each in expand(Content.of(drop_unseen(name), data))]
         tell = _make_teller(contents, run)
-        for content in contents:
-            planning = _Planning(project, content, choices, beside, counts_sentences=counts_sentences)
-            plans.append(planning.plan(remembers=len(contents) > 1, tell=tell))
+        plannings = [
+            _Planning(project, content, choices, beside, counts_sentences=counts_sentences) for content in contents
+        ]
+        _join_files(project, plannings)
+        plans = [planning.plan(remembers=len(contents) > 1, tell=tell) for planning in plannings]
     except ReadError as error:
         raise ImportRefused(str(error)) from error
     return plans
+
+
+def _join_files(project: Project, plannings: Sequence[_Planning]) -> None:
+    """Hang what a file tells of another on its thread: one that is imported with it or, of a session, that the study has."""
+    loaded: list[tuple[Reading, ReadFile]] = []
+    for planning in plannings:
+        # What cannot be read is refused when its turn comes.
+        with suppress(ReadError):
+            if not planning.content.is_archive and (whole := (reading := planning.open()).load()) is not None:
+                loaded.append((reading, whole))
+    joined = join_files([(reading.name, whole) for reading, whole in loaded])
+    for (reading, _), (whole, hung) in zip(loaded, joined, strict=True):
+        loose = {run.external_id: run for run in whole.interviews if run.links.within and run.external_id not in hung}
+        sessions = queries.read_stored_turns(project, [run.links.within for run in loose.values()])
+        found = Counter[str]()
+        for external_id, run in loose.items():
+            stored = [
+                ReadTurn(role, channel, "", text) for role, channel, _, text in sessions.get(run.links.within, [])
+            ]
+            if stored and (place := find_call(run.links.words, [(run.links.within, stored)])):
+                hung[external_id] = ("subagent", place)
+                found[run.links.told] += 1
+        reading.join(drop_told(whole, found), hung)
 
 
 def _make_teller(contents: Sequence[Content], run: JobRun | None) -> Callable[[Content, float], None]:
@@ -166,7 +204,8 @@ class _Planning:
         *,
         counts_sentences: bool,
     ) -> None:
-        self._project, self._content, self._choices, self._beside = project, content, choices, beside
+        self._project, self.content, self._choices, self._beside = project, content, choices, beside
+        self._reading: Reading | None = None
         self._counts_sentences = counts_sentences
         # Each thread of the file with the one that it hangs on.
         self._hung: dict[str, str | None] = {}
@@ -179,16 +218,22 @@ class _Planning:
         self._uncounted = False
         self._characters = 0
 
+    def open(self) -> Reading:
+        """The file as it is read. Raises `ReadError`."""
+        if self._reading is None:
+            self._reading = Reading(self.content, self._choices.format, self._choices.naming)
+        return self._reading
+
     def plan(self, *, remembers: bool, tell: Callable[[Content, float], None]) -> Plan:
         """What would become of the file; ``remembers`` it for the files after it, and has ``tell`` told what share was read.
 
         Raises `ReadError` and ``ImportRefused``.
         """
-        content, choices = self._content, self._choices
+        content, choices = self.content, self._choices
         sha256 = content.hash()
         if (earlier := queries.find_imported_file(self._project, sha256)) is not None:
             return Plan(_report_earlier(content.name, earlier), content.size)
-        reading, preview = Reading(content, choices.format, choices.naming), Preview()
+        reading, preview = self.open(), Preview()
         for some in _group(reading):
             tell(content, reading.read_size / max(1, reading.size))
             stored = queries.read_stored_turns(self._project, [interview.external_id for interview in some])
@@ -253,9 +298,10 @@ class _Planning:
             self._grown[external_id] = interview, len(known)
         else:
             self._refused[external_id] = (
-                f"{self._content.name}, line {interview.line}: found an interview {external_id} whose text differs "
+                f"{self.content.name}, line {interview.line}: found an interview {external_id} whose text differs "
                 f"from the one stored under this id, from turn {_find_difference(known, contents)} on; expected a new id for "
-                "a changed text. (If a file has no ids, they are made from its name and the line: rename the file.)"
+                "a changed text. (If a file has no ids, they are made from its name and the line: rename the file. If it has some, "
+                "give the text another id in the file.)"
             )
 
     def _count_sentences(self, interview: ReadInterview) -> tuple[int, int, int]:

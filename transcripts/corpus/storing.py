@@ -166,15 +166,33 @@ def store_group(
 
 
 def hang_threads(imported: ImportedFile, read: Iterable[ReadInterview], *, beside: Sequence[ImportedFile]) -> None:
-    """Hang the stored threads of a file on the turns that they hang on, in threads of the same file or of the study."""
+    """Hang the stored threads of a file on the turns that they hang on, in threads of these files or of the study. What hangs on
+    a turn that a thread of the study is about to grow by is left to ``hang_on_grown``."""
+    for rows in _find_hung(imported, read, beside=beside):
+        for part in _cut(rows, weigh=lambda _: 4):
+            with short_transaction(beside):
+                Interview.objects.bulk_update(part, ["hangs_on", "relation"])
+
+
+def hang_on_grown(imported: ImportedFile, read: Iterable[ReadInterview]) -> None:
+    """Hang threads of a file that is published on turns that the study has got by it. Part of a transaction of the caller."""
+    for rows in _find_hung(imported, read, beside=[imported]):
+        Interview.objects.bulk_update(rows, ["hangs_on", "relation"], batch_size=ROWS_AT_A_TIME)
+
+
+def _find_hung(
+    imported: ImportedFile, read: Iterable[ReadInterview], *, beside: Sequence[ImportedFile]
+) -> Iterator[list[Interview]]:
+    """The stored threads of a file that hang on nothing yet, some at a time, each with the turn that it hangs on."""
     hung = {masked.find_own_id(thread): thread for thread in read if thread.hangs_on}
     if not hung:
         return
-    staged = Interview.objects.staged().filter(imported_file=imported)
+    own = Interview.objects.filter(imported_file=imported, hangs_on=None)
     ids = {
         sealed_id or external_id: pk
-        for external_id, sealed_id, pk in staged.values_list("external_id", "masked_facts__external_id", "pk")
+        for external_id, sealed_id, pk in own.values_list("external_id", "masked_facts__external_id", "pk")
     }
+    staged = Interview.objects.staged().filter(imported_file__in=beside)
     above = sorted({thread.hangs_on[0] for thread in hung.values() if thread.hangs_on})
     for first in range(0, len(above), ROWS_AT_A_TIME):
         some = above[first : first + ROWS_AT_A_TIME]
@@ -184,11 +202,10 @@ def hang_threads(imported: ImportedFile, read: Iterable[ReadInterview], *, besid
         rows = []
         for external_id, thread in hung.items():
             if thread.hangs_on and thread.hangs_on[0] in parents and external_id in ids:
-                turn = turn_of[parents[thread.hangs_on[0]], thread.hangs_on[1]]
-                rows.append(Interview(pk=ids[external_id], hangs_on_id=turn, relation=thread.relation))
-        for part in _cut(rows, weigh=lambda _: 4):
-            with short_transaction(beside):
-                Interview.objects.bulk_update(part, ["hangs_on", "relation"])
+                turn = turn_of.get((parents[thread.hangs_on[0]], thread.hangs_on[1]))
+                if turn is not None:
+                    rows.append(Interview(pk=ids[external_id], hangs_on_id=turn, relation=thread.relation))
+        yield rows
 
 
 def publish(project: Project, files: Sequence[ImportedFile]) -> None:

@@ -12,8 +12,12 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tests.transcripts.corpus import told
+from transcripts.accounts.models import User
+from transcripts.corpus.actions import import_files
+from transcripts.corpus.pure.choices import Choices
 from transcripts.corpus.pure.readers import ReadError, ReadFile, ReadInterview, read_bytes
 from transcripts.corpus.pure.readers.calls import pair_results
+from transcripts.projects.models import Project
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -635,6 +639,204 @@ class TestOutputOfCommands:
         ]
 
 
+def write_lines(*objects: Any) -> bytes:
+    return "\n".join(map(json.dumps, objects)).encode()
+
+
+def say(uuid: str, parent: str | None, role: str, content: Any, **more: Any) -> dict[str, Any]:
+    """A line of a session of Claude Code."""
+    message = {"role": role, "content": content}
+    return {
+        "type": role,
+        "uuid": uuid,
+        "parentUuid": parent,
+        "sessionId": "s",
+        "isSidechain": False,
+        "message": message,
+        **more,
+    }
+
+
+BOUNDARY = {
+    "type": "system",
+    "subtype": "compact_boundary",
+    "uuid": "b",
+    "parentUuid": None,
+    "logicalParentUuid": "2",
+    "sessionId": "s",
+    "content": "Conversation compacted",
+}
+
+
+class TestCompactedSessions:
+    BEFORE: ClassVar = [say("1", None, "user", "Begin."), say("2", "1", "assistant", "Begun.")]
+
+    @pytest.mark.parametrize(
+        "between",
+        [
+            [BOUNDARY, say("3", "b", "user", "Summary.", isCompactSummary=True)],
+            [{**BOUNDARY, "logicalParentUuid": None}, say("3", "b", "user", "Summary.", isCompactSummary=True)],
+            [{**BOUNDARY, "logicalParentUuid": "lost"}, say("3", "b", "user", "Summary.", isCompactSummary=True)],
+            [say("3", None, "user", "Summary.", isCompactSummary=True)],
+            [say("3", "2", "user", "Summary.", isCompactSummary=True)],
+        ],
+        ids=["boundary", "boundary of nothing", "boundary of a lost line", "no boundary", "parent"],
+    )
+    def test_what_follows_the_summary_goes_on_where_the_session_was(self, between: list[dict[str, Any]]) -> None:
+        file = read_lines(*self.BEFORE, *between, say("4", "3", "assistant", "Going on."))
+        first, second = file.interviews
+        assert list_texts(first) == ["Begin.", "Begun."]
+        assert list_texts(second) == ["Summary.", "Going on."]
+        assert (first.external_id, first.relation) == ("s", "")
+        assert (second.relation, second.hangs_on) == ("continuation", ("s", 2))
+        assert not file.warnings
+
+    def test_lines_without_words_join_what_is_said_before_and_behind_them(self) -> None:
+        progress = {"type": "progress", "uuid": "p", "parentUuid": "2", "sessionId": "s"}
+        last = {"type": "system", "uuid": "z", "parentUuid": None, "sessionId": "s", "content": "12 s"}
+        [thread] = read_lines(*self.BEFORE, progress, say("3", "p", "user", "More."), last).interviews
+        assert list_texts(thread) == ["Begin.", "Begun.", "More."]
+
+
+TASK = {"type": "tool_use", "id": "t1", "name": "Task", "input": {"prompt": "List the folders"}}
+SESSION = [
+    say("1", None, "user", "Look around."),
+    say("2", "1", "assistant", [TASK]),
+    say("3", "2", "user", [{"type": "tool_result", "tool_use_id": "t1", "content": "two"}]),
+]
+
+
+def tell_agent(words: str = "List the folders", agent: str | None = "x1") -> list[dict[str, Any]]:
+    side = {"isSidechain": True, **({"agentId": agent} if agent else {})}
+    return [say("c1", None, "user", words, **side), say("c2", "c1", "assistant", "Two folders.", **side)]
+
+
+class TestFilesThatBelongTogether:
+    def bring_all(
+        self, project: Project, lead: User, *files: tuple[str, Any]
+    ) -> dict[str, tuple[str, str, int | None]]:
+        """What the study has then: each thread with its relation and the turn that it hangs on."""
+        told = [
+            (name, write_lines(*content) if isinstance(content, list) else json.dumps(content).encode())
+            for name, content in files
+        ]
+        self.reports = import_files(project=project, files=told, by=lead)
+        rows = project.interviews.values_list(
+            "external_id", "relation", "hangs_on__interview__external_id", "hangs_on__position"
+        )
+        return {own: (relation, above or "", position) for own, relation, above, position in rows}
+
+    @pytest.mark.parametrize("order", [1, -1])
+    def test_a_sub_agent_hangs_on_the_call_of_its_session(self, project: Project, lead: User, order: int) -> None:
+        files = [("s.jsonl", SESSION), ("agent-x1.jsonl", tell_agent())][::order]
+        assert self.bring_all(project, lead, *files) == {
+            "s": ("", "", None),
+            "s/subagent-x1": ("subagent", "s", 2),
+        }
+        assert not any(report.warnings for report in self.reports)
+
+    def test_the_result_that_names_the_agent_decides_which_call_it_was(self, project: Project, lead: User) -> None:
+        again = {**TASK, "id": "t2"}
+        session = [
+            *SESSION,
+            say("4", "3", "assistant", [again]),
+            say(
+                "5",
+                "4",
+                "user",
+                [{"type": "tool_result", "tool_use_id": "t2", "content": "two"}],
+                toolUseResult={"agentId": "x2"},
+            ),
+        ]
+        told = self.bring_all(
+            project,
+            lead,
+            ("s.jsonl", session),
+            ("a.jsonl", tell_agent(agent="x2")),
+            ("b.jsonl", tell_agent(agent="x1")),
+        )
+        assert told["s/subagent-x2"] == ("subagent", "s", 4)
+        assert told["s/subagent-x1"] == ("subagent", "s", 2)
+
+    def test_a_sub_agent_whose_session_the_study_has_hangs_on_it(self, project: Project, lead: User) -> None:
+        self.bring_all(project, lead, ("s.jsonl", SESSION))
+        told = self.bring_all(project, lead, ("agent-x1.jsonl", tell_agent()))
+        assert told["s/subagent-x1"] == ("subagent", "s", 2)
+
+    def test_a_sub_agent_alone_is_a_thread_of_its_own_and_says_so(self, project: Project, lead: User) -> None:
+        assert self.bring_all(project, lead, ("agent-x1.jsonl", tell_agent(agent=None))) == {
+            "s/agent-x1": ("", "", None)
+        }
+        assert 'sub-agent of the session "s"' in self.reports[0].warnings[0]
+
+    def test_a_session_that_has_grown_by_the_call_of_a_sub_agent(self, project: Project, lead: User) -> None:
+        self.bring_all(project, lead, ("s.jsonl", SESSION[:1]))
+        told = self.bring_all(project, lead, ("s.jsonl", SESSION), ("agent-x1.jsonl", tell_agent()))
+        assert told["s/subagent-x1"] == ("subagent", "s", 2)
+        # The same where both are in one file.
+        more = [say("4", "3", "assistant", [{**TASK, "id": "t9", "input": {"prompt": "Count"}}])]
+        told = self.bring_all(project, lead, ("s.jsonl", [*SESSION, *more, *tell_agent("Count", "x9")]))
+        assert told["s/subagent-x9"] == ("subagent", "s", 4)
+
+    def test_masked_threads_hang_together_too(self, project: Project, lead: User) -> None:
+        files = [("s.jsonl", write_lines(*SESSION)), ("agent-x1.jsonl", write_lines(*tell_agent()))]
+        import_files(project=project, files=files, by=lead, choices=Choices(mask=True))
+        [hung] = project.interviews.exclude(hangs_on=None)
+        assert (hung.relation, hung.hangs_on and hung.hangs_on.position) == ("subagent", 2)
+
+    def tell_run(self, session: str, *words: str, **more: Any) -> dict[str, Any]:
+        steps = [
+            {"step_id": number, "source": "user" if number % 2 else "agent", "message": each}
+            for number, each in enumerate(words, 1)
+        ]
+        return {"schema_version": "ATIF-v1.7", "session_id": session, "agent": {"name": "x"}, "steps": steps, **more}
+
+    def test_runs_of_one_file_name_are_told_apart_by_their_session(self, project: Project, lead: User) -> None:
+        told = self.bring_all(
+            project,
+            lead,
+            ("trajectory.json", self.tell_run("a", "Home?", "Here.")),
+            ("trajectory.json", self.tell_run("b", "Home?", "There.")),
+        )
+        assert told.keys() == {"a", "b"}
+
+    @pytest.mark.parametrize("session", ["a-cont-1", "a"], ids=["own id", "the same id"])
+    def test_a_run_goes_on_in_the_file_that_it_names(self, project: Project, lead: User, session: str) -> None:
+        first = self.tell_run("a", "Home?", "Here.", continued_trajectory_ref="trajectory.cont-1.json")
+        told = self.bring_all(
+            project,
+            lead,
+            ("trajectory.cont-1.json", self.tell_run(session, "Go on.", "Gone on.")),
+            ("trajectory.json", first),
+        )
+        [hung] = [each for each in told.values() if each[0]]
+        assert hung[0] == "continuation"
+        assert hung[2] == 2
+        assert not any(report.warnings for report in self.reports)
+
+    def test_a_run_of_another_agent_hangs_on_the_step_that_names_it(self, project: Project, lead: User) -> None:
+        outer = self.tell_run("a", "Home?", "I ask.", "And?", "Done.")
+        reference = {"session_id": "a-summary", "trajectory_path": "trajectory.summary.json"}
+        outer["steps"][1]["observation"] = {"results": [{"subagent_trajectory_ref": [reference]}]}
+        files = [("trajectory.json", outer), ("trajectory.summary.json", self.tell_run("a-summary", "Sum.", "All."))]
+        told = self.bring_all(project, lead, *files)
+        assert told["a-summary"] == ("subagent", "a", 2)
+        assert not any(report.warnings for report in self.reports)
+
+    def test_a_file_that_is_missing_is_named(self) -> None:
+        run = self.tell_run("a", "Home?", "Here.", continued_trajectory_ref="trajectory.cont-1.json")
+        assert "trajectory.cont-1.json" in read(run).warnings[0]
+
+    def test_runs_that_name_each_other_do_not_hang_in_a_circle(self, project: Project, lead: User) -> None:
+        told = self.bring_all(
+            project,
+            lead,
+            ("1.json", self.tell_run("a", "Home?", "Here.", continued_trajectory_ref="2.json")),
+            ("2.json", self.tell_run("b", "Home?", "There.", continued_trajectory_ref="1.json")),
+        )
+        assert told == {"a": ("", "", None), "b": ("continuation", "a", 2)}
+
+
 class TestNumbersThatAreNone:
     """Python writes NaN where a number has no value."""
 
@@ -660,7 +862,7 @@ class TestCommand:
         call_command("turns", str(file), "--json")
         answer = json.loads(capsys.readouterr().out)
         [thread] = answer["threads"]
-        assert (answer["format"], thread["id"], thread["hangs_on"]) == ("atif", "run", None)
+        assert (answer["format"], thread["id"], thread["hangs_on"]) == ("atif", "s", None)
         assert [(turn["stage"], turn["call"]) for turn in thread["turns"]] == [
             (None, None),
             (None, None),

@@ -48,6 +48,7 @@ from transcripts.corpus.pure.readers.checks import FileCheck, Unkept, clear_name
 from transcripts.corpus.pure.readers.contents import Content
 from transcripts.corpus.pure.readers.decoding import UTF_8, find_encoding, read_text
 from transcripts.corpus.pure.readers.details import list_left_out
+from transcripts.corpus.pure.readers.joining import Hung, drop_told, find_call, join_files
 from transcripts.corpus.pure.readers.json_lines import list_keys, read_json_objects
 
 __all__ = [
@@ -62,7 +63,10 @@ __all__ = [
     "ReadTurn",
     "Reader",
     "Reading",
+    "drop_told",
     "expand",
+    "find_call",
+    "join_files",
     "read_bytes",
 ]
 
@@ -85,8 +89,8 @@ FORMATS: dict[str, Reader] = {
     hh_rlhf.FORMAT: Reader("HH-RLHF pairs", hh_rlhf.read_hh_rlhf, divisible=True),
     chat_messages.LIST_FORMAT: Reader("One list of chat messages", chat_messages.read_message_list),
     inspect_log.FORMAT: Reader("Inspect log (.eval or .json)", inspect_log.read_inspect_json, log=True),
-    atif.FORMAT: Reader("Agent Trajectory Interchange Format (ATIF)", atif.read_atif, log=True),
-    claude_code.FORMAT: Reader("Claude Code session", claude_code.read_claude_code, log=True),
+    atif.FORMAT: Reader("Agent Trajectory Interchange Format (ATIF)", atif.read_atif, log=True, joins=True),
+    claude_code.FORMAT: Reader("Claude Code session", claude_code.read_claude_code, log=True, joins=True),
     swe_agent.FORMAT: Reader("SWE-agent run", swe_agent.read_swe_agent, log=True),
     swe_agent.MINI_FORMAT: Reader("mini-swe-agent run", swe_agent.read_mini_swe_agent, log=True),
     tau_bench.FORMAT: Reader("tau-bench results", tau_bench.read_tau_bench, log=True),
@@ -146,6 +150,7 @@ class Reading:
         self._told_of_archive: list[str] = []
         # What is small, or cannot be divided, is read once and kept.
         self._whole: ReadFile | None = None
+        self._hung: Hung = {}
         self._content, self._encoding = content, UTF_8
         if content.is_archive:
             # An archive within an archive is read from memory.
@@ -190,7 +195,21 @@ class Reading:
         except Unkept:
             interview = mend_characters(interview, self._changed)
             check.add(interview)
+        if (hung := self._hung.get(interview.external_id)) is not None:
+            interview = replace(interview, relation=hung[0], hangs_on=hung[1])
         return interview
+
+    def load(self) -> ReadFile | None:
+        """All of a file that may be joined with others; ``None`` for another. Raises `ReadError`."""
+        if FORMATS[self.format].joins:
+            for _ in self._read_parts():
+                pass
+            return self._whole
+        return None
+
+    def join(self, whole: ReadFile, hung: Hung) -> None:
+        """Go on with the file as it was joined with others: ``hung`` says what of it hangs on their threads."""
+        self._whole, self._hung = whole, hung
 
     def _tell_apart(self, interview: ReadInterview, made: Counter[str]) -> ReadInterview:
         """An interview whose id was made of its line, with its place there where several begin on one line."""

@@ -3,7 +3,9 @@
 A step of the user or the system is a turn. A step of the agent gives its reasoning, its words, its calls, and behind them
 what was observed, each result joined with its call. Steps that were copied from a run before (``is_copied_context``) are left
 out and counted. Steps are numbered 1, 2, 3, …; a gap is refused, for something would be missing without a word. Runs that the
-file holds of other agents hang on the turn that started them; runs in files of their own are named in a warning.
+file holds of other agents hang on the turn that started them. Runs in files of their own, and what goes on in another file, hang
+on the turn that names them where the files are imported together; else a warning names them. The id is that of the trajectory, or
+of the session, or the file's name.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
+from transcripts.corpus.pure.readers.base import Links, ReadError, ReadFile, ReadInterview, ReadTurn, Source, Start
 from transcripts.corpus.pure.readers.calls import name_results
 from transcripts.corpus.pure.readers.chat_content import MessageReader
 from transcripts.corpus.pure.readers.details import list_left_out, read_details
@@ -84,6 +86,7 @@ def _read_run(line: JsonLine, source: Source, left_out: Counter[str]) -> tuple[R
     reader = MessageReader(source.name, number, left_out)
     turns: list[ReadTurn] = []
     starts: dict[str, int] = {}
+    elsewhere: list[Start] = []
     for place, step in enumerate(steps, 1):
         _check_step(step, place, number, source)
         if step.get("is_copied_context") is True:
@@ -96,9 +99,13 @@ def _read_run(line: JsonLine, source: Source, left_out: Counter[str]) -> tuple[R
             if isinstance(identity, str):
                 starts[identity] = len(turns)
             if isinstance(path := reference.get("trajectory_path") or reference.get("session_id"), str):
-                left_out[f"A run of another agent is told in {shorten(path)}. Import that file as well."] += 1
+                told = f"A run of another agent is told in {shorten(path)}. Import that file together with this one."
+                left_out[told] += 1
+                elsewhere.append(Start("subagent", max(1, len(turns)), _list_names(reference), told))
     if isinstance(path := content.get("continued_trajectory_ref"), str):
-        left_out[f"The run goes on in {shorten(path)}. Import that file as well."] += 1
+        told = f"The run goes on in {shorten(path)}. Import that file together with this one."
+        left_out[told] += 1
+        elsewhere.append(Start("continuation", max(1, len(turns)), (path.rpartition("/")[2],), told))
     named = name_results(turns, left_out)
     external_id = _choose_id(content, source)
     name, version = (str(agent.get(key) or "") for key in ("name", "version"))
@@ -110,6 +117,10 @@ def _read_run(line: JsonLine, source: Source, left_out: Counter[str]) -> tuple[R
         turns=named,
         kind="trajectory",
         run={"agent": f"{name} {version}".strip()},
+        links=Links(
+            ids=tuple(filter(None, (_read_id(content.get(key)) for key in ("session_id", "trajectory_id")))),
+            starts=tuple(elsewhere),
+        ),
         **{
             "model_label": str(model)[:200] if model else find_models(named),
             "period": read_day(steps[0].get("timestamp")) if steps else "",
@@ -120,9 +131,21 @@ def _read_run(line: JsonLine, source: Source, left_out: Counter[str]) -> tuple[R
 
 
 def _choose_id(content: JsonObject, source: Source) -> str:
-    """The file's name: the ids that the format has may be the same in several files of one run."""
-    given = content.get("trajectory_id")
-    return (given if isinstance(given, str) and given.strip() else source.stem)[:200]
+    """Harbor names all its files alike, so the ids go first. Several files of a run may share that of the session; they are told
+    apart where they are imported together."""
+    given = (_read_id(content.get(key)) for key in ("trajectory_id", "session_id"))
+    return next(filter(None, given), source.stem)[:200]
+
+
+def _read_id(given: object) -> str:
+    return given.strip() if isinstance(given, str) else ""
+
+
+def _list_names(reference: JsonObject) -> tuple[str, ...]:
+    """What the file of another run may be known by: its name and its ids."""
+    path = _read_id(reference.get("trajectory_path"))
+    ids = (_read_id(reference.get(key)) for key in ("session_id", "trajectory_id"))
+    return tuple(filter(None, (path.rpartition("/")[2], *ids)))
 
 
 def _check_step(step: Any, place: int, line: int, source: Source) -> None:

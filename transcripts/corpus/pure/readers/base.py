@@ -51,6 +51,29 @@ class ReadTurn:
     details: dict[str, Any] = field(default_factory=dict)
 
 
+class Start(NamedTuple):
+    """A turn, by its position, from which a run goes out that another file tells: how, the names by which the file may be
+    known (its own, ids), and the warning that it is missing, "" without one."""
+
+    relation: str
+    position: int
+    names: tuple[str, ...]
+    told: str = ""
+
+
+@dataclass(frozen=True)
+class Links:
+    """How a thread is tied to threads of other files; see joining.py. ``ids``: what else other files call it; ``starts``: the
+    runs that its turns start; ``within``: the session that it is a run of, ``words`` its first ones, by which the call is
+    found, and ``told`` the warning that the session is missing."""
+
+    ids: tuple[str, ...] = ()
+    starts: tuple[Start, ...] = ()
+    within: str = ""
+    words: str = ""
+    told: str = ""
+
+
 @dataclass(frozen=True)
 class ReadInterview:
     """One thread: a conversation that runs in one line. A text that is "" is not known. ``line`` is where it begins in the
@@ -62,6 +85,7 @@ class ReadInterview:
     ``scores`` by their names.
 
     ``consent`` is what the file says of it, by scope (one of `CONSENT_SCOPES`); a scope that is missing is not known.
+    ``links`` tie it to threads of other files that are imported with it.
     """
 
     external_id: str
@@ -85,6 +109,7 @@ class ReadInterview:
     relation: str = ""
     hangs_on: tuple[str, int] | None = None
     run: dict[str, Any] = field(default_factory=dict)
+    links: Links = Links()
 
 
 @dataclass(frozen=True)
@@ -182,13 +207,15 @@ class Reader:
     """A format: the words a person chooses it by, and the function that reads it or raises `ReadError`.
 
     Of a format that is ``divisible`` each JSON object is read by itself: what an object holds does not depend on the others.
-    In a ``log``, which a program wrote for itself, NaN and Infinity are null.
+    In a ``log``, which a program wrote for itself, NaN and Infinity are null. A format that ``joins`` has threads that may hang
+    on those of other files.
     """
 
     label: str
     read: Callable[[Source], ReadFile]
     divisible: bool = False
     log: bool = False
+    joins: bool = False
 
     def __str__(self) -> str:
         return self.label

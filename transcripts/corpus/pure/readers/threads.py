@@ -33,11 +33,11 @@ class Node:
 
 def divide_tree(nodes: Mapping[str, Node], *, current: str | None = None) -> list[Thread]:
     """The threads of a tree, whose nodes are given in the order of time: first the one that ends at ``current`` (without it:
-    at the leaf that comes last), then one for each other leaf, which hangs on the last turn that it shares."""
+    at the leaf that comes last and has words), then one for each other leaf, which hangs on the last turn that it shares."""
     parents = {node.parent for node in nodes.values()}
     leaves = [key for key in nodes if key not in parents]
-    if current not in nodes:
-        current = (leaves or list(nodes))[-1] if nodes else None
+    if current not in nodes and nodes:
+        current = _find_current(leaves or list(nodes), nodes)
     threads: list[Thread] = []
     # Where each node that is in a thread ends: the thread's place and the number of its turns so far.
     ends: dict[str, tuple[int, int]] = {}
@@ -53,6 +53,14 @@ def divide_tree(nodes: Mapping[str, Node], *, current: str | None = None) -> lis
             ends[key] = (len(threads), len(thread.turns))
         threads.append(thread)
     return threads
+
+
+def _find_current(leaves: Sequence[str], nodes: Mapping[str, Node]) -> str:
+    """The last leaf with something said above it: a tree may hold lines without words that belong to nothing."""
+    for leaf in reversed(leaves):
+        if any(nodes[key].turns for key in _climb(leaf, nodes, {})[1]):
+            return leaf
+    return leaves[-1]
 
 
 def _climb(leaf: str, nodes: Mapping[str, Node], ends: Mapping[str, object]) -> tuple[str | None, list[str]]:

@@ -147,9 +147,10 @@ class TurnBlock:
         cut = self.details.get("truncated")
         if isinstance(cut, dict) and isinstance(cut.get("bytes"), int):
             told.append(f"the beginning of {cut['bytes']:,} bytes")
-        error = self.details.get("error")
+        error, kind = self.details.get("error"), self.details.get("error_type")
         if error:
-            told.append(f"error: {error[:LONG_QUESTION]}" if isinstance(error, str) else "error")
+            name = f"error ({kind})" if isinstance(kind, str) else "error"
+            told.append(f"{name}: {error[:LONG_QUESTION]}" if isinstance(error, str) else name)
         return told
 
     @property

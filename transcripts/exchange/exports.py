@@ -114,6 +114,7 @@ STUDY = [
         row="a thread as a sample",
         permission=Permission.EXPORT,
         files={"json": inspect_rows.write_inspect_log},
+        begin_name=inspect_rows.begin_name,
     ),
     Export(
         key="consents",

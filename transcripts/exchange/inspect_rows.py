@@ -7,6 +7,7 @@ samples and messages, under ``auditapp`` in the latter; docs/reference/formats.m
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,13 @@ from transcripts.formats.tabular import encode_json
 
 Message = dict[str, Any]
 LAYOUT = 2
+# What Inspect knows as kinds of a tool's error; another word would make its reader refuse the log.
+ERROR_TYPES = frozenset(
+    {
+        *("parsing", "timeout", "unicode_decode", "permission", "file_not_found", "is_a_directory", "limit"),
+        *("approval", "cancelled", "sandbox_unavailable", "unknown", "output_limit"),
+    }
+)
 _ROLES = {
     Turn.Role.INTERVIEWER: "user",
     Turn.Role.SYSTEM: "system",
@@ -36,22 +44,34 @@ _MORE_TEXTS = ("opening_prompt", "language")
 def write_inspect_log(scope: Scope, path: Path) -> int:
     """Write the threads of a study as a log; returns how many."""
     threads = Interview.objects.filter(scope.within())
-    head = encode_json(_describe_log(scope, threads))
+    at = _find_time(scope, threads)
+    head = encode_json(_describe_log(scope, threads, at))
     written = 0
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(head[:-1] + ',"samples":[')
         for interview, hanging, turns in list_threads(scope):
-            file.write((",\n" if written else "\n") + encode_json(_describe_sample(interview, hanging, turns)))
+            file.write((",\n" if written else "\n") + encode_json(_describe_sample(interview, hanging, turns, at)))
             written += 1
             scope.watch(written, 0)
         file.write("\n]}\n")
     return written
 
 
-def _describe_log(scope: Scope, threads: QuerySet[Interview]) -> dict[str, Any]:
+def begin_name(scope: Scope) -> str:
+    """What the file's name begins with: Inspect finds logs in JSON by a name that begins with a time."""
+    at = _find_time(scope, Interview.objects.filter(scope.within())).astimezone(datetime.UTC)
+    return f"{at.isoformat(timespec='seconds').replace(':', '-')}_"
+
+
+def _find_time(scope: Scope, threads: QuerySet[Interview]) -> datetime.datetime:
+    """When the newest of the threads came in; of a study without any, when it began."""
+    newest: datetime.datetime | None = threads.aggregate(at=Max("imported_file__imported_at"))["at"]
+    return newest or scope.project.created_at
+
+
+def _describe_log(scope: Scope, threads: QuerySet[Interview], imported: datetime.datetime) -> dict[str, Any]:
     total = threads.count()
     models = list(threads.order_by().values_list("model_label", flat=True).distinct()[:2])
-    imported = threads.aggregate(at=Max("imported_file__imported_at"))["at"] or scope.project.created_at
     return {
         "version": LAYOUT,
         "status": "success",
@@ -71,8 +91,10 @@ def _describe_log(scope: Scope, threads: QuerySet[Interview]) -> dict[str, Any]:
     }
 
 
-def _describe_sample(interview: Interview, hanging: Hanging, turns: Sequence[Turn]) -> dict[str, Any]:
-    messages = list(_list_messages(turns, interview.model_label))
+def _describe_sample(
+    interview: Interview, hanging: Hanging, turns: Sequence[Turn], at: datetime.datetime
+) -> dict[str, Any]:
+    messages = list(_list_messages(turns, interview))
     asked = next((place for place, each in enumerate(messages) if each["role"] == "assistant"), len(messages))
     told = {name: value for name in (*_TEXTS, *_MORE_TEXTS) if (value := getattr(interview, name))}
     if interview.model_label:
@@ -90,24 +112,50 @@ def _describe_sample(interview: Interview, hanging: Hanging, turns: Sequence[Tur
         "messages": messages,
         "scores": {name: {"value": value} for name, value in (scores or {}).items()},
         "metadata": {**interview.metadata, **told},
+        "events": [_describe_last_call(messages, interview.model_label, at)],
     }
 
 
-def _list_messages(turns: Sequence[Turn], model: str) -> Iterator[Message]:
-    """The messages of a thread. What a model says at once is one message: its reasoning, its words, its calls."""
+def _describe_last_call(messages: Sequence[Message], model: str, at: datetime.datetime) -> Message:
+    """The thread once more as the call that a chat ends with: what was sent, what was answered. Inspect's data frames of messages
+    are made from such events, and are empty without one. A thread that does not end with an answer was all sent."""
+    is_answered = bool(messages) and messages[-1]["role"] == "assistant"
+    answer = messages[-1] if is_answered else {}
+    name = answer.get("model") or model
+    stop = "tool_calls" if "tool_calls" in answer else "stop"
+    return {
+        "event": "model",
+        "timestamp": at.isoformat(),
+        "working_start": 0,
+        "model": name,
+        "input": messages[: len(messages) - is_answered],
+        "tools": [],
+        "tool_choice": "none",
+        "config": {},
+        "output": {"model": name, "choices": [{"message": answer, "stop_reason": stop}] if is_answered else []},
+    }
+
+
+def _list_messages(turns: Sequence[Turn], interview: Interview) -> Iterator[Message]:
+    """The messages of a thread, each with an id. What a model says at once is one message: its reasoning, its words, its calls."""
+
+    def name(turn: Turn) -> Message:
+        return {"id": f"{interview.external_id}-{turn.position}"}
+
+    model = interview.model_label
     calls = pair_results(turns)
     ids = {turn.position: turn.call_id or f"call-{turn.position}" for turn in turns}
     together: list[Turn] = []
     for turn, call in zip(turns, calls, strict=True):
         if together and not _goes_on(together[-1], turn):
-            yield _describe_answer(together, ids, model)
+            yield name(together[0]) | _describe_answer(together, ids, model)
             together = []
         if turn.role == Turn.Role.MODEL and turn.channel in _ORDER:
             together.append(turn)
         else:
-            yield _describe_other(turn, ids.get(call or 0, turn.call_id))
+            yield name(turn) | _describe_other(turn, ids.get(call or 0, turn.call_id))
     if together:
-        yield _describe_answer(together, ids, model)
+        yield name(together[0]) | _describe_answer(together, ids, model)
 
 
 def _goes_on(before: Turn, turn: Turn) -> bool:
@@ -157,7 +205,11 @@ def _describe_other(turn: Turn, call_id: str) -> Message:
     if turn.role == Turn.Role.TOOL:
         message |= {name: value for name, value in (("function", turn.speaker), ("tool_call_id", call_id)) if value}
         if error := turn.details.get("error"):
-            message["error"] = {"type": "unknown", "message": error if isinstance(error, str) else "error"}
+            kind = turn.details.get("error_type")
+            message["error"] = {
+                "type": kind if kind in ERROR_TYPES else "unknown",
+                "message": error if isinstance(error, str) else "error",
+            }
     elif turn.role == Turn.Role.SYSTEM and turn.details.get("prefilled"):
         message |= {"role": "assistant", "source": "input"}
     return message

@@ -77,7 +77,8 @@ class Export(NamedTuple):
     interviews that ``find_unblinded`` returns. ``count_rows`` tells beforehand how long a table is that may be long; it comes
     as Parquet too. ``count_long`` counts the cells of its texts that are longer than a spreadsheet keeps. ``is_narrowed``: it
     has rows of interviews, and of a narrowed scope only those in it. ``consent`` is the scope of consent without which an
-    interview's words are left out; ``find_quoted`` returns the interviews whose words the file would hold.
+    interview's words are left out; ``find_quoted`` returns the interviews whose words the file would hold. ``begin_name``
+    returns what the name of the file has to begin with for other programs to find it.
     """
 
     key: str
@@ -97,6 +98,7 @@ class Export(NamedTuple):
     is_narrowed: bool = True
     consent: str = ""
     find_quoted: Callable[[Scope], Collection[int]] | None = None
+    begin_name: Callable[[Scope], str] | None = None
 
     @property
     def header(self) -> list[str]:
@@ -117,7 +119,8 @@ def name_file(export: Export, scope: Scope, format: str) -> str:
         parts += [scope.kind, slugify(scope.run.replace("=", " "), allow_unicode=True)[:MAX_RUN_IN_NAME]]
         parts += ["with-left-out" if scope.with_left_out else ""]
     parts += ["own-rows" if export.unblinds and scope.only is not None else ""]
-    return f"{'-'.join(filter(None, parts))}.{format}"
+    beginning = export.begin_name(scope) if export.begin_name else ""
+    return f"{beginning}{'-'.join(filter(None, parts))}.{format}"
 
 
 def count_without_consent(export: Export, scope: Scope) -> int:

@@ -226,6 +226,20 @@ class TestKeptAndTold:
         assert (len(file.interviews[0].turns), file.interviews[0].run["status"]) == (len(told.TURNS), "error")
         assert "ended in an error" in file.warnings[0]
 
+    def test_samples_come_in_the_order_of_the_data_set_and_not_in_which_they_ended(self) -> None:
+        def order(ids: list[Any], **more: Any) -> list[tuple[str, str]]:
+            members = {
+                f"samples/{each}_epoch_{epoch}.json": {**LOG["samples"][0], "id": each, "epoch": epoch}
+                for epoch in (2, 1)
+                for each in ids
+            }
+            data = pack({"header.json": {**HEAD, "eval": {**HEAD["eval"], **more}}, **members})
+            return [(each.run["sample"], each.run["epoch"]) for each in read_bytes(data, name="a.eval").interviews]
+
+        assert order([10, 2, 1]) == [(each, epoch) for epoch in "12" for each in ("1", "2", "10")]
+        named = {"dataset": {"sample_ids": ["b", "a", "c"]}}
+        assert order(["c", "a", "b"], **named) == [(each, epoch) for epoch in "12" for each in "bac"]
+
     def test_a_sample_whose_bytes_are_damaged_is_left_out_and_counted(self) -> None:
         data = pack({"header.json": HEAD, "samples/1_epoch_1.json": LOG["samples"][0], "samples/2_epoch_1.json": LOG})
         at = data.rindex(b"samples/2_epoch_1.json", 0, data.index(b"PK\1\2")) + len(b"samples/2_epoch_1.json") + 20

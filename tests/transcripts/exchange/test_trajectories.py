@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +23,7 @@ from transcripts.corpus.models import Sentence
 from transcripts.corpus.pure.readers import read_bytes
 from transcripts.corpus.pure.readers.inspect_log import FORMAT
 from transcripts.corpus.standing import archive_interviews
-from transcripts.exchange.registry import Scope, find_export
+from transcripts.exchange.registry import Scope, find_export, name_file
 from transcripts.projects.models import Project
 
 ClientOf = Callable[[User], Client]
@@ -141,6 +142,46 @@ class TestInspectLog:
         assert [part["type"] for part in first["content"]] == ["reasoning"]
         assert first["tool_calls"] == [{"id": "c1", "function": "bash", "arguments": {"a": 1}, "type": "function"}]
         assert (second["role"], second["tool_call_id"], second["function"]) == ("tool", "c1", "bash")
+
+    def test_every_message_has_an_id_of_its_own(self, runs: Project, tmp_path: Path) -> None:
+        """inspect_ai.analysis.messages_df wants the column."""
+        write("inspect_log", "json", Scope(runs, None), tmp_path / "log.json")
+        samples = json.loads((tmp_path / "log.json").read_text())["samples"]
+        ids = [message["id"] for sample in samples for message in sample["messages"]]
+        assert len(set(ids)) == len(ids) == 5
+        assert ids[0] == "run-1"
+        # The data frame is made from the calls to models among the events.
+        for sample in samples:
+            [event] = sample["events"]
+            answered = [choice["message"] for choice in event["output"]["choices"]]
+            assert [*event["input"], *answered] == sample["messages"]
+            assert not answered or answered == sample["messages"][-1:]
+
+    def test_its_name_begins_with_a_time_without_which_inspect_does_not_find_it(self, runs: Project) -> None:
+        export = find_export("inspect_log")
+        assert export
+        name = name_file(export, Scope(runs, None), "json")
+        assert re.match(r"\d{4}-\d{2}-\d{2}T\d{2}[:-]\d{2}[:-]\d{2}.*_.*-inspect_log\.json\Z", name)
+        assert name == name_file(export, Scope(runs, None), "json")
+        assert ":" not in name
+
+    def test_the_kind_of_a_tools_error_goes_out_and_comes_back(
+        self, project: Project, owner: User, tmp_path: Path
+    ) -> None:
+        def fail(number: int, **error: str) -> dict[str, Any]:
+            details = {"error": "It took 5 s.", **error}
+            return {"role": "tool", "channel": "tool_result", "speaker": "sh", "text": str(number), "details": details}
+
+        turns = [fail(1, error_type="timeout"), fail(2, error_type="of our own"), fail(3)]
+        line = {"id": "odd", "kind": "trajectory", "turns": turns}
+        import_file(project=project, name="odd.jsonl", data=json.dumps(line).encode(), by=owner)
+        write("inspect_log", "json", Scope(project, None), tmp_path / "log.json")
+        data = (tmp_path / "log.json").read_bytes()
+        [odd] = [each for each in json.loads(data)["samples"] if each["id"] == "odd"]
+        assert [message["error"]["type"] for message in odd["messages"]] == ["timeout", "unknown", "unknown"]
+        [again] = [each for each in read_bytes(data, name="log.json").interviews if each.run["sample"] == "odd"]
+        assert [turn.details.get("error_type") for turn in again.turns] == ["timeout", None, None]
+        assert {turn.details["error"] for turn in again.turns} == {"It took 5 s."}
 
     def test_no_coding_is_in_it(self, coded: Coding, runs: Project, tmp_path: Path) -> None:
         write("inspect_log", "json", Scope(runs, None), tmp_path / "log.json")

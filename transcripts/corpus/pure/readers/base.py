@@ -39,7 +39,8 @@ class ReadTurn:
     the name of the tool; ``prompt_kind`` says what kind of question an interviewer's turn is. ``call_id`` joins a result with
     its call. ``details``, what the file tells of the turn, may have: ``at`` (ISO 8601), ``model``, ``step`` (a number),
     ``tokens`` ({"input": 3, "output": 4}), ``is_summary``, ``redacted``, ``prefilled`` (words put into the model's mouth),
-    ``error`` (true, or what went wrong), ``truncated`` ({"bytes", "sha256"} of the whole text).
+    ``error`` (true, or what went wrong), ``error_type`` (its kind, such as timeout), ``truncated`` ({"bytes", "sha256"} of the
+    whole text).
     """
 
     role: str

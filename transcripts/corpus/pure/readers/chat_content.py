@@ -128,6 +128,8 @@ class MessageReader:
             details["model"] = message["model"][:200]
         error = message.get("error")
         if isinstance(error, dict):
+            if isinstance(error.get("type"), str) and error["type"] not in {"", "unknown"}:
+                details["error_type"] = error["type"][:200]
             error = error.get("message") or error.get("type")
         if error or message.get("is_error") is True:
             details["error"] = error[:MAX_OTHER] if isinstance(error, str) else True

@@ -6,8 +6,8 @@ A sample without tool calls is an interview, one with them a trajectory. Texts t
 the log has. The messages of a sample are read, not its events; a sample that holds no messages is read from the last call
 among its events. Task, sample, epoch, status and scores are the run's; metadata and target of the sample are metadata.
 
-An ``.eval`` archive is read member by member. One whose run was not finished or crashed has no head: the head is then that
-of its start, and a warning says so.
+An ``.eval`` archive is read member by member, its samples in the order of the data set. One whose run was not finished or crashed
+has no head: the head is then that of its start, and a warning says so.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, Source
@@ -75,9 +75,25 @@ def read_inspect_archive(archive: ZipInput, *, name: str) -> ReadFile:
         warnings.append(
             "The log has no head: the run was not finished, or crashed. The samples that are whole were read."
         )
-    read = [_read_sample(sample, log, reader) for sample in _read_samples(archive, name, left_out)]
+    # They were written in the order in which they ended.
+    samples = sorted(_read_samples(archive, name, left_out), key=_make_sorter(log))
+    read = [_read_sample(sample, log, reader) for sample in samples]
     _count_missing(log, len(read), left_out)
     return ReadFile(FORMAT, read, [*warnings, *list_left_out(left_out)], left_out)
+
+
+def _make_sorter(log: JsonObject) -> Callable[[JsonObject], tuple[Any, ...]]:
+    """What samples are sorted by: epoch, and the place in the data set or else the id, numbers as numbers."""
+    dataset = _read_head(log).get("dataset")
+    ids = dataset.get("sample_ids") if isinstance(dataset, dict) else None
+    places = {str(each): place for place, each in enumerate(ids if isinstance(ids, list) else [])}
+
+    def sort(sample: JsonObject) -> tuple[Any, ...]:
+        identity, epoch = str(sample.get("id")), sample.get("epoch")
+        number = int(identity) if identity.isdecimal() and len(identity) < 20 else 0
+        return epoch if isinstance(epoch, int) else 1, places.get(identity, len(places)), number, identity
+
+    return sort
 
 
 def _count_missing(log: JsonObject, read: int, left_out: Counter[str]) -> None:

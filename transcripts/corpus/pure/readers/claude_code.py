@@ -189,9 +189,9 @@ def _divide(lines: list[JsonLine], source: Source, left_out: Counter[str]) -> li
     last: str | None = None
     for number, content in lines:
         key = content["uuid"] if isinstance(content.get("uuid"), str) else f"line {number}"
-        parent = content.get("parentUuid")
         # A compaction begins without a parent and names the message that it follows.
-        parent = parent if isinstance(parent, str) else content.get("logicalParentUuid")
+        parents = (content.get(name) for name in ("parentUuid", "logicalParentUuid"))
+        parent = next((each for each in parents if isinstance(each, str)), None)
         is_summary = content.get("isCompactSummary") is True
         if (is_summary or content.get("subtype") == _BOUNDARY) and parent not in nodes:
             parent = last
@@ -205,7 +205,7 @@ def _divide(lines: list[JsonLine], source: Source, left_out: Counter[str]) -> li
         if is_summary:
             summaries.add(key)
             turns = [replace(turn, details={**turn.details, "is_summary": True}) for turn in turns]
-        nodes[key] = Node(parent if isinstance(parent, str) else None, tuple(turns))
+        nodes[key] = Node(parent, tuple(turns))
         last = key if turns else last
     threads = divide_tree(nodes)
     return _cut_summaries(threads) if summaries else threads

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from auditapp.batches.models import Arm, Attempt, Batch, Cell, Result
+from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue
 from auditapp.experiments.actions import draw_audit, load_enrolments, lock_plan
 from auditapp.experiments.pure.plans import make_plan
 from auditapp.llm.models import ModelVariant, ProviderAccount
@@ -198,6 +198,12 @@ def add_play(project: Project, owner: User) -> dict[str, int]:
     )
     record_answer(play=play, kind="open", text="Shall we talk?", answer="Yes.", by=owner)
     return {"script_id": script.pk, "play_id": play.pk, "number": 1}
+
+
+def add_provider_job(batch: Batch) -> int:
+    """A job at a provider's batch service."""
+    queue, _ = WorkQueue.objects.get_or_create(batch=batch, name="1:jobs")
+    return ProviderJob.objects.create(queue=queue, token=uuid.uuid4(), calls=0, written_at=timezone.now()).pk
 
 
 def add_job(project: Project, owner: User) -> ImportJob:
@@ -419,6 +425,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
             "mapping": "published",
             "what": "cells",
         },
+        "batches:end_job": {"job_id": add_provider_job(read.cell.batch)},
         "probe": probe,
         "api": {"batch_id": judged.cell.batch_id, "play_id": held["play_id"], **experiment},
         "api:probe_report": probe,

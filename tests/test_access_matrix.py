@@ -256,6 +256,7 @@ OF_A_STUDY: dict[str, Row] = {
     "batches:spend_csv": seen(),
     "batches:control": filled_in(Permission.RUN_BATCHES),
     "batches:end": filled_in(Permission.RUN_BATCHES),
+    "batches:end_job": filled_in(Permission.RUN_BATCHES),
     "batches:confirm": filled_in(Permission.RUN_BATCHES),
     "batches:concurrency": filled_in(Permission.RUN_BATCHES),
     "batches:rename": filled_in(Permission.RUN_BATCHES),

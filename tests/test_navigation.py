@@ -34,7 +34,14 @@ STEPS = {
 }
 # The form that leads there, or what the page is about, is not on the stage; their own tests open them.
 NOT_ON_STAGE = {
-    *("agreement:units", "batches:end", "codebook:choose_comparison", "revision:near", "revision:re_review"),
+    *(
+        "agreement:units",
+        "batches:end",
+        "batches:end_job",
+        "codebook:choose_comparison",
+        "revision:near",
+        "revision:re_review",
+    ),
     *(
         "preannotation:audit_items",
         "preannotation:calibration_cell",

@@ -10,7 +10,7 @@ from functools import partial
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet, Sum
 
 from auditapp.batches.grants import GrantRefused, commit_money, needs_no_grant
 from auditapp.batches.kinds import Answered, announce_end, get_kind
@@ -18,7 +18,17 @@ from auditapp.batches.ledger.batch_state import describe_unreadable_pilot, finis
 from auditapp.batches.ledger.chains import list_before, list_behind, settle_chains, take_up
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
-from auditapp.batches.models import OPEN_STATES, SENDING_STATES, WORKING_STATES, Arm, Batch, Cell, WorkQueue
+from auditapp.batches.models import (
+    OPEN_STATES,
+    SENDING_STATES,
+    WORKING_STATES,
+    Arm,
+    Attempt,
+    Batch,
+    Cell,
+    ProviderJob,
+    WorkQueue,
+)
 from auditapp.batches.pure.money import to_dollars, to_nano
 from auditapp.llm.models import Grant
 from auditapp.llm.queries import is_open_ended
@@ -339,6 +349,34 @@ def cancel_batch(*, batch: Batch, by: trail.Actor, cut_off: bool = False) -> Non
     if locked.route == Batch.Route.JOBS:
         notify_queues(batch.queues.all())
     announce_end(batch)
+
+
+def sum_open_calls(job: ProviderJob) -> tuple[int, int]:
+    """How many calls of a job have no end yet, and the nano dollars that are reserved for them."""
+    found = Attempt.objects.filter(job=job, end=Attempt.End.OPEN).aggregate(
+        calls=Count("pk"), nano=Sum("reserved_nano")
+    )
+    return found["calls"], found["nano"] or 0
+
+
+@transaction.atomic
+def end_job(*, job: ProviderJob, by: trail.Actor) -> None:
+    """Have a job ended that its provider has not known for a day. A worker asks the provider once more; if it still does not know
+    the job, the end of its calls is unknown: they may have been paid for, and are asked again as the batch was told to."""
+    locked = ProviderJob.objects.select_for_update().select_related("queue__batch").get(pk=job.pk)
+    if locked.ended_at is not None:
+        return
+    if not locked.may_be_ended:
+        raise BatchError(
+            f"Job {locked.pk} cannot be ended: that is possible once its provider has not known it for a day. Cancel the batch to "
+            "stop a job that is under way."
+        )
+    calls, nano = sum_open_calls(locked)
+    ProviderJob.objects.filter(pk=locked.pk).update(ended_at=read_now())
+    details: dict[str, object] = {"job": locked.pk, "calls": calls, "reserved_usd": str(to_dollars(nano))}
+    batch = locked.queue.batch
+    trail.record("batch.job_ended", target=batch, by=by, stream=trail.project_stream(batch.project_id), details=details)
+    notify_queues([locked.queue])
 
 
 @transaction.atomic

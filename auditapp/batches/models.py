@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
+import re
 from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from auditapp.llm.models import Capabilities, ModelVariant, Price
 from transcripts.projects.models import Project
@@ -216,7 +219,12 @@ class Cell(models.Model):
 
 class ProviderJob(models.Model):
     """A group of calls submitted to a provider's own batch service. ``token`` is sent along as metadata, so that a job whose
-    creation was cut off is found again at the provider before another is created."""
+    creation was cut off is found again at the provider before another is created.
+
+    A submitted job with ``ended_at`` is one that a person wants ended because the provider does not know it any more."""
+
+    NOT_FOUND = "Not found at the provider since"
+    GONE_AFTER = datetime.timedelta(days=1)
 
     class State(models.TextChoices):
         WRITTEN = "written", "Recorded, not yet sent"
@@ -243,6 +251,18 @@ class ProviderJob(models.Model):
 
     def __str__(self) -> str:
         return f"job {self.pk}"
+
+    @property
+    def gone_since(self) -> datetime.datetime | None:
+        """Since when the provider does not know it, as its message says; ``None`` for a job that the provider knows."""
+        found = re.match(rf"{self.NOT_FOUND} (\S+)\.", self.error)
+        return datetime.datetime.fromisoformat(found[1]) if found and self.state == self.State.SUBMITTED else None
+
+    @property
+    def may_be_ended(self) -> bool:
+        """Whether the provider has not known it for so long that a person may end it."""
+        since = self.gone_since
+        return since is not None and timezone.now() - since >= self.GONE_AFTER and self.ended_at is None
 
 
 class Attempt(models.Model):

@@ -13,6 +13,7 @@ batch_urls = [
     path("spend.csv", pages.download_spend, name="spend_csv"),
     path("control/", controls.control_batch, name="control"),
     path("end/", controls.end_batch, name="end"),
+    path("jobs/<int:job_id>/end/", controls.end_job, name="end_job"),
     path("confirm/", controls.confirm_batch, name="confirm"),
     path("concurrency/", controls.change_concurrency, name="concurrency"),
     path("name/", controls.rename_batch, name="rename"),

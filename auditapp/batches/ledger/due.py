@@ -30,7 +30,7 @@ def is_due(job: ProviderJob, now: datetime.datetime) -> bool:
 
     A submitted job is checked half a minute after it was created, then each time its age has doubled, at the latest after
     ten minutes. One that is not submitted yet continues unless people want nothing sent; when the batch is ended it is
-    withdrawn.
+    withdrawn. One that people want ended is checked a last time soon.
     """
     batch = job.queue.batch
     if not job.submitted_at:
@@ -38,7 +38,7 @@ def is_due(job: ProviderJob, now: datetime.datetime) -> bool:
         return batch.control in ENDING or (is_sending(batch) and is_fresh)
     last = job.checked_at or job.submitted_at
     wait = min(max(last - job.submitted_at, FIRST_CHECK), MAX_WAIT)
-    return now - last >= (FIRST_CHECK if batch.control in ENDING else wait)
+    return now - last >= (FIRST_CHECK if batch.control in ENDING or job.ended_at else wait)
 
 
 def is_sending(batch: Batch) -> bool:

@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 JOB_LEASE = datetime.timedelta(days=60)
 WITHDRAWN = "the job was withdrawn before it was submitted"
 NOT_MADE = "the provider's job ended before this call was made"
+GONE = "the provider does not know the job of this call any more; it may have been paid for"
 NO_LINE = "the provider's job ended without a result for this call; it may have been paid for"
 READ_SIZE = 500
 
@@ -160,6 +161,12 @@ def note_checked(job: ProviderJob, error: str = "") -> None:
     _change(job, checked_at=read_now(), error=error[:500])
 
 
+def note_gone(job: ProviderJob, error: str) -> None:
+    """Record that the provider does not know the job, and since when."""
+    since = job.gone_since or read_now()
+    note_checked(job, f"{ProviderJob.NOT_FOUND} {since.isoformat(timespec='seconds')}. {error}")
+
+
 def _change(job: ProviderJob, **columns: object) -> None:
     ProviderJob.objects.filter(pk=job.pk).update(**columns)
     for name, value in columns.items():
@@ -198,15 +205,21 @@ def _store(job: ProviderJob, ends: Sequence[tuple[Attempt, ChatAnswer]], *, stop
         storing.store_completed(job.queue.batch_id, group, stopped=stopped)
 
 
-def finish_job(job: ProviderJob, *, cut_short: bool) -> None:
+def finish_job(job: ProviderJob, *, cut_short: bool, error: str = "") -> None:
     """Record that everything was collected. Where the job was cut short, a call without an answer was never made;
-    otherwise its end is unknown."""
+    otherwise its end is unknown. ``error`` is what the provider says of a job that failed half-way."""
     if cut_short:
         answer = ChatAnswer(CallOutcome.REFUSED, NextStep.RETRY, error_class=ErrorClass.EXPIRED, error=NOT_MADE)
     else:
         answer = ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error_class=ErrorClass.BAD_ANSWER, error=NO_LINE)
     _end_rest(job, answer)
-    _change(job, state=ProviderJob.State.COLLECTED, ended_at=read_now(), checked_at=read_now(), error="")
+    _change(job, state=ProviderJob.State.COLLECTED, ended_at=read_now(), checked_at=read_now(), error=error[:500])
+
+
+def end_gone_job(job: ProviderJob) -> None:
+    """Record the end of a job that the provider does not know any more: the end of its calls is unknown."""
+    _end_rest(job, ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error_class=ErrorClass.BAD_ANSWER, error=GONE))
+    _change(job, state=ProviderJob.State.FAILED, ended_at=read_now())
 
 
 def fail_job(job: ProviderJob, answer: ChatAnswer) -> None:

@@ -25,7 +25,7 @@ from auditapp.batches.ledger import batch_state, leases
 from auditapp.batches.ledger.batch_state import CAP_REACHED
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.due import ENDING, find_due_queues, has_cells_to_submit, is_due, is_sending
-from auditapp.batches.models import ProviderJob, WorkQueue
+from auditapp.batches.models import Batch, ProviderJob, WorkQueue
 from auditapp.batches.pure.crashing import crash_point
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import job_ledger
@@ -64,6 +64,12 @@ JOB_FULL_WAIT = 600.0
 REFUSED_JOB = (
     "The provider's batch service refused job {number}; its page has the provider's message. Resume to ask again."
 )
+FAILED_JOB = (
+    "Job {number} failed at the provider after some of its calls. Their answers are stored; its page has the provider's message. "
+    "Resume to ask the other calls again, which may have been paid for."
+)
+# Not there, or not there any more.
+MISSING = {404, 410}
 STILL_LOOKING = (
     "It is not known yet whether the provider created this job; it is searched for before another is created."
 )
@@ -326,7 +332,8 @@ class JobRun:
         status = self._do(self.service.check(job.provider_job_id))
         if isinstance(status, Trouble):
             # Nothing is lost when a provider cannot be reached or refuses the key: the answers wait there.
-            job_ledger.note_checked(job, status.error)
+            if self._note_missing(job, status):
+                return
             if status.next_step is NextStep.STOP_BATCH:
                 reason = REFUSED_ACCOUNT.format(status=status.http_status, number=job.pk)
                 batch_state.pause_for(self.queue.batch_id, reason)
@@ -363,7 +370,7 @@ class JobRun:
                 crash_point("job_collecting")
                 trouble = next((each for each in group if isinstance(each, Trouble)), None)
                 if trouble is not None:
-                    job_ledger.note_checked(job, trouble.error)
+                    self._note_missing(job, trouble)
                     return
                 if stopping.is_set():
                     return
@@ -373,7 +380,22 @@ class JobRun:
         if foreign:
             logger.warning("Job %s: %d lines of its answers belong to none of its calls", job.pk, foreign)
         self._delete_file(job)
-        job_ledger.finish_job(job, cut_short=status.cut_short)
+        if status.error:
+            batch_state.pause_for(self.queue.batch_id, FAILED_JOB.format(number=job.pk))
+        job_ledger.finish_job(job, cut_short=status.cut_short, error=status.error)
+
+    def _note_missing(self, job: ProviderJob, trouble: Trouble) -> bool:
+        """Record why a job or its answers cannot be had; ``True`` if it was ended for that. A job that the provider does not know
+        is ended only where a person wants it: the key may be that of another project."""
+        if trouble.http_status not in MISSING:
+            job_ledger.note_checked(job, trouble.error)
+            return False
+        job_ledger.note_gone(job, trouble.error)
+        if job.ended_at is None and self.queue.batch.control != Batch.Control.ABORT:
+            return False
+        self._delete_file(job)
+        job_ledger.end_gone_job(job)
+        return True
 
 
 async def _wait(task: asyncio.Task[T]) -> bool:

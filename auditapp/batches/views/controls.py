@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
 from auditapp.batches import actions
 from auditapp.batches.forms import CapForm, ConcurrencyForm, ConfirmForm, NameForm
-from auditapp.batches.models import Batch
+from auditapp.batches.models import Batch, ProviderJob
 from auditapp.batches.views.gate import BatchRequest, batch_view, leads_back
 from auditapp.batches.views.pages import find_cap_warning, render_batch
 from transcripts.projects.roles import Permission
@@ -66,6 +66,22 @@ def end_batch(request: BatchRequest) -> HttpResponse:
         return _back(request, batch)
     how = "abort" if request.GET.get("how") == "abort" else "cancel"
     return render(request, "batches/end.html", {"batch": batch, "how": how})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
+def end_job(request: BatchRequest, job_id: int) -> HttpResponse:
+    """Ask, then end a job that its provider does not know any more."""
+    batch = request.batch
+    job = get_object_or_404(ProviderJob, pk=job_id, queue__batch=batch)
+    if request.method == "POST":
+        try:
+            actions.end_job(job=job, by=request.user)
+        except actions.BatchError as error:
+            messages.error(request, str(error))
+        return _back(request, batch)
+    calls, nano = actions.sum_open_calls(job)
+    return render(request, "batches/end_job.html", {"batch": batch, "job": job, "calls": calls, "reserved": nano})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -129,14 +129,22 @@ def read_status(job: Mapping[str, object]) -> JobStatus:
     """How far a job is, by its own words; a word not known yet is taken for one of a job under way."""
     word = read_text(job, "status").lower()
     if word == "failed":
-        return read_refused_job(job)
+        # Validation fails before any call is made. A job that names answers failed later, and they were paid for.
+        refused = read_refused_job(job)
+        if not read_text(job, "output_file_id"):
+            return refused
+        return JobStatus(JobState.ENDED, list_results(job), error=refused.error)
     if word == "cancelling":
         return JobStatus(JobState.CANCELLING)
     if word not in {"completed", *CUT_SHORT}:
         return JobStatus(JobState.RUNNING)
+    return JobStatus(JobState.ENDED, list_results(job), cut_short=word in CUT_SHORT)
+
+
+def list_results(job: Mapping[str, object]) -> list[str]:
+    """Where the answers and the errors of a job are."""
     files = [read_text(job, name) for name in ("output_file_id", "error_file_id")]
-    results = [f"/files/{file}/content" for file in files if file]
-    return JobStatus(JobState.ENDED, results, cut_short=word in CUT_SHORT)
+    return [f"/files/{file}/content" for file in files if file]
 
 
 def read_refused_job(job: Mapping[str, object]) -> JobStatus:

@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.db.models import F
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
 
 from auditapp.batches import actions, kinds, launching
 from auditapp.batches.kinds import Answered
@@ -21,9 +24,12 @@ from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue
 from auditapp.batches.routes import job_ledger, jobs
 from auditapp.llm.actions import add_model, set_capabilities
+from auditapp.llm.providers import openai_jobs
+from auditapp.llm.providers.jobs_base import JobState, JobStatus
 from auditapp.llm.providers.openai_jobs import OpenAIJobs
 from tests.auditapp.batches.job_shop import Shop
 from tests.instance import FakeProvider
+from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
@@ -794,3 +800,134 @@ def test_a_file_that_the_client_is_closing_at_that_moment_is_no_error(monkeypatc
     monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: Closing())
     with jobs.open_nameless_file() as file:
         assert isinstance(file, Closing)
+
+
+class TestGone:
+    """A job that its provider does not know any more."""
+
+    def lose(self, launch: Launch, shop: Shop, provider: str = "openai_compatible") -> WorkQueue:
+        shop.order(seconds=3600)
+        queue = launch(provider, inputs=5)
+        jobs.run_job_queue(queue.pk)
+        ProviderJob.objects.update(provider_job_id="batch_gone")
+        look_after(queue)
+        return queue
+
+    def wait_a_day(self) -> None:
+        job = ProviderJob.objects.get()
+        since = timezone.now() - datetime.timedelta(days=1, minutes=1)
+        job.error = f"{ProviderJob.NOT_FOUND} {since.isoformat(timespec='seconds')}. {job.error.partition('. ')[2]}"
+        job.save(update_fields=["error"])
+
+    @pytest.mark.parametrize("provider", PROVIDERS)
+    def test_a_person_ends_it_and_its_calls_are_unknown_and_free(
+        self, launch: Launch, shop: Shop, provider: str
+    ) -> None:
+        queue = self.lose(launch, shop, provider)
+        job = ProviderJob.objects.get()
+        assert job.gone_since is not None
+        assert not job.may_be_ended
+        with pytest.raises(actions.BatchError, match="for a day"):
+            actions.end_job(job=job, by=trail.SYSTEM)
+        self.wait_a_day()
+        look_after(queue)
+        # Looking again does not begin the day anew.
+        assert ProviderJob.objects.get().may_be_ended
+        batch = Batch.objects.get()
+        reserved = batch.reserved_nano
+        actions.pause_batch(batch=batch, by=trail.SYSTEM)
+        actions.end_job(job=ProviderJob.objects.get(), by=trail.SYSTEM)
+        look_after(queue)
+        assert count_states() == {"planned": 5}
+        assert set(Attempt.objects.values_list("end", flat=True)) == {"unknown"}
+        assert ProviderJob.objects.get().state == "failed"
+        # What they may have cost stays reserved, and is on record.
+        assert Batch.objects.get().reserved_nano == reserved > 0
+        event = AuditEvent.objects.get(action="batch.job_ended")
+        assert (event.details["calls"], Decimal(event.details["reserved_usd"])) == (5, Decimal(reserved) / 10**9)
+
+    def test_answers_that_are_gone_can_be_given_up_too(
+        self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        shop.order(seconds=0)
+        queue = launch("openai_compatible", inputs=5)
+        status = JobStatus(JobState.ENDED, ["/nowhere"])
+        monkeypatch.setattr(openai_jobs, "read_status", lambda _: status)
+        look_after(queue, times=2)
+        assert ProviderJob.objects.get().gone_since
+        self.wait_a_day()
+        actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
+        actions.end_job(job=ProviderJob.objects.get(), by=trail.SYSTEM)
+        look_after(queue)
+        assert count_states() == {"cancelled": 5}
+        assert Attempt.objects.filter(end="unknown").count() == 5
+
+    def test_aborting_the_batch_ends_it_at_once(self, launch: Launch, shop: Shop) -> None:
+        queue = self.lose(launch, shop)
+        actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM, cut_off=True)
+        look_after(queue)
+        assert count_states() == {"cancelled": 5}
+        assert Attempt.objects.filter(end="unknown").count() == 5
+
+    def test_a_job_that_is_found_again_is_collected_although_it_was_to_end(self, launch: Launch, shop: Shop) -> None:
+        shop.order(seconds=0)
+        queue = launch("openai_compatible", inputs=5)
+        jobs.run_job_queue(queue.pk)
+        known = ProviderJob.objects.get().provider_job_id
+        ProviderJob.objects.update(provider_job_id="batch_gone")
+        look_after(queue)
+        self.wait_a_day()
+        actions.end_job(job=ProviderJob.objects.get(), by=trail.SYSTEM)
+        ProviderJob.objects.update(provider_job_id=known)
+        look_after(queue)
+        assert count_states() == {"done": 5}
+
+    def test_its_page_says_what_may_have_been_paid(
+        self, launch: Launch, shop: Shop, client_of: Callable[[User], Client], owner: User, project: Project
+    ) -> None:
+        queue = self.lose(launch, shop)
+        batch, job = Batch.objects.get(), ProviderJob.objects.get()
+        page = reverse("batches:detail", args=[project.slug, batch.pk])
+        address = reverse("batches:end_job", args=[project.slug, batch.pk, job.pk])
+        client = client_of(owner)
+        assert "not found at the provider since" in client.get(page).content.decode()
+        assert address not in client.get(page).content.decode()
+        assert "for a day" in client.get(address).content.decode()
+        self.wait_a_day()
+        assert address in client.get(page).content.decode()
+        shown = " ".join(client.get(address).content.decode().split())
+        assert "5 calls of it have no answer. They may have been paid for, at most $" in shown
+        assert client.post(address).status_code == 302
+        assert "is being ended" in client.get(page).content.decode()
+        look_after(queue)
+        # The batch goes on, and asks again in another job.
+        assert list(ProviderJob.objects.order_by("pk").values_list("state", flat=True)) == ["failed", "submitted"]
+        assert client.get(address.replace(f"/{job.pk}/end", "/999999/end")).status_code == 404
+
+
+def test_a_failed_job_that_names_answers_has_them_stored_and_the_batch_pauses(
+    launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = openai_jobs.read_status
+
+    def fail(job: Mapping[str, object]) -> JobStatus:
+        errors = {"data": [{"code": "internal_error", "message": "failed half-way"}]}
+        return read({**job, "status": "failed", "errors": errors} if job.get("status") == "completed" else job)
+
+    monkeypatch.setattr(openai_jobs, "read_status", fail)
+    shop.order(seconds=0, leave_out=2)
+    queue = launch("openai_compatible", inputs=5)
+    look_after(queue, times=2)
+    assert count_states() == {"done": 3, "planned": 2}
+    ends = list(Attempt.objects.values_list("end", flat=True))
+    assert sorted(ends) == ["answered"] * 3 + ["unknown"] * 2
+    batch = Batch.objects.get()
+    assert batch.spent_nano > 0
+    assert (batch.state, "failed at the provider" in batch.state_reason) == ("paused", True)
+    job = ProviderJob.objects.get()
+    assert (job.state, job.error) == ("collected", "internal_error: failed half-way")
+
+
+def test_a_job_that_fails_its_validation_is_refused() -> None:
+    status = openai_jobs.read_status({"status": "failed", "error_file_id": "e1", "errors": {"data": [{"code": "bad"}]}})
+    assert (status.state, status.error, list(status.results)) == (JobState.REFUSED, "bad", [])

@@ -78,7 +78,7 @@ transcripts.negotiation: StanceForm StudyForm
 transcripts.projects: MemberForm
 transcripts.retrieval: AnswerForm CountForm PairForm SearchForm SheetForm
 transcripts.revision: AnchorForm DrawForm
-transcripts.rounds: CellsForm FinishForm LockForm RoundForm SignOffForm
+transcripts.rounds: CellsForm FinishForm LockForm RoundForm SignOffForm SignOffSeveralForm
 transcripts.themes: GroupForm MergeForm NewThemeForm
 transcripts.ui: ReplacingForm
 """

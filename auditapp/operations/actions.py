@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import sqlite3
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,13 @@ def back_up(file: Path) -> dict[str, Any]:
         files.mkdir()
         archive.copy_files(settings.DATA, files)
         copy = folder / "database"
-        stored_as, held = copy_database(copy)
+        try:
+            stored_as, held = copy_database(copy)
+        except sqlite3.Error as error:
+            raise OperationError(
+                f"The database cannot be copied ({error}), so there is no backup. See that its disk has room, also for the files "
+                "that SQLite makes beside it, and that the place of the backup has."
+            ) from None
         manifest = {"made_at": datetime.datetime.now(datetime.UTC).isoformat(), "release": find_release(), **held}
         archive.write_archive(partial, database=copy, stored_as=stored_as, files=files, manifest=manifest)
     try:

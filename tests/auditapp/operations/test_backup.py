@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import zipfile
@@ -212,6 +213,18 @@ def test_a_backup_removes_remains_and_says_what_it_could_not_record(
     with pytest.raises(OperationError, match=r"is a whole backup .* not on record, because .* disk is full"):
         actions.back_up(tmp_path / "again.backup")
     assert archive.read_manifest(tmp_path / "again.backup")["counts"] == {}
+
+
+def test_a_database_that_cannot_be_copied_is_told_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_to: Path) -> tuple[str, dict[str, object]]:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(actions, "copy_database", refuse)
+    with pytest.raises(OperationError, match=r"cannot be copied \(disk I/O error\), so there is no backup"):
+        actions.back_up(tmp_path / "site.backup")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.django_db(transaction=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -835,6 +836,80 @@ class TestFilesThatBelongTogether:
             ("2.json", self.tell_run("b", "Home?", "There.", continued_trajectory_ref="1.json")),
         )
         assert told == {"a": ("", "", None), "b": ("continuation", "a", 2)}
+
+
+def trace(*calls: tuple[Any, Any], tools: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+    """A trace of Langfuse: what each call to a model was sent and answered."""
+    generations = [
+        {"type": "GENERATION", "startTime": f"2026-01-01T10:00:0{at}Z", "input": sent, "output": answered}
+        for at, (sent, answered) in enumerate(calls, 1)
+    ]
+    return {"trace": {"id": "t"}, "observations": [*generations, *({"type": "TOOL", **tool} for tool in tools)]}
+
+
+class TestShapesOfTraces:
+    USER: ClassVar = {"role": "user", "content": "Weather?"}
+    CALL: ClassVar = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    ASKED: ClassVar = {"role": "assistant", "content": "", "tool_calls": [CALL]}
+    SAID: ClassVar = {"role": "assistant", "content": "It rains there."}
+
+    @pytest.mark.parametrize("sent", ['{"args": ["What is home?"]}', {"args": ["What is home?"], "kwargs": {}}])
+    def test_a_prompt_in_arguments(self, sent: Any) -> None:
+        [thread] = read(trace((sent, "A place."))).interviews
+        assert [(turn.role, turn.text) for turn in thread.turns] == [
+            ("interviewer", "What is home?"),
+            ("model", "A place."),
+        ]
+
+    def test_a_prompt_in_no_form_that_is_known_is_counted(self) -> None:
+        file = read(trace(({"odd": {"prompt_text": "Home?"}}, "A place.")))
+        assert "was sent was left out" in file.warnings[0]
+
+    def test_a_result_whose_role_is_the_name_of_the_tool(self) -> None:
+        told = {"role": "look", "content": "It rains."}
+        [thread] = read(trace(([self.USER], self.ASKED), ([self.USER, self.ASKED, told], self.SAID))).interviews
+        assert list_turns(thread)[1:] == [
+            ("model", "tool_call", "look", "{}", None),
+            ("tool", "tool_result", "look", "It rains.", 2),
+            ("model", "utterance", "", "It rains there.", None),
+        ]
+
+    def test_a_result_that_is_there_is_not_told_as_lost(self) -> None:
+        history = [self.USER, self.ASKED, {"role": "tool", "tool_call_id": "c1", "content": "It rains."}]
+        calls = [([self.USER], self.ASKED), (history, self.SAID)]
+        tool: dict[str, Any]
+        for name in ("running tool: look", "weather"):
+            tool = {"name": name, "startTime": "2026-01-01T10:00:01.500Z", "input": {}, "output": "It rains."}
+            assert not read(trace(*calls, tools=[tool])).warnings
+        tool = {"name": "other", "input": {}, "output": "It snows."}
+        assert "What a tool gave back was left out" in read(trace(*calls, tools=[tool])).warnings[0]
+
+    def test_the_result_of_a_last_call_is_found_by_the_end_of_its_name(self) -> None:
+        tool = {"name": "running tool: look", "input": {}, "output": "It rains."}
+        [thread] = read(trace(([self.USER], self.ASKED), tools=[tool])).interviews
+        assert list_turns(thread)[-1] == ("tool", "tool_result", "look", "It rains.", 2)
+
+    def test_calls_written_as_words_that_come_back_one_by_one(self) -> None:
+        """As koog does."""
+
+        def call(name: str) -> str:
+            return json.dumps([{"function": {"name": name, "arguments": "{}"}, "id": name, "type": "function"}])
+
+        made = [{"role": "assistant", "finish_reason": "tool_calls", "content": call(name)} for name in ("hi", "bye")]
+        back = [{"role": "tool", "content": each} for name in ("hi", "bye") for each in (call(name), f"said {name}")]
+        [thread] = read(trace(([self.USER], made), ([self.USER, *back], [self.SAID]))).interviews
+        assert list_turns(thread)[1:] == [
+            ("model", "tool_call", "hi", "{}", None),
+            ("model", "tool_call", "bye", "{}", None),
+            ("tool", "tool_result", "hi", "said hi", 2),
+            ("tool", "tool_result", "bye", "said bye", 3),
+            ("model", "utterance", "", "It rains there.", None),
+        ]
+
+    def test_words_that_are_a_list_of_functions_stay_words(self) -> None:
+        words = json.dumps([{"type": "function", "function": {"name": "look"}}])
+        [thread] = read(trace(([self.USER], {"role": "assistant", "content": words}))).interviews
+        assert list_turns(thread)[1] == ("model", "utterance", "", words, None)
 
 
 class TestNumbersThatAreNone:

@@ -25,6 +25,7 @@ from transcripts.corpus.pure.readers.traces import ModelCall, ToolRun, read_trac
 
 FORMAT = "langfuse"
 
+UNREAD = "What a call to a model was sent was left out because it is in none of the forms known; its answer was read."
 _METADATA = ("name", "release", "version", "environment", "tags", "sessionId", "metadata")
 _TOKENS = ("input", "output")
 
@@ -61,7 +62,10 @@ def _read_trace(line: JsonLine, source: Source, left_out: Counter[str]) -> list[
         line=number,
         run={"task": str(name or ""), **({"scores": scores} if scores else {})},
     )
-    calls = [_read_generation(each) for each in observations if each.get("type") == "GENERATION"]
+    generations = [each for each in observations if each.get("type") == "GENERATION"]
+    calls = [_read_generation(each) for each in generations]
+    if not any(call.sent for call in calls) and (unread := sum(bool(each.get("input")) for each in generations)):
+        left_out[UNREAD] += unread
     return read_trace(
         _add_system(calls, observations),
         (_read_tool(each) for each in observations if each.get("type") == "TOOL"),

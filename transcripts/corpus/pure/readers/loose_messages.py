@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from transcripts.corpus.pure.readers.calls import read_json_text
+from transcripts.corpus.pure.readers.calls import read_arguments, read_json_text
 from transcripts.corpus.pure.readers.chat_content import ROLES
 from transcripts.corpus.pure.readers.json_lines import JsonObject
 
@@ -19,7 +19,7 @@ _ROLE_NAMES = {
     "bot": "assistant",
     **{role: role for role in ROLES},
 }
-_LISTS = ("messages", "input_messages", "output")
+_LISTS = ("messages", "input_messages", "output", "args")
 _ITEMS = frozenset({"function_call", "function_call_output", "reasoning", "tool_result", "tool_use", "tool_call"})
 _PARTS = frozenset({"text", "thinking", "output_text", "input_text"})
 _TEXTS = ("prompt", "question", "query", "text", "completion", "response", "answer")
@@ -64,8 +64,36 @@ def _find_in_list(logged: list[Any], role: str) -> Iterator[JsonObject]:
     if calls and len(calls) == len(logged):
         yield {"role": role, "content": "", "tool_calls": calls}
         return
+    called: set[str] = set()
     for each in logged:
-        yield from _find(each, role)
+        given = each.get("role") if isinstance(each, dict) else None
+        if isinstance(given, str) and given in called and given not in _ROLE_NAMES and _says(each):
+            # Some programs give the result of a tool the tool's name as its role.
+            yield from _read_message({**each, "name": given}, "tool")
+            continue
+        for message in _find(each, role):
+            called |= set(_list_called(message))
+            yield message
+
+
+def _list_called(message: JsonObject) -> Iterator[str]:
+    """The names of the tools that a message calls."""
+    calls = message.get("tool_calls")
+    yield from (
+        read_arguments(call)[1] for call in (calls if isinstance(calls, list) else []) if isinstance(call, dict)
+    )
+
+
+def _read_calls(content: Any) -> list[JsonObject]:
+    """Calls that are written as the JSON words of a message, as koog does; none where the words are anything else."""
+    calls = read_json_text(content) if isinstance(content, str) and content.lstrip().startswith("[") else None
+    if not isinstance(calls, list):
+        return []
+    is_all = all(
+        isinstance(each, dict) and each.get("type") == "function" and isinstance(each.get("function"), dict)
+        for each in calls
+    )
+    return calls if is_all else []
 
 
 def _find_in_object(logged: JsonObject, role: str) -> Iterator[JsonObject]:
@@ -114,6 +142,10 @@ def _read_message(logged: JsonObject, given: str) -> Iterator[JsonObject]:
     more = logged.get("additional_kwargs")
     if not message.get("tool_calls") and isinstance(more, dict) and more.get("tool_calls"):
         message["tool_calls"] = more["tool_calls"]
+    may_call = given == "tool" or logged.get("finish_reason") == "tool_calls"
+    if may_call and (calls := _read_calls(message.get("content"))):
+        yield {"role": "assistant", "content": "", "tool_calls": calls}
+        return
     if "content" not in message and "parts" not in message:
         message["content"] = None
     yield {**message, "role": _ROLE_NAMES[given]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadInterview, ReadTurn
@@ -100,7 +101,7 @@ def join_calls(calls: Iterable[Call]) -> tuple[list[Thread], int]:
     threads: list[Thread] = []
     copies = 0
     for call in calls:
-        told = [*call.history, *call.answer]
+        told = _gather_calls([*call.history, *call.answer], threads)
         compared = [(at, _key(turn)) for at, turn in enumerate(told) if _is_compared(turn)]
         place, shared, owner = _find_nearest([key for _, key in compared], threads)
         if compared and shared == len(compared):
@@ -117,6 +118,29 @@ def join_calls(calls: Iterable[Call]) -> tuple[list[Thread], int]:
         elif told:
             threads.append(Thread(told))
     return threads, copies
+
+
+def _gather_calls(told: list[ReadTurn], threads: Sequence[Thread]) -> list[ReadTurn]:
+    """The turns with calls that were made at once, as a thread has them, before their results: some programs send each call back
+    with its result behind it."""
+    for thread in threads:
+        for is_call, run in groupby(thread.turns, lambda turn: turn.channel == "tool_call"):
+            group = [_key(turn) for turn in run] if is_call else []
+            first = next((at for at, turn in enumerate(told) if group and _key(turn) == group[0]), None)
+            if first is None or len(group) < 2:
+                continue
+            calls, results, at = [told[first]], list[ReadTurn](), first + 1
+            while len(calls) < len(group) and at < len(told):
+                if _key(told[at]) == group[len(calls)]:
+                    calls.append(told[at])
+                elif told[at].channel == "tool_result":
+                    results.append(told[at])
+                else:
+                    break
+                at += 1
+            if len(calls) == len(group):
+                told = [*told[:first], *calls, *results, *told[at:]]
+    return told
 
 
 def _find_waiting(call: Call, threads: Sequence[Thread]) -> Thread:

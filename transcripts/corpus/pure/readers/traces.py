@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -68,8 +68,10 @@ def read_trace(
             replace(each, model_label=find_models(each.turns), kind=find_kind(each.turns))
             for each in name_threads(threads, common=own)
         ]
-    called = {turn.speaker for thread in read_threads for turn in thread.turns if turn.channel == "tool_call"}
-    if lost := sum(run.name not in called for run in waiting):
+    turns = [turn for thread in read_threads for turn in thread.turns]
+    called = {turn.speaker for turn in turns if turn.channel == "tool_call"}
+    results = {turn.text.strip() for turn in turns if turn.channel == "tool_result"}
+    if lost := sum(not (_find_tool(run, called) or run.result.strip() in results) for run in waiting):
         reader.left_out[LOST] += lost
     return read_threads
 
@@ -113,16 +115,23 @@ def _add_results(thread: Thread, runs: list[ToolRun]) -> list[ToolRun]:
             thread.turns[behind].channel == "tool_call" or 0 < (pairs[behind] or 0) <= position
         ):
             behind += 1
-        result = ReadTurn("tool", "tool_result", run.name, run.result, "", call.call_id, {"at": at} if at else {})
+        result = ReadTurn(
+            "tool", "tool_result", call.speaker or run.name, run.result, "", call.call_id, {"at": at} if at else {}
+        )
         thread.turns.insert(behind, result)
         pairs.insert(behind, position)
     return remaining
 
 
+def _find_tool(run: ToolRun, names: Collection[str]) -> bool:
+    """Whether a run is of one of these tools: by its name, or by its last word, as in "running tool: look"."""
+    return run.name in names or run.name.rpartition(" ")[2] in names
+
+
 def _is_run_of(run: ToolRun, call: ReadTurn) -> bool:
     if run.call_id and call.call_id:
         return run.call_id == call.call_id
-    if run.name != call.speaker:
+    if not _find_tool(run, {call.speaker}):
         return False
     given, asked = read_json_text(run.given), read_json_text(call.text)
     return given == asked or (isinstance(given, dict) and asked in (given.get("input"), given.get("arguments")))

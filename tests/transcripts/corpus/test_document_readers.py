@@ -190,6 +190,11 @@ class TestOddCaptions:
         close = "1\n00:00:01,000 --> 00:00:02,000\nOne.\n2\n00:00:02,000 --> 00:00:03,000\nTwo.\n"
         assert [text for _, _, text in show(read(close))] == ["One. Two."]
 
+    def test_captions_of_subviewer_are_read(self) -> None:
+        file = read("0:00:01.000,0:00:02.000\nAna: Hi\n\n0:00:02.000,0:00:03.000\nBen: Yo\n", name="a.sbv")
+        assert file.format == "captions"
+        assert [(speaker, text) for _, speaker, text in show(file)] == [("Ana", "Hi"), ("Ben", "Yo")]
+
     @pytest.mark.parametrize(
         "words",
         [

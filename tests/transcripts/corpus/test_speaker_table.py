@@ -68,6 +68,18 @@ def test_a_table_without_the_columns_says_which_are_expected() -> None:
         read("who knows,what\na,b\n")
 
 
+def test_a_table_whose_columns_are_not_known_says_which_it_has() -> None:
+    with pytest.raises(
+        ReadError, match='a table with the columns "Zeile", "Stimme"; expected columns named speaker and text'
+    ):
+        read_bytes(b"Zeile;Stimme\n1;Ana\n2;Ben\n", name="talk.csv")
+
+
+def test_columns_may_be_named_in_other_languages() -> None:
+    found = read("Sprecher;Wortlaut;Zeit\nI;Warum?;00:01\nB;Darum.;00:02\n")
+    assert [(turn.speaker, turn.text) for turn in found.interviews[0].turns] == [("I", "Warum?"), ("B", "Darum.")]
+
+
 def test_a_table_of_codings_is_no_conversation() -> None:
     with pytest.raises(ReadError):
         read_bytes(b"interview,role,text,coder,code_id\ni1,model,So.,Ada,theme.balance\n", name="codings.csv")

@@ -88,6 +88,11 @@ class TestWhoSpeaks:
         assert name(file) == ["Interviewer", "Participant"]
         assert file.read_as_text == {"Interpreter": 2}
 
+    def test_one_of_a_series_speaks_even_once(self) -> None:
+        file = read("Moderator: Hi.\nP1: a\nP2: b\nP3: c\nModerator: ok\nP2: e\nAll: (laugh)\n")
+        assert name(file) == ["Moderator", "P1", "P2", "P3"]
+        assert file.read_as_text == {"All": 1}
+
     def test_who_opens_a_conversation_speaks_but_the_head_of_a_document_does_not(self) -> None:
         talk = "Anna: How?\nBen: So.\nAnna: Why?\nBen: Thus.\n"
         assert name(read(f"Host: Welcome.\n{talk}")) == ["Host", "Anna", "Ben"]
@@ -158,6 +163,16 @@ class TestForms:
             ("Ben", "Yes."),
         ]
         assert interview.turns[0].details == ({"from": turn} if turn else {})
+
+    @pytest.mark.parametrize("before", ["   ", "- ", "{}  ", "{}. ", "\t"])
+    def test_indents_and_numbers_of_lines_are_before_the_names(self, before: str) -> None:
+        lines = ("Interviewer: Why?", "Participant: So.", "Interviewer: Oh.")
+        file = read("\n".join(before.format(number) + line for number, line in enumerate(lines, 1)))
+        assert show(file) == [("Interviewer", "Why?"), ("Participant", "So."), ("Interviewer", "Oh.")]
+
+    def test_a_list_is_no_conversation(self) -> None:
+        with pytest.raises(ReadError, match="none of the formats"):
+            read("1. First: we go\n2. Second: we stay\n")
 
     def test_an_address_and_a_time_are_no_speakers(self) -> None:
         file = read("User: Where?\nhttps://a.example/b\nBot: There.\nat 10:30\nhttps://a.example/c\nat 10:40\n")

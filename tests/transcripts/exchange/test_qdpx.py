@@ -451,6 +451,16 @@ class TestAnotherProgramsFile:
             ("model", "It was good. I was glad. Then I left."),
         ]
 
+    def test_a_third_speaker_keeps_her_words_and_who_is_named_once_is_told(
+        self, project: Project, tmp_path: Path
+    ) -> None:
+        text = "Interviewer: How?\nParticipant: So.\nInterpreter: She is glad.\nChris: Yes.\n"
+        text += "Interviewer: Now?\nParticipant: No.\nInterpreter: She is not."
+        report = bring_in(project, make_foreign(tmp_path, text=text, words="glad"))
+        turns = Turn.objects.filter(interview__external_id="Talk").order_by("position")
+        assert [(turn.speaker, turn.text) for turn in turns][2] == ("Interpreter", "She is glad.\nChris: Yes.")
+        assert "Read as text, although they begin lines as speakers do: Chris:." in report.notes
+
     def test_a_text_without_speakers_is_one_turn_of_the_model(self, project: Project, tmp_path: Path) -> None:
         report = bring_in(project, make_foreign(tmp_path, text="All glad. Then I went on.", words="glad"))
         assert [turn.role for turn in Turn.objects.filter(interview__external_id="Talk")] == ["model"]

@@ -11,6 +11,8 @@ from typing import NamedTuple
 from transcripts.corpus.models import BoundaryEdit, Consent, Sentence, Turn
 from transcripts.corpus.planning import Plan
 from transcripts.corpus.pure.preparing import prepare_interview
+from transcripts.corpus.pure.readers.speaker_names import list_texts
+from transcripts.corpus.pure.readers.speaker_text import find_texts
 from transcripts.corpus.queries import list_consenting, list_contents, read_stored_turns
 from transcripts.exchange.pure import refi_texts as texts
 from transcripts.exchange.pure.refi_places import PlacedSentence, PlacedText
@@ -51,6 +53,10 @@ def plan_texts(project: Project, sources: Sequence[QdpxSource], report: StudyRep
     report.add_note(how["whole"], "text", "no speakers are named; the text becomes one turn of the model.")
     report.add_note(how["headings"], "text", "who speaks was read from the headings that this program writes.")
     report.add_note(how["speakers"], "text", "the interviewer was recognised from the speakers' names.")
+    if as_text := sum(
+        (find_texts(source.text or "") for source, each in pairs if each.how == "speakers"), Counter[str]()
+    ):
+        report.notes.append(f"Read as text, although they begin lines as speakers do: {list_texts(as_text)}.")
     stored = read_stored_turns(project, [divided.external_id for _, divided in pairs])
     # One that is there with another text is refused with the file of interviews.
     known = [pair for pair in pairs if _is_stored(pair[1], stored)]

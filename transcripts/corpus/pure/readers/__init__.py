@@ -49,7 +49,7 @@ from transcripts.corpus.pure.readers.contents import Content
 from transcripts.corpus.pure.readers.decoding import UTF_8, find_encoding, read_text
 from transcripts.corpus.pure.readers.details import list_left_out
 from transcripts.corpus.pure.readers.joining import Hung, drop_told, find_call, join_files
-from transcripts.corpus.pure.readers.json_lines import list_keys, read_json_objects
+from transcripts.corpus.pure.readers.json_lines import list_keys, read_json_objects, shorten
 
 __all__ = [
     "FORMATS",
@@ -278,6 +278,9 @@ def recognise_format(source: Source) -> tuple[str, str]:
         return speaker_table.FORMAT, "its first row names the columns of speakers and text"
     if speaker_text.find_starts(source.text, source.naming):
         return speaker_text.FORMAT, "its lines begin with who speaks"
+    if columns := speaker_table.find_unknown_columns(source.text):
+        named = ", ".join(map(shorten, columns[:10]))
+        raise ReadError(source.name, 1, f"a table with the columns {named}", "columns named speaker and text")
     raise ReadError(
         source.name,
         None,

@@ -24,7 +24,7 @@ from transcripts.formats.zip_input import ZipInput
 CONVERSATIONS = "conversations.json"
 
 _CONVERSATIONS = re.compile(r"(?:\A|/)conversations(?:-\d+)?\.json\Z")
-_KNOWN = (".json", ".jsonl", ".txt", ".md", ".vtt", ".srt", ".tsv", ".docx", ".odt", ".eval", ".traj")
+_KNOWN = (".json", ".jsonl", ".txt", ".md", ".vtt", ".srt", ".sbv", ".tsv", ".docx", ".odt", ".eval", ".traj")
 _EXPECTED = (
     f"a document (.docx, .odt), a log (.eval), the archive of an account's export with {CONVERSATIONS}, or a text file"
 )

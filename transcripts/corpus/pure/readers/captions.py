@@ -1,4 +1,4 @@
-"""Captions of a recording: WebVTT, SubRip and tables of captions (start, end, text). One file is one interview.
+"""Captions of a recording: WebVTT, SubRip, SubViewer and tables of captions (start, end, text). One file is one interview.
 
     00:43.810 --> 00:47.850                 12                             start	end	text
     <v Ada>Shall we begin?                  00:00:43,810 --> 00:00:47,850  43810	47850	Shall we begin?
@@ -37,7 +37,7 @@ from transcripts.corpus.pure.readers.speaker_names import (
 FORMAT = "captions"
 
 _TIME = r"(?:\d{1,3}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
-_TIMING = re.compile(rf"^[ \t]*(?P<start>{_TIME})[ \t]+-->[ \t]+(?P<end>{_TIME})[^\n]*$", re.MULTILINE)
+_TIMING = re.compile(rf"^[ \t]*(?P<start>{_TIME})(?:[ \t]+-->[ \t]+|,(?=\d+:))(?P<end>{_TIME})[^\n]*$", re.MULTILINE)
 _TABLE_HEAD = re.compile(r"\Astart\tend\ttext[ \t]*$", re.MULTILINE | re.IGNORECASE)
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?(?:[ \t]+(?P<name>[^>]*))?>|</v>")
 _TAG = re.compile(r"</?[a-zA-Z0-9:.][^<>]*>|\{\\[^{}]*\}")

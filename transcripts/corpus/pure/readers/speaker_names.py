@@ -173,6 +173,9 @@ def choose_speakers(labels: Sequence[Label], naming: Naming = NOTHING_SAID) -> t
     elif not (any(map(is_asker, usual)) and any(map(is_answerer, usual))) and names[1] in speakers:
         # Who opens a conversation may have nothing more to say; the head of a document does not end at the first speaker.
         speakers |= set(names[:1]) - SECTIONS - refused
+    # Who has a number among others of the same name is one of them: P1, P2.
+    series = {_without_number(name) for name in speakers if _without_number(name) != name}
+    speakers |= {name for name in times if _without_number(name) in series and _without_number(name) != name} - refused
     if len(speakers) < 2 and not usual | chosen:
         speakers = set()
     return speakers, _list_texts(labels, speakers, times)
@@ -232,14 +235,20 @@ def tell_of_texts(texts: Counter[str]) -> list[str]:
     """A warning that names what was read as text though it begins lines as a speaker does."""
     if not texts:
         return []
+    why = (
+        "which begins a line as a speaker does. Make it a speaker if somebody is called so."
+        if len(texts) == 1
+        else "which begin lines as speakers do. Make those speakers who are."
+    )
+    return [f"Read as text: {list_texts(texts)}, {why}"]
+
+
+def list_texts(texts: Counter[str]) -> str:
+    """The names that are read as text, the most frequent first."""
     shown = [
         f"{_shorten(name)}:" + (f" ({number:,} lines)" if number > 1 else "") for name, number in texts.most_common(5)
     ]
-    more = f" and {len(texts) - len(shown):,} more" if len(texts) > len(shown) else ""
-    which = "which begins a line" if len(texts) == 1 else "which begin lines"
-    return [
-        f"Read as text: {', '.join(shown)}{more}, {which} as a speaker does. Make it a speaker if somebody is called so."
-    ]
+    return ", ".join(shown) + (f" and {len(texts) - len(shown):,} more" if len(texts) > len(shown) else "")
 
 
 def _shorten(name: str) -> str:

@@ -11,6 +11,7 @@ are found by their heads, in any order. A ``role`` beside the speaker (interview
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
@@ -19,6 +20,7 @@ from typing import Any
 
 from transcripts.corpus.pure.readers.base import ROLES, ReadError, ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.details import list_left_out
+from transcripts.corpus.pure.readers.documents import SPEAKER_HEADS, TEXT_HEADS, TIME_HEADS
 from transcripts.corpus.pure.readers.json_lines import shorten
 from transcripts.corpus.pure.readers.speaker_names import assign_roles
 from transcripts.formats.csv_input import MAX_CELL_LENGTH, CsvError, is_cell_too_long, read_csv
@@ -26,14 +28,15 @@ from transcripts.formats.csv_input import MAX_CELL_LENGTH, CsvError, is_cell_too
 FORMAT = "speaker_table"
 
 _HEADS = {
-    "speaker": ("speaker", "name", "who", "author", "from"),
-    "text": ("text", "utterance", "content", "message", "words"),
+    "speaker": SPEAKER_HEADS,
+    "text": TEXT_HEADS,
     "role": ("role",),
-    "time": ("time", "timestamp", "date", "at"),
+    "time": TIME_HEADS,
 }
 # Of tables of codings and sentences, such as those that are exported here: their rows are no turns.
 _OTHER_TABLES = frozenset({"code", "code_id", "coder", "sentence", "sentence_id"})
 _EXPECTED = "a first row with the columns speaker and text (commas, semicolons or tabs between them)"
+_HEADING = re.compile(r"[^\W\d][\w/()-]{0,30}(?: [\w/()-]{1,30}){0,2}")
 _DELIMITERS = ",;\t"
 
 
@@ -43,6 +46,16 @@ def is_speaker_table(text: str) -> bool:
     columns = _find_columns(head)
     is_other = any(heading.strip().casefold() in _OTHER_TABLES for heading in head)
     return "text" in columns and ("speaker" in columns or "role" in columns) and not is_other
+
+
+def find_unknown_columns(text: str) -> list[str]:
+    """The heads of a table whose columns are not known, of a text that looks like a table."""
+    lines = [line for line in text.lstrip("\ufeff").splitlines()[:4] if line.strip()]
+    delimiter = _find_delimiter(lines[0]) if lines else ","
+    widths = {line.count(delimiter) for line in lines}
+    is_table = len(lines) > 2 and len(widths) == 1 and widths != {0}
+    head = _read_head(text) if is_table else []
+    return head if all(map(_HEADING.fullmatch, head)) else []
 
 
 def read_speaker_table(source: Source) -> ReadFile:

@@ -56,11 +56,14 @@ _BEHIND = rf"(?:{_GAP}*[\[(]{SPAN}[\])]|{_GAP}+{SPAN})?"
 _NAME = rf"[^\W\d_][^\s:：*]*(?:{_GAP}[^\s:：*]+){{0,4}}?"
 # French puts a space before the colon; Chinese and Japanese have a wide one.
 _COLON = rf"{_GAP}?[:：]"
-_LABEL = re.compile(
-    rf"{_LINE_START}{_BEFORE}(?:\*\*(?P<bold>{_NAME}){_BEHIND}(?:{_COLON}\*\*|\*\*{_COLON})"
+_LABELLED = (
+    rf"{_BEFORE}(?:\*\*(?P<bold>{_NAME}){_BEHIND}(?:{_COLON}\*\*|\*\*{_COLON})"
     rf"|\[(?P<square>{_NAME})\]{_BEHIND}:|(?P<plain>{_NAME}){_BEHIND}{_COLON})"
     rf"(?:{_GAP}*{_LINE_BREAK}|{_GAP}+|\Z|(?=[^\s\d:/\\]))"
 )
+_LABEL = re.compile(rf"{_LINE_START}{_LABELLED}")
+# Behind an indent, the number of the line or the sign of a list.
+_SHIFTED = re.compile(rf"{_LINE_START}{_GAP}*(?:[-*•]|\d{{1,5}}[.)]?)?{_GAP}+{_LABELLED}")
 _HEAD = re.compile(
     rf"{_LINE_START}(?P<plain>{_NAME})(?:{_GAP}{{2,}}[(\[]?{_TIME}[)\]]?|{_GAP}[(\[]{_TIME}[)\]]){_GAP}*(?:{_LINE_BREAK}|\Z)"
 )
@@ -172,6 +175,10 @@ def _find_starts(text: str, naming: Naming) -> tuple[list[Start], Counter[str]]:
         return _list_starts(bracketed), Counter()
     labels = _find_all(_LABEL, text)
     speakers, texts = choose_speakers(labels, naming)
+    if not speakers and (shifted := _find_all(_SHIFTED, text)):
+        speakers, told = choose_speakers(shifted, naming)
+        starts = _list_starts(label for label in shifted if plain_name(label.name) in speakers)
+        return (starts, told) if is_dialogue(text, starts) else ([], texts)
     return _list_starts(label for label in labels if plain_name(label.name) in speakers), texts
 
 

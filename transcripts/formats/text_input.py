@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from itertools import islice
 from unicodedata import category
 
 from transcripts.formats.problems import InputRefused, Problem
@@ -14,6 +15,7 @@ GUESSED = {"cp1252": "Windows-1252", "mac-roman": "Mac Roman"}
 """The encodings that are guessed, with the names that people know them by."""
 
 _FEW = 0.1
+_LOOKED_AT = 20_000
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _IN_WORDS = frozenset("’-‐–—…")
 _NEVER = frozenset("ﬁﬂƒ\ufffd")
@@ -33,7 +35,7 @@ def guess_encoding(data: bytes) -> str:
 def _count_wrong(data: bytes, encoding: str) -> float:
     """The share of the signs beyond ASCII that would be odd where they are."""
     text = f" {data.decode(encoding, 'replace')} "
-    places = [found.start() for found in _BEYOND_ASCII.finditer(text)]
+    places = [found.start() for found in islice(_BEYOND_ASCII.finditer(text), _LOOKED_AT)]
     odd = [_is_odd(text[max(0, place - 2) : place], text[place], text[place + 1 : place + 3]) for place in places]
     return sum(odd) / max(1, len(odd))
 

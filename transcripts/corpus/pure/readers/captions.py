@@ -39,7 +39,7 @@ FORMAT = "captions"
 _TIME = r"(?:\d{1,3}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
 _TIMING = re.compile(rf"^[ \t]*(?P<start>{_TIME})(?:[ \t]+-->[ \t]+|,(?=\d+:))(?P<end>{_TIME})[^\n]*$", re.MULTILINE)
 _TABLE_HEAD = re.compile(r"\Astart\tend\ttext[ \t]*$", re.MULTILINE | re.IGNORECASE)
-_VOICE = re.compile(r"<v(?:\.[^\s>]*)?(?:[ \t]+(?P<name>[^>]*))?>|</v>")
+_VOICE = re.compile(r"<v(?:\.[^\s>]*)?(?:[ \t]+(?P<name>[^<>]*))?>|</v>")
 _TAG = re.compile(r"</?[a-zA-Z0-9:.][^<>]*>|\{\\[^{}]*\}")
 _BLOCK = re.compile(r"(?:NOTE|STYLE|REGION)(?:[ \t\n]|\Z)")
 _DASH = re.compile(r"(?P<sign>[-‐–—])(?P<space>[ \t]*)(?=[^\s\d])")

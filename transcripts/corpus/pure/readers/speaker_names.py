@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from transcripts.corpus.pure.readers.base import NOTHING_SAID, Naming
@@ -128,6 +129,7 @@ class Label(NamedTuple):
     is_apart: bool = False
 
 
+@lru_cache(maxsize=4_096)
 def plain_name(name: str) -> str:
     """A name by which a speaker is known again: in small letters, without a remark behind it in brackets."""
     plain = name.strip().casefold()
@@ -136,16 +138,19 @@ def plain_name(name: str) -> str:
     return plain
 
 
+@lru_cache(maxsize=4_096)
 def is_asker(name: str) -> bool:
     """Whether this is a usual name of who asks, with a number or without."""
     return _without_number(name) in INTERVIEWERS
 
 
+@lru_cache(maxsize=4_096)
 def is_answerer(name: str) -> bool:
     """Whether this is a usual name of who answers, or the name of a model."""
     return _without_number(name) in MODELS or _MODEL_FAMILY.match(plain_name(name)) is not None
 
 
+@lru_cache(maxsize=4_096)
 def is_usual(name: str) -> bool:
     """Whether a name says by itself that it speaks."""
     return is_asker(name) or is_answerer(name) or _without_number(name) in OTHERS
@@ -226,6 +231,7 @@ def is_voice(name: str) -> bool:
     return bare != name and bare in _VOICES
 
 
+@lru_cache(maxsize=4_096)
 def _without_number(name: str) -> str:
     plain = plain_name(name)
     return _NUMBER.sub("", plain) or plain

@@ -63,13 +63,14 @@ _LABELLED = (
 )
 _LABEL = re.compile(rf"{_LINE_START}{_LABELLED}")
 # Behind an indent, the number of the line or the sign of a list.
-_SHIFTED = re.compile(rf"{_LINE_START}{_GAP}*(?:[-*•]|\d{{1,5}}[.)]?)?{_GAP}+{_LABELLED}")
+_SHIFTED = re.compile(
+    rf"{_LINE_START}(?:{_GAP}{{0,20}}+(?:[-*•]|\d{{1,5}}+[.)]?){_GAP}{{1,20}}+|{_GAP}{{1,20}}+){_LABELLED}"
+)
 _HEAD = re.compile(
     rf"{_LINE_START}(?P<plain>{_NAME})(?:{_GAP}{{2,}}[(\[]?{_TIME}[)\]]?|{_GAP}[(\[]{_TIME}[)\]]){_GAP}*(?:{_LINE_BREAK}|\Z)"
 )
 _BRACKETED = re.compile(rf"{_LINE_START}{_BEFORE}\[(?P<plain>[^\W\d_][\w .-]{{0,39}})\]{_GAP}+(?=\S)")
 _TIMED = re.compile(_TIME)
-_EMPTY_LINE = re.compile(rf"(?:\A|[\r\n]){_GAP}*[\r\n]\Z|\A\Z")
 _PARTING = re.compile(rf"{_LINE_START}={{3,}}[ \t]*(?:{_LINE_BREAK}|\Z)")
 _MAX_NAME_LENGTH = 60
 WHOLE_FORMAT = "plain_text"
@@ -206,8 +207,8 @@ def _find_all(pattern: re.Pattern[str], text: str) -> list[Label]:
         parts = found.groupdict()
         name = parts.get("bold") or parts.get("square") or parts["plain"]
         if len(name) <= _MAX_NAME_LENGTH:
-            before = text[max(0, found.start() - 100) : found.start()].replace("\r\n", "\n")
-            is_apart = _EMPTY_LINE.search(before) is not None
+            above = text[max(0, found.start() - 100) : found.start()].replace("\r\n", "\n").replace("\r", "\n")
+            is_apart = not above.removesuffix("\n").rpartition("\n")[2].strip()
             labels.append(Label(found.start(), name, found.end(), "**" in found[0], is_apart))
     return labels
 

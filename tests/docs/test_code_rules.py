@@ -211,6 +211,8 @@ def test_no_text_from_outside_is_a_pattern_of_a_format() -> None:
         if isinstance(call.func, ast.Attribute)
         and call.func.attr in {"format", "format_map"}
         and not is_constant(call.func.value)
+        # A formatter of the log that calls its own base class.
+        and ast.unparse(call.func.value) != "super()"
     }
     assert odd <= CHOOSES_PATTERNS
 

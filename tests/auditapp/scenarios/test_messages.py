@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -74,3 +75,9 @@ def test_commands_name_what_there_is_in_place_of_what_there_is_not(project: Proj
         call_command("scenario_report", "--batch", "9")
     with pytest.raises(CommandError, match="The latest are: none"):
         call_command("probe_report", "--batch", "9")
+
+
+def test_a_script_without_a_name_is_asked_for_one_by_its_option(project: Project) -> None:
+    with pytest.raises(CommandError, match="Say it with --name NAME"):
+        call_command("play", "script", "--project", project.slug)
+    call_command("play", "script", "--project", project.slug, "--name", "gender", stdout=StringIO())

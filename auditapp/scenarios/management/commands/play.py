@@ -93,6 +93,8 @@ class Command(BaseCommand):
 
     def _script(self, options: Told) -> Told:
         content = _read_json(options["file"]) if options["file"] else {}
+        if not options["name"] and "name" not in content:
+            raise CommandError("A script has a name. Say it with --name NAME, or as “name” in its file.")
         openings = {each.id: each.text for each in read_published_openings()}
         script = read_guide({"name": options["name"], "openings": openings, **content})
         project = _find_project(options)

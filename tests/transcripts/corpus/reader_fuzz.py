@@ -200,6 +200,24 @@ OPEN_TEXT = (
 SEEDS: dict[str, Seed] = {
     "interview_jsonl": INTERVIEWS,
     "chat_messages": ({"id": "r1", "messages": told.tell_as_messages()}, told.tell_as_anthropic()),
+    "openai_responses": (
+        {
+            "id": "r1",
+            "object": "response",
+            "created_at": 1767261600,
+            "model": "m",
+            "instructions": "Be brief.",
+            "input": [{"role": "user", "content": [{"type": "input_text", "text": "Why?"}]}],
+            "output": [
+                {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "Hm."}]},
+                {"type": "function_call", "call_id": "c1", "name": "search", "arguments": "{}"},
+                {"type": "mcp_call", "id": "c2", "name": "look", "arguments": "{}", "output": "Found."},
+                {"type": "web_search_call", "id": "c3", "action": {"query": "why"}, "status": "completed"},
+                {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "So."}]},
+            ],
+            "text": {"format": {"type": "text"}},
+        },
+    ),
     "message_list": told.tell_as_messages(thoughts="thinking"),
     "chatgpt_export": CHATGPT,
     "claude_export": CLAUDE,

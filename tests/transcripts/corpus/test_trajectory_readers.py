@@ -912,6 +912,72 @@ class TestShapesOfTraces:
         assert list_turns(thread)[1] == ("model", "utterance", "", words, None)
 
 
+class TestResponses:
+    """What OpenAI's Responses give, one object a line; beside it stands ``text``, which is a setting."""
+
+    def tell(self, *items: dict[str, Any], **more: Any) -> dict[str, Any]:
+        return {"id": "r1", "object": "response", "model": "m", "output": items, "text": {"format": "text"}, **more}
+
+    WORDS: ClassVar = {
+        "type": "message",
+        "id": "m1",
+        "status": "completed",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "A place.", "annotations": []}],
+    }
+
+    def test_instructions_and_answers(self) -> None:
+        told_once = self.tell(self.WORDS, created_at=1767261600, instructions="Be brief.", tools=[], temperature=0.5)
+        file = read_lines(told_once, {**told_once, "id": "r2"})
+        assert (file.format, [thread.external_id for thread in file.interviews]) == ("openai_responses", ["r1", "r2"])
+        thread = file.interviews[0]
+        assert [(turn.role, turn.text) for turn in thread.turns] == [("system", "Be brief."), ("model", "A place.")]
+        assert (thread.kind, thread.model_label, thread.period) == ("interview", "m", "2026-01-01")
+        assert thread.metadata == {"temperature": "0.5", "text": '{"format": "text"}'}
+        assert file.warnings == ["An answer came without what was asked, because the file does not hold it. (2 times)"]
+
+    @pytest.mark.parametrize(
+        "asked", ["Home?", [{"role": "user", "content": [{"type": "input_text", "text": "Home?"}]}]]
+    )
+    def test_what_was_asked_stands_before_the_answer(self, asked: Any) -> None:
+        file = read_lines(self.tell(self.WORDS, input=asked))
+        assert list_texts(file.interviews[0]) == ["Home?", "A place."]
+        assert file.warnings == []
+
+    def test_reasoning_and_calls_of_every_kind(self) -> None:
+        search = {"type": "web_search_call", "id": "w", "status": "completed", "action": {"query": "home"}}
+        items: list[dict[str, Any]] = [
+            {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "Look."}]},
+            search,
+            {"type": "mcp_call", "id": "c", "name": "look", "arguments": "{}", "output": "It rains."},
+            {"type": "function_call", "call_id": "f", "name": "ask", "arguments": '{"a": 1}'},
+            {"type": "mcp_list_tools", "id": "l", "tools": []},
+            self.WORDS,
+        ]
+        file = read_lines(self.tell(*items, input="Home?"))
+        [thread] = file.interviews
+        assert thread.kind == "trajectory"
+        assert list_turns(thread)[1:] == [
+            ("model", "reasoning", "", "Look.", None),
+            ("model", "tool_call", "web_search", '{"action": {"query": "home"}}', None),
+            ("model", "tool_call", "look", "{}", None),
+            ("tool", "tool_result", "look", "It rains.", 4),
+            ("model", "tool_call", "ask", '{"a": 1}', None),
+            ("model", "utterance", "", "A place.", None),
+        ]
+        assert file.warnings == [
+            'An item of type "mcp_list_tools" was left out because it is no message, call or reasoning.'
+        ]
+
+    def test_reasoning_whose_summary_is_no_list_is_withheld(self) -> None:
+        [thread] = read_lines(self.tell({"type": "reasoning", "summary": 7}, self.WORDS)).interviews
+        assert thread.turns[0].details == {"redacted": True}
+
+    def test_an_object_that_is_no_response_is_refused(self) -> None:
+        with pytest.raises(ReadError, match=r'found an object of another kind, "list"; expected "object": "response"'):
+            read_lines(self.tell(self.WORDS, object="list"))
+
+
 class TestNumbersThatAreNone:
     """Python writes NaN where a number has no value."""
 

@@ -26,6 +26,7 @@ from transcripts.corpus.pure.readers import (
     langfuse,
     oasst,
     otel_genai,
+    responses,
     sharegpt,
     speaker_table,
     speaker_text,
@@ -87,6 +88,7 @@ FORMATS: dict[str, Reader] = {
     sharegpt.FORMAT: Reader("ShareGPT conversations", sharegpt.read_sharegpt, divisible=True),
     oasst.FORMAT: Reader("Open Assistant message trees", oasst.read_oasst, divisible=True),
     hh_rlhf.FORMAT: Reader("HH-RLHF pairs", hh_rlhf.read_hh_rlhf, divisible=True),
+    responses.FORMAT: Reader("Answers of OpenAI's Responses", responses.read_responses, divisible=True),
     chat_messages.LIST_FORMAT: Reader("One list of chat messages", chat_messages.read_message_list),
     inspect_log.FORMAT: Reader("Inspect log (.eval or .json)", inspect_log.read_inspect_json, log=True),
     atif.FORMAT: Reader("Agent Trajectory Interchange Format (ATIF)", atif.read_atif, log=True, joins=True),
@@ -122,6 +124,7 @@ _FORMAT_OF_KEYS = {
     ("sessionId", "type"): claude_code.FORMAT,
     ("leafUuid", "type"): claude_code.FORMAT,
     ("snapshot", "type"): claude_code.FORMAT,
+    ("object", "output"): responses.FORMAT,
     ("role", "content"): chat_messages.LIST_FORMAT,
     ("text",): interview_jsonl.FORMAT,
 }

@@ -182,7 +182,8 @@ class MessageReader:
                 yield from (piece for block in blocks for piece in self._read_part(block, wordless))
         # The reasoning item of OpenAI's Responses: summaries, and sometimes the words themselves.
         if message.get("type") == "reasoning" and "role" not in message:
-            parts = message.get("content") or message.get("summary") or []
+            told_in = message.get("content") or message.get("summary")
+            parts = told_in if isinstance(told_in, list) else []
             texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
             is_summary = not message.get("content") and bool(texts)
             yield _make_thought("\n".join(texts), is_summary=is_summary)

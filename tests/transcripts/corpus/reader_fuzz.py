@@ -254,6 +254,16 @@ SEEDS: dict[str, Seed] = {
     "langfuse": told.tell_as_langfuse(),
     "otel_genai": told.tell_as_otel(),
     "older spans": OLD_SPANS,
+    "utterances": {
+        "id": "r1",
+        "language_code": "en",
+        "text": "Why? So.",
+        "utterances": [
+            {"speaker": "A", "text": "Why?", "start": 250, "end": 900, "words": [{"text": "Why?"}]},
+            {"speaker": 1, "text": "So.", "start": 1000.5, "end": None},
+        ],
+        "words": [{"text": "Why?", "start": 250}],
+    },
     "captions": "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Ada>Why?\n\n00:02.500 --> 00:04.000\n<v Bo>So.\n",
     "captions .srt": "1\n00:00:01,000 --> 00:00:02,000\nAda: Why?\n\n2\n00:00:05,000 --> 00:00:06,000\nBo: So.\n",
     "captions .tsv": "start\tend\ttext\n0\t900\tWhy?\n5000\t5900\tSo.\n",

@@ -5,7 +5,7 @@ import pickle
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -307,6 +307,56 @@ class TestSpeakerText:
     def test_published_research_interviews_are_read(self, name: str, speakers: int) -> None:
         read = read_file(shared(f"data/conversations/interviews/{name}_transcript_deidentified.txt"))
         assert len(read.interviews[0].turns) == speakers
+
+
+class TestRecordings:
+    """What AssemblyAI and its like write of a recording."""
+
+    SAID: ClassVar = [
+        {"speaker": "A", "text": "How?", "start": 250, "end": 3_661_900, "words": [{"text": "How?"}]},
+        {"speaker": "B", "text": "So."},
+        {"speaker": "A", "text": "Why?"},
+    ]
+
+    def tell(self, **more: Any) -> dict[str, Any]:
+        return {"id": "r1", "text": "How? So. Why?", "punctuate": True, "utterances": self.SAID, **more}
+
+    def test_each_utterance_is_a_turn_of_who_says_it(self) -> None:
+        file = read_lines(self.tell(language_code="en", words=[{"text": "How?"}], chapters=[]))
+        [interview] = file.interviews
+        assert (file.format, interview.external_id, interview.metadata) == ("utterances", "r1", {"language_code": "en"})
+        assert [(turn.role, turn.speaker, turn.text) for turn in interview.turns] == [
+            ("interviewer", "Speaker A", "How?"),
+            ("model", "Speaker B", "So."),
+            ("interviewer", "Speaker A", "Why?"),
+        ]
+        assert interview.turns[0].details == {"from": "00:00:00.250", "to": "01:01:01.900"}
+        assert '"Speaker A" was assumed to be the interviewer' in file.warnings[0]
+        assert file.left_out == {'The key "words" of a recording was left out.': 1}
+
+    def test_a_text_that_says_something_else_is_counted(self) -> None:
+        assert "has other words than they have" in read_lines(self.tell(text="How? So.")).warnings[-1]
+
+    @pytest.mark.parametrize(
+        ("given", "found"),
+        [
+            (None, 'null as "utterances"'),
+            ([{"text": "How?"}], "utterance 1 without a speaker or words"),
+            ([{"speaker": "A", "text": "How?"}, "So."], "utterance 2 without a speaker or words"),
+        ],
+    )
+    def test_a_recording_whose_speakers_are_not_told_apart_is_no_answer_of_the_model(
+        self, given: object, found: str
+    ) -> None:
+        line = json.dumps(self.tell(utterances=given))
+        error = refuse(line)
+        assert error.found == found
+        assert "transcribe with speakers told apart" in error.expected
+        assert len(read_bytes(line.encode(), name="a.json", format="interview_jsonl").interviews[0].turns) == 1
+
+    def test_utterances_beside_turns_are_metadata(self) -> None:
+        turns = [{"role": "model", "text": "So."}]
+        assert read_lines({"id": "a", "turns": turns, "utterances": []}).format == "interview_jsonl"
 
 
 class TestRefusals:

@@ -32,6 +32,7 @@ from transcripts.corpus.pure.readers import (
     speaker_text,
     swe_agent,
     tau_bench,
+    utterances,
 )
 from transcripts.corpus.pure.readers.archives import expand, unpack
 from transcripts.corpus.pure.readers.base import (
@@ -98,6 +99,7 @@ FORMATS: dict[str, Reader] = {
     tau_bench.FORMAT: Reader("tau-bench results", tau_bench.read_tau_bench, log=True),
     langfuse.FORMAT: Reader("Langfuse trace", langfuse.read_langfuse, log=True),
     otel_genai.FORMAT: Reader("OpenTelemetry spans (GenAI)", otel_genai.read_otel, log=True),
+    utterances.FORMAT: Reader("Transcribed recordings (JSON with utterances)", utterances.read_utterances),
     captions.FORMAT: Reader("Captions (WebVTT, SubRip, table)", captions.read_captions),
     speaker_table.FORMAT: Reader("Table of speakers and text (CSV)", speaker_table.read_speaker_table),
     speaker_text.FORMAT: Reader("Plain text with speakers", speaker_text.read_speaker_text),
@@ -126,6 +128,7 @@ _FORMAT_OF_KEYS = {
     ("snapshot", "type"): claude_code.FORMAT,
     ("object", "output"): responses.FORMAT,
     ("role", "content"): chat_messages.LIST_FORMAT,
+    ("utterances",): utterances.FORMAT,
     ("text",): interview_jsonl.FORMAT,
 }
 _JSON_OBJECT = re.compile(r"\s*\{")

@@ -33,6 +33,7 @@ from transcripts.corpus.pure.readers.speaker_names import (
     plain_name,
     tell_of_texts,
 )
+from transcripts.corpus.pure.readers.times import write_clock
 
 FORMAT = "captions"
 
@@ -204,7 +205,7 @@ def _tell_of_time(cues: Sequence[Cue]) -> list[str]:
         return []
     begin = f"{len(back):,} captions begin" if len(back) > 1 else "A caption begins"
     return [
-        f"{begin} before the one above, the first at {_write_time(back[0].start)}. They were read in the order of the file."
+        f"{begin} before the one above, the first at {write_clock(back[0].start)}. They were read in the order of the file."
     ]
 
 
@@ -316,7 +317,7 @@ def _make_turns(pieces: Sequence[Piece]) -> tuple[tuple[ReadTurn, ...], list[str
             "utterance",
             group[0].name,
             " ".join(piece.text for piece in group),
-            details={"from": _write_time(group[0].start), "to": _write_time(max(piece.end for piece in group))},
+            details={"from": write_clock(group[0].start), "to": write_clock(max(piece.end for piece in group))},
         )
         for group in groups
     )
@@ -331,10 +332,3 @@ def _goes_on(last: Piece, piece: Piece, *, is_said_always: bool) -> bool:
         return False
     pause = piece.start - last.end
     return pause < _PAUSE or (bool(last.name) and pause < _WAIT and not _ENDED.search(last.text))
-
-
-def _write_time(seconds: float) -> str:
-    whole, thousandths = divmod(round(seconds * 1000), 1000)
-    minutes, rest = divmod(whole, 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours:02}:{minutes:02}:{rest:02}.{thousandths:03}"

@@ -34,6 +34,14 @@ def read_day(given: object) -> str:
     return read_time(given)[:10]
 
 
+def write_clock(seconds: float) -> str:
+    """A time in a recording, such as 00:01:02.500."""
+    whole, thousandths = divmod(round(seconds * 1000), 1000)
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02}:{minutes:02}:{rest:02}.{thousandths:03}"
+
+
 def note_clock(turns: Iterable[ReadTurn], left_out: Counter[str]) -> None:
     """Count turns that are earlier, by their time, than the one before them that has one."""
     before: datetime.datetime | None = None

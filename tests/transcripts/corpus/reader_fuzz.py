@@ -252,6 +252,20 @@ SEEDS: dict[str, Seed] = {
     },
     "tau_bench": [{"task_id": 3, "trial": 0, "reward": 1.0, "traj": told.tell_as_messages(), "info": {"a": 1}}],
     "langfuse": told.tell_as_langfuse(),
+    "printed messages": {
+        "observations": [
+            {
+                "type": "GENERATION",
+                "input": {
+                    "messages": [
+                        "role='user' content='Why?' name=None tool_call_id=None tool_calls=None audio=None",
+                        "role='assistant' content=None name=None tool_call_id=None tool_calls=[{'id': 'c'}] thinking='Hm.'",
+                    ]
+                },
+                "output": "So.",
+            }
+        ]
+    },
     "otel_genai": told.tell_as_otel(),
     "older spans": OLD_SPANS,
     "utterances": {

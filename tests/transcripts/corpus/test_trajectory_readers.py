@@ -912,6 +912,57 @@ class TestShapesOfTraces:
         assert list_turns(thread)[1] == ("model", "utterance", "", words, None)
 
 
+class TestMessagesThatPythonPrinted:
+    """As agno logs them."""
+
+    def show(
+        self, role: str, content: str | None, calls: Any = None, call_id: str | None = None, tail: str = ""
+    ) -> str:
+        named = f"name=None tool_call_id={call_id!r} tool_calls={calls!r} audio=None"
+        return f"role={role!r} content={content!r} {named}{tail} timer=<agno.utils.timer.Timer object at 0x309c55a90>"
+
+    def test_they_are_read_with_their_roles(self) -> None:
+        calls = [{"id": "c1", "function": {"name": "look", "arguments": '{"q": "it\'s a=b c=d"}'}, "type": "function"}]
+        begin = [self.show("system", "Be\nbrief."), self.show("user", 'What\'s "home"? name=None tool_calls=1')]
+        asked = {"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": calls}}]}
+        thought = " thinking=None reasoning_content='So be it.'"
+        more = [self.show("assistant", None, calls, tail=thought), self.show("tool", "It rains.", call_id="c1")]
+        file = read(trace(({"messages": begin}, asked), ({"messages": begin + more}, "A place.")))
+        [thread] = file.interviews
+        assert list_turns(thread) == [
+            ("system", "utterance", "", "Be\nbrief.", None),
+            ("interviewer", "utterance", "", 'What\'s "home"? name=None tool_calls=1', None),
+            ("model", "tool_call", "look", '{"q": "it\'s a=b c=d"}', None),
+            ("tool", "tool_result", "look", "It rains.", 3),
+            ("model", "utterance", "", "A place.", None),
+        ]
+        assert file.warnings == []
+
+    def test_reasoning_is_read_too(self) -> None:
+        said = self.show("assistant", "A place.", tail=" thinking=None reasoning_content='So be it.'")
+        [thread] = read(trace(([self.show("user", "Home?"), said], "Indeed."))).interviews
+        assert [(turn.channel, turn.text) for turn in thread.turns][1:3] == [
+            ("reasoning", "So be it."),
+            ("utterance", "A place."),
+        ]
+
+    @pytest.mark.parametrize(
+        "broken", ["role='user' content='Home?' images=[]", "role='user' content='Home? name=None"]
+    )
+    def test_what_cannot_be_read_of_them_is_nobodys_turn_and_counted(self, broken: str) -> None:
+        file = read(trace(([self.show("user", "Home?"), broken], "A place.")))
+        assert list_texts(file.interviews[0]) == ["Home?", "A place."]
+        assert "the text of a Python object" in file.warnings[0]
+
+    def test_several_messages_in_one_text_are_told(self) -> None:
+        file = read(trace(("system: Be brief.\nuser: Home?", "A place.")))
+        assert file.interviews[0].turns[0].role == "interviewer"
+        assert file.warnings == [
+            "A prompt that holds several messages in one text was read as one turn of the interviewer."
+        ]
+        assert read(trace(("user: Home?", "A place."))).warnings == []
+
+
 class TestResponses:
     """What OpenAI's Responses give, one object a line; beside it stands ``text``, which is a setting."""
 

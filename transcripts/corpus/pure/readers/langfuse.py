@@ -9,6 +9,7 @@ kept.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -19,13 +20,16 @@ from transcripts.corpus.pure.readers.calls import read_json_text
 from transcripts.corpus.pure.readers.chat_content import MessageReader
 from transcripts.corpus.pure.readers.details import list_left_out
 from transcripts.corpus.pure.readers.json_lines import JsonLine, JsonObject, name_json_type, read_json_objects
-from transcripts.corpus.pure.readers.loose_messages import find_messages
+from transcripts.corpus.pure.readers.loose_messages import find_messages, is_printed
 from transcripts.corpus.pure.readers.times import read_day
 from transcripts.corpus.pure.readers.traces import ModelCall, ToolRun, read_trace
 
 FORMAT = "langfuse"
 
 UNREAD = "What a call to a model was sent was left out because it is in none of the forms known; its answer was read."
+PRINTED = "A message was left out because it is the text of a Python object, of which who speaks could not be read."
+JOINED = "A prompt that holds several messages in one text was read as one turn of the interviewer."
+_JOINED = re.compile(r"(?:system|developer|user): (?s:.*)\n(?:user|assistant|tool): ")
 _METADATA = ("name", "release", "version", "environment", "tags", "sessionId", "metadata")
 _TOKENS = ("input", "output")
 
@@ -36,6 +40,7 @@ def read_langfuse(source: Source) -> ReadFile:
     read: list[ReadInterview] = []
     for line in read_json_objects(source):
         read += _read_trace(line, source, left_out)
+    left_out = +left_out
     return ReadFile(FORMAT, read, list_left_out(left_out), left_out)
 
 
@@ -63,7 +68,7 @@ def _read_trace(line: JsonLine, source: Source, left_out: Counter[str]) -> list[
         run={"task": str(name or ""), **({"scores": scores} if scores else {})},
     )
     generations = [each for each in observations if each.get("type") == "GENERATION"]
-    calls = [_read_generation(each) for each in generations]
+    calls = [_read_generation(each, left_out) for each in generations]
     if not any(call.sent for call in calls) and (unread := sum(bool(each.get("input")) for each in generations)):
         left_out[UNREAD] += unread
     return read_trace(
@@ -100,11 +105,12 @@ def _read_scores(scores: Any) -> dict[str, Any]:
     }
 
 
-def _read_generation(observation: JsonObject) -> ModelCall:
+def _read_generation(observation: JsonObject, left_out: Counter[str]) -> ModelCall:
     usage = observation.get("usageDetails")
     usage = usage if isinstance(usage, dict) else {}
-    sent = find_messages(observation.get("input"), role="user")
-    answered = find_messages(observation.get("output"), role="assistant")
+    sent = _leave_out_printed(find_messages(observation.get("input"), role="user"), left_out)
+    answered = _leave_out_printed(find_messages(observation.get("output"), role="assistant"), left_out)
+    left_out[JOINED] += sum(_holds_several(message) for message in sent)
     # An answer of OpenAI's Responses says once more what it was instructed to.
     instructed = [message for message in answered if message.get("role") == "system"]
     return ModelCall(
@@ -114,6 +120,17 @@ def _read_generation(observation: JsonObject) -> ModelCall:
         model=str(observation.get("model") or ""),
         tokens={key: usage[key] for key in _TOKENS if isinstance(usage.get(key), int)},
     )
+
+
+def _leave_out_printed(messages: list[JsonObject], left_out: Counter[str]) -> list[JsonObject]:
+    kept = [message for message in messages if not is_printed(message.get("content"))]
+    left_out[PRINTED] += len(messages) - len(kept)
+    return kept
+
+
+def _holds_several(message: JsonObject) -> bool:
+    content = message.get("content")
+    return isinstance(content, str) and message.get("role") == "user" and _JOINED.match(content) is not None
 
 
 def _read_tool(observation: JsonObject) -> ToolRun:

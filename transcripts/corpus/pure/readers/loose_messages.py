@@ -1,11 +1,17 @@
 """What programs log as the input and output of a model, in the many shapes in use, as chat messages.
 
 Nothing is refused here: a trace holds what some program happened to write. What shows no words and no calls gives no message.
+Messages that Python printed as objects, as agno logs them, are read where they are whole; others stay text, which
+`is_printed` knows.
 """
 
 from __future__ import annotations
 
+import ast
+import json
+import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from transcripts.corpus.pure.readers.calls import read_arguments, read_json_text
@@ -23,6 +29,15 @@ _LISTS = ("messages", "input_messages", "output", "args")
 _ITEMS = frozenset({"function_call", "function_call_output", "reasoning", "tool_result", "tool_use", "tool_call"})
 _PARTS = frozenset({"text", "thinking", "output_text", "input_text"})
 _TEXTS = ("prompt", "question", "query", "text", "completion", "response", "answer")
+_LITERAL = r"""(None|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_PRINTED = re.compile(
+    rf"role='(\w+)' content={_LITERAL} name={_LITERAL} tool_call_id={_LITERAL} tool_calls=", re.DOTALL
+)
+_PRINTED_THOUGHT = re.compile(rf" (?:thinking|reasoning_content)=(?!None){_LITERAL}", re.DOTALL)
+_NEXT_FIELD = re.compile(r" \w+=|\Z")
+# A list may hold what looks like the next field; no more of these are tried as its end.
+_ENDS_TRIED = 50
+_NO_LITERAL = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError)
 _KEPT = ("role", "content", "parts", "name", "tool_calls", "tool_call_id", "reasoning_content", "refusal", "type")
 _KEPT_OF_ITEM = (
     *_KEPT,
@@ -45,12 +60,47 @@ def find_messages(logged: Any, *, role: str) -> list[JsonObject]:
 
 def _find(logged: Any, role: str) -> Iterator[JsonObject]:
     if isinstance(logged, str):
-        if logged.strip():
+        if printed := _read_printed(logged):
+            yield from _read_message(printed, printed["role"])
+        elif logged.strip():
             yield {"role": role, "content": logged}
     elif isinstance(logged, list):
         yield from _find_in_list(logged, role)
     elif isinstance(logged, dict):
         yield from _find_in_object(logged, role)
+
+
+def is_printed(text: object) -> bool:
+    """Whether a text is a message that Python printed as an object."""
+    return isinstance(text, str) and re.match(r"role='\w+' content=", text) is not None
+
+
+def _read_printed(text: str) -> JsonObject:
+    """The message that Python printed, such as ``role='user' content='Why?' name=None …``; empty for any other text."""
+    head = _PRINTED.match(text)
+    if head is None or head[1] not in _ROLE_NAMES:
+        return {}
+    try:
+        content, name, call_id = (ast.literal_eval(head[group]) for group in (2, 3, 4))
+        calls, end = _read_printed_calls(text, head.end())
+        thought = _PRINTED_THOUGHT.search(text, end)
+        reasoning = ast.literal_eval(thought[1]) if thought else None
+    except _NO_LITERAL:
+        return {}
+    told = {"content": content, "name": name, "tool_call_id": call_id, "tool_calls": calls}
+    return {"role": head[1], **told, "reasoning_content": reasoning}
+
+
+def _read_printed_calls(text: str, begin: int) -> tuple[Any, int]:
+    """The list of calls or None that begins there, and where it ends. Raises one of `_NO_LITERAL`."""
+    for end in islice(_NEXT_FIELD.finditer(text, begin), _ENDS_TRIED):
+        try:
+            calls = ast.literal_eval(text[begin : end.start()])
+        except _NO_LITERAL:
+            continue
+        json.dumps(calls, allow_nan=False)
+        return calls, end.start()
+    raise ValueError("no list of calls")
 
 
 def _find_in_list(logged: list[Any], role: str) -> Iterator[JsonObject]:

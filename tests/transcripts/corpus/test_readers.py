@@ -475,11 +475,59 @@ class TestRefusals:
             'the same id more than once: "a" on lines 1, 3; "b" on lines 2, 7; "e\u0301" on lines 4, 6'
         )
 
-    def test_unknown_object_names_its_keys_and_the_formats_tried(self) -> None:
+    def test_an_unknown_object_names_its_keys_and_what_formats_look_like(self) -> None:
         error = refuse('{"prompt": "x", "answer": "y"}')
         assert error.found == 'an object with the keys "prompt", "answer"'
-        assert "interview_jsonl" in error.expected
-        assert "chat_messages" in error.expected
+        assert error.expected == (
+            'the keys of a format that is known; the nearest are interview_jsonl ("id" and "turns", a list of {"role": '
+            '"interviewer", "text": "…"}, or "id" and "text", one answer of the model); chat_messages ("messages", a list of '
+            '{"role": "user", "content": "…"})'
+        )
+
+    @pytest.mark.parametrize(
+        ("content", "nearest"),
+        [
+            # whisper, Slack, Prodigy, WildChat, a log without its agent, a slip of the pen.
+            (
+                {"text": "Why?", "segments": [{"id": 0, "start": 0, "end": 2, "text": "Why?"}], "language": "en"},
+                [
+                    "captions (WebVTT or SubRip, which",
+                    'interview_jsonl ("id" is missing, and "text" would be one answer of the model)',
+                ],
+            ),
+            (
+                {"type": "message", "user": "U1", "text": "Why?", "ts": "1.0"},
+                [
+                    'speaker_table (a table with the columns speaker and text, here "user" and "text")',
+                    'interview_jsonl ("id" is missing, and "text" would be one answer of the model)',
+                ],
+            ),
+            (
+                {"text": "Why?", "_input_hash": 1, "spans": []},
+                ['interview_jsonl ("id" is missing, and "text" would be one answer of the model)'],
+            ),
+            (
+                {"conversation_hash": "a", "conversation": [{"role": "user", "content": "Why?"}]},
+                [
+                    'chat_messages ("messages" in place of "conversation")',
+                    'interview_jsonl ("id" and "turns"',
+                ],
+            ),
+            # Nothing that Alpaca's keys share with answers of OpenAI's Responses makes them these.
+            ({"instruction": "Why?", "output": "So."}, ["interview_jsonl (", "chat_messages ("]),
+            ({"schema_version": "ATIF-v1.4", "steps": []}, ['atif ("agent" is missing)']),
+            ({"id": "a", "mesages": []}, ['chat_messages ("messages" in place of "mesages")']),
+        ],
+    )
+    def test_an_unknown_object_names_the_formats_that_come_nearest(self, content: object, nearest: list[str]) -> None:
+        told = refuse(json.dumps(content)).expected.removeprefix("the keys of a format that is known; the nearest are ")
+        assert [each.startswith(start) for each, start in zip(told.split("; "), nearest, strict=False)] == [True] * len(
+            nearest
+        )
+        assert len(told.split("; ")) <= 3
+
+    def test_a_later_line_without_an_id_names_its_keys(self) -> None:
+        assert refuse(f'{GOOD}\n{{"text": "x", "score": 1}}').found == 'no id among the keys "text", "score"'
 
     def test_a_conversation_with_too_many_turns_is_refused_with_its_place_and_its_name(
         self, monkeypatch: pytest.MonkeyPatch

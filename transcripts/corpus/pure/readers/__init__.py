@@ -52,6 +52,7 @@ from transcripts.corpus.pure.readers.decoding import UTF_8, find_encoding, read_
 from transcripts.corpus.pure.readers.details import list_left_out
 from transcripts.corpus.pure.readers.joining import Hung, drop_told, find_call, join_files
 from transcripts.corpus.pure.readers.json_lines import list_keys, read_json_objects, shorten
+from transcripts.corpus.pure.readers.nearest import describe_nearest
 
 __all__ = [
     "FORMATS",
@@ -129,7 +130,7 @@ _FORMAT_OF_KEYS = {
     ("object", "output"): responses.FORMAT,
     ("role", "content"): chat_messages.LIST_FORMAT,
     ("utterances",): utterances.FORMAT,
-    ("text",): interview_jsonl.FORMAT,
+    ("id", "text"): interview_jsonl.FORMAT,
 }
 _JSON_OBJECT = re.compile(r"\s*\{")
 _JSON_LIST = re.compile(r"\s*\[\s*[\[{\]]")
@@ -275,9 +276,9 @@ def recognise_format(source: Source) -> tuple[str, str]:
         for keys, format in _FORMAT_OF_KEYS.items():
             if all(key in content for key in keys):
                 return format, f"its first object has {' and '.join(keys)}"
-        known = "; ".join(f"{' and '.join(keys)} ({format})" for keys, format in _FORMAT_OF_KEYS.items())
         found = f"an object with the keys {list_keys(content)}" if content else "nothing in the list"
-        raise ReadError(source.name, number, found, f"objects with the keys of a format that is known: {known}")
+        nearest = describe_nearest(content, _FORMAT_OF_KEYS)
+        raise ReadError(source.name, number, found, f"the keys of a format that is known; the nearest are {nearest}")
     if captions.is_captions(source.text):
         return captions.FORMAT, "it has lines of times"
     if speaker_table.is_speaker_table(source.text):

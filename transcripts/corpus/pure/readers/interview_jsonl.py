@@ -23,7 +23,7 @@ from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.details import list_left_out, read_details, read_id
-from transcripts.corpus.pure.readers.json_lines import JsonLine, name_json_type, read_json_objects, shorten
+from transcripts.corpus.pure.readers.json_lines import JsonLine, list_keys, name_json_type, read_json_objects, shorten
 
 FORMAT = "interview_jsonl"
 
@@ -44,7 +44,8 @@ def _read_interview(line: JsonLine, name: str, left_out: Counter[str]) -> ReadIn
     number, content = line
     external_id = read_id(content)
     if external_id is None:
-        raise ReadError(name, number, "no id", 'an "id" that is text or a whole number')
+        found = f"no id among the keys {list_keys(content)}" if "id" not in content else "no id"
+        raise ReadError(name, number, found, 'an "id" that is text or a whole number')
     details = read_details(line, name=name, apart=_APART)
     title = details.pop("title", "")
     return ReadInterview(

@@ -90,7 +90,7 @@ FORMATS: dict[str, Reader] = {
     sharegpt.FORMAT: Reader("ShareGPT conversations", sharegpt.read_sharegpt, divisible=True),
     oasst.FORMAT: Reader("Open Assistant message trees", oasst.read_oasst, divisible=True),
     hh_rlhf.FORMAT: Reader("HH-RLHF pairs", hh_rlhf.read_hh_rlhf, divisible=True),
-    responses.FORMAT: Reader("Answers of OpenAI's Responses", responses.read_responses, divisible=True),
+    responses.FORMAT: Reader("OpenAI Responses", responses.read_responses, divisible=True),
     chat_messages.LIST_FORMAT: Reader("One list of chat messages", chat_messages.read_message_list),
     inspect_log.FORMAT: Reader("Inspect log (.eval or .json)", inspect_log.read_inspect_json, log=True),
     atif.FORMAT: Reader("Agent Trajectory Interchange Format (ATIF)", atif.read_atif, log=True, joins=True),

@@ -173,7 +173,8 @@ def _is_still_to_code(coder: User) -> models.Q:
     """
     sentences = Sentence.objects.filter(pk=OuterRef("sentence"))
     interviews = Interview.objects.filter(pk=OuterRef("sentence__turn__interview"))
-    given = interviews.filter(assignments__withdrawn_at__isnull=True)
+    # An interview or a round without any assignment would otherwise count as one with an assignment that is not withdrawn.
+    given = interviews.filter(assignments__isnull=False, assignments__withdrawn_at__isnull=True)
     own = interviews.filter(
         assignments__coder=coder,
         assignments__withdrawn_at__isnull=True,
@@ -181,7 +182,9 @@ def _is_still_to_code(coder: User) -> models.Q:
         assignments__round__locked_at__isnull=True,
     )
     closed = interviews.filter(
-        project__rounds__closes_others=True, project__rounds__assignments__withdrawn_at__isnull=True
+        project__rounds__closes_others=True,
+        project__rounds__assignments__isnull=False,
+        project__rounds__assignments__withdrawn_at__isnull=True,
     )
     finished = interviews.filter(finishes__coder=coder, finishes__withdrawn_at__isnull=True)
     is_open = models.Q(Exists(own)) | models.Q(~Exists(given), ~Exists(closed), ~Exists(finished))

@@ -259,6 +259,17 @@ def test_a_pinned_sentence_shows_its_code_to_nobody_who_is_still_to_code_it(
     assert shown(coder) == everywhere
 
 
+def test_a_pinned_sentence_of_an_interview_that_is_assigned_to_nobody_hides_its_code_too(
+    draft: CodebookVersion, lead: User, coder: User, sentence: Sentence
+) -> None:
+    pin(draft, sentence, lead)
+    actions.publish_version(version=draft, by=lead)
+    pinned = CodeExample.objects.shown(coder=coder).filter(sentence=sentence)
+    assert not pinned.exists()
+    decide(sentence, coder)
+    assert pinned.exists()
+
+
 def test_files_to_be_published_quote_no_interview_without_consent(
     project: Project, draft: CodebookVersion, lead: User, sentence: Sentence, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -21,6 +22,7 @@ FORMAT = 1
 FOLDER_PREFIX, PARTIAL_SUFFIX = ".backup-", ".partial"
 # Between making a name and locking it passes no time to speak of.
 YOUNG_SECONDS = 60
+_PARTIAL = re.compile(rf"\..+\.\d+{re.escape(PARTIAL_SUFFIX)}")
 MANIFEST = "manifest.json"
 FILES = "files/"
 # What a backup takes from the data folder beside the database. Keys are kept apart; the rest is made anew.
@@ -54,8 +56,20 @@ def find_leftovers(folder: Path) -> list[Path]:
     """What backups left there that were killed: nobody has it locked any more."""
     if not folder.is_dir():
         return []
-    found = [*folder.glob(f"{FOLDER_PREFIX}*/"), *folder.glob(f".*.*[0-9]{PARTIAL_SUFFIX}")]
-    return sorted(each for each in found if _is_left(each))
+    folders = [each for each in folder.glob(f"{FOLDER_PREFIX}*/") if _is_ours(each)]
+    partials = [each for each in folder.iterdir() if _PARTIAL.fullmatch(each.name)]
+    return sorted(each for each in [*folders, *partials] if _is_left(each))
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder holds nothing but what a backup or a restore puts there: somebody may call one of hers so."""
+    try:
+        names = {each.name for each in folder.iterdir()}
+    except OSError:
+        return False
+    return not folder.is_symlink() and all(
+        name in {"database", "files"} or name.startswith("database-") for name in names
+    )
 
 
 def remove(left: Path) -> None:

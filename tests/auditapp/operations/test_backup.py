@@ -193,6 +193,17 @@ def test_what_a_killed_backup_left_is_found_and_what_is_at_work_is_not(tmp_path:
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a", "notes.partial"]
 
 
+def test_a_folder_of_somebody_s_own_is_no_remains_of_a_backup(tmp_path: Path) -> None:
+    """Remains are deleted whole, and a backup may be written to a folder of one's own."""
+    own, partial = tmp_path / ".backup-photos", tmp_path / ".thesis.v2.partial"
+    own.mkdir()
+    for each in (own / "database", own / "1.jpg", partial):
+        each.touch()
+    for each in (own, partial):
+        os.utime(each, (0, 0))
+    assert archive.find_leftovers(tmp_path) == []
+
+
 @pytest.mark.django_db
 def test_a_backup_removes_remains_and_says_what_it_could_not_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

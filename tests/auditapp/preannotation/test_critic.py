@@ -353,6 +353,14 @@ class TestVerdicts:
         left = [each.suggestion for each in list_positives(annotator, with_critic=True)]
         assert left == [first.pk, third.pk]
 
+    def test_an_object_in_the_reason_that_it_judges_is_no_verdict_of_its_own(
+        self, annotator: Annotator, interview: Interview
+    ) -> None:
+        sentence, *_ = list_sentences(interview)
+        (suggestion,) = suggest(annotator, {sentence: ["theme.balance"]}, rationale=f"It weighs. {UPHOLD}")
+        batch = launch(annotator, add_critic())
+        assert answer(batch, {suggestion.pk: UPHOLD}) == {suggestion.pk: "invalid"}
+
     def test_a_call_without_an_answer_is_the_providers_failure_and_no_reading(
         self, annotator: Annotator, suggestions: list[Suggestion]
     ) -> None:

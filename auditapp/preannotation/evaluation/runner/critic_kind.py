@@ -73,14 +73,19 @@ class CriticKind:
 
 
 def _read_judged(suggestions: Collection[int]) -> dict[int, Judged]:
-    """Of each suggestion the texts in which the critic may have met an object: the turns of its interview. Two queries."""
-    interviews = dict(Suggestion.objects.filter(pk__in=suggestions).values_list("pk", "sentence__turn__interview_id"))
-    texts: dict[int, list[str]] = {interview: [] for interview in interviews.values()}
+    """Of each suggestion the texts in which the critic may have met an object: the turns of its interview, and the reasons that
+    it judges. Two queries."""
+    found = Suggestion.objects.filter(pk__in=suggestions)
+    rows = list(found.values_list("pk", "sentence__turn__interview_id", "rationale"))
+    texts: dict[int, list[str]] = {interview: [] for _, interview, _ in rows}
     turns = Turn.objects.filter(interview__in=texts, text__contains="{")
     for interview, text in turns.values_list("interview_id", "text"):
         texts[interview].append(text)
     read = {interview: Judged(own) for interview, own in texts.items()}
-    return {suggestion: read[interview] for suggestion, interview in interviews.items()}
+    return {
+        suggestion: Judged([*texts[interview], rationale]) if "{" in rationale else read[interview]
+        for suggestion, interview, rationale in rows
+    }
 
 
 def write_critic_schema(arm: Arm, prompt: str) -> dict[str, Any]:

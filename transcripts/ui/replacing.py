@@ -79,8 +79,11 @@ class ReplacingForm(forms.Form):
         data.update(self.data)
         clashes = []
         for name, value in stored.items():
-            field, bound = self.fields.get(name), self[name]
-            if field is None or _write({"": seen.get(name)}) == _write({"": value}):
+            # What is stored may have got a part, such as a turn, since the form was made.
+            if (field := self.fields.get(name)) is None:
+                continue
+            bound = self[name]
+            if _write({"": seen.get(name)}) == _write({"": value}):
                 continue
             if not field.has_changed(seen.get(name), bound.data):
                 _put(data, self.add_prefix(name), field, value)

@@ -102,7 +102,7 @@ def draw_contrast(entries: Sequence[Entry]) -> RowChart:
         high=None,
         summary=summarise((row.verdict for row in drawn), "rows"),
         note=(
-            "Higher, lower: the 95 % interval lies above or below 0. No difference seen: it contains 0. Too few texts: fewer "
+            "Higher, lower: the 95 % interval lies above or below 0. Cannot tell: it contains 0. Too few texts: fewer "
             f"than {FEW_ITEMS} with a further target, or without one."
         ),
     )

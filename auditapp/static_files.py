@@ -27,7 +27,7 @@ class Unbundled(Exception):
 
 
 class CollectedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
-    """A script that imports others contains them; those that only others import have no file of their own."""
+    """A script that imports others contains them; parts in folders of their own, such as js/desk/, have no file then."""
 
     def post_process(self, paths: dict[str, Any], dry_run: bool = False, **options: Any) -> Iterator[Any]:
         scripts = {}
@@ -35,13 +35,18 @@ class CollectedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc
             if name.startswith(FOLDER) and name.endswith(".js"):
                 with storage.open(path) as file:
                     scripts[name] = file.read().decode()
-        imported = {found for name, text in scripts.items() for found in find_imports(name, text)}
         files, bundles = InMemoryStorage(), dict[str, Any]()
-        for name in scripts.keys() - imported:
+        for name in list_entries(scripts):
             files.save(name, ContentFile(bundle(name, scripts).encode()))
             bundles[name] = (files, name)
         others = {name: place for name, place in paths.items() if name not in scripts}
         yield from super().post_process({**others, **bundles}, dry_run, **options)
+
+
+def list_entries(scripts: Mapping[str, str]) -> list[str]:
+    """The scripts that pages name: all in the folder itself, also those that others import, and what nothing imports."""
+    imported = {found for name, text in scripts.items() for found in find_imports(name, text)}
+    return [name for name in scripts if posixpath.dirname(name) == FOLDER.rstrip("/") or name not in imported]
 
 
 def bundle(entry: str, scripts: Mapping[str, str]) -> str:

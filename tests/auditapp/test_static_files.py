@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 from pytest_django import Settings
 
-from auditapp.static_files import IMPORT, Unbundled, bundle
+from auditapp.static_files import IMPORT, Unbundled, bundle, list_entries
 from tools.environment import ROOT
 
 
@@ -26,6 +27,18 @@ def test_a_module_comes_once_after_what_it_imports() -> None:
     assert "const { a: first } = js_parts_a_js;" in bundled
     assert "const {\n  c,\n} = js_c_js;" in bundled
     assert "\nfunction b() {}\n\nreturn { b };\n" in bundled
+
+
+def test_every_script_that_a_page_names_has_a_file_of_its_own() -> None:
+    """Also where another page's script imports it. A page that names a file that is not there ends with an error."""
+    static = ROOT / "static"
+    scripts = {str(file.relative_to(static)): file.read_text(encoding="utf-8") for file in static.rglob("*.js")}
+    entries = set(list_entries(scripts))
+    assert "js/desk/rows.js" not in entries
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "templates").rglob("*.html"))
+    named = set(re.findall(r"static '(js/[^']+\.js)'", pages))
+    assert len(named) > 10
+    assert named <= entries
 
 
 def test_a_script_without_imports_stays_as_it_is() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,7 +17,7 @@ from tests.transcripts.corpus import told
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.pure.choices import Choices
-from transcripts.corpus.pure.readers import ReadError, ReadFile, ReadInterview, read_bytes
+from transcripts.corpus.pure.readers import ReadError, ReadFile, ReadInterview, ReadTurn, read_bytes, threads
 from transcripts.corpus.pure.readers.calls import pair_results
 from transcripts.projects.models import Project
 
@@ -1073,3 +1074,26 @@ class TestCommand:
         file.write_text('{"id": "1", "messages": [{"role": "user", "content": "x", "weight": NaN}]}\n')
         with pytest.raises(CommandError, match=r"\Anan\.jsonl, line 1: found NaN"):
             call_command("turns", str(file))
+
+
+def test_a_long_trace_of_single_calls_is_compared_in_time_that_grows_with_its_histories(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each call sends back all before it: twice as many calls are four times as much to compare, and not eight times."""
+    compared: Counter[int] = Counter()
+    key = threads._key
+
+    def count(turn: ReadTurn) -> object:
+        compared[length] += 1
+        return key(turn)
+
+    monkeypatch.setattr(threads, "_key", count)
+    for length in (20, 40):
+        history = [ReadTurn("interviewer", "utterance", "", "Look.")]
+        calls = []
+        for number in range(length):
+            call = ReadTurn("model", "tool_call", "look", f'{{"at": {number}}}', "", f"c{number}")
+            calls.append(threads.Call(tuple(history), (call,)))
+            history += [call, ReadTurn("tool", "tool_result", "look", f"Found {number}.", "", f"c{number}")]
+        assert len(threads.join_calls(calls)[0]) == 1
+    assert compared[40] < 5 * compared[20]

@@ -123,11 +123,17 @@ def join_calls(calls: Iterable[Call]) -> tuple[list[Thread], int]:
 def _gather_calls(told: list[ReadTurn], threads: Sequence[Thread]) -> list[ReadTurn]:
     """The turns with calls that were made at once, as a thread has them, before their results: some programs send each call back
     with its result behind it."""
+    # Many programs make one call at a time; then nothing of this long list is compared.
+    places: dict[object, int] | None = None
     for thread in threads:
         for is_call, run in groupby(thread.turns, lambda turn: turn.channel == "tool_call"):
-            group = [_key(turn) for turn in run] if is_call else []
-            first = next((at for at, turn in enumerate(told) if group and _key(turn) == group[0]), None)
-            if first is None or len(group) < 2:
+            made = list(run)
+            if not is_call or len(made) < 2:
+                continue
+            if places is None:
+                places = {_key(turn): at for at, turn in reversed(list(enumerate(told)))}
+            group = [_key(turn) for turn in made]
+            if (first := places.get(group[0])) is None:
                 continue
             calls, results, at = [told[first]], list[ReadTurn](), first + 1
             while len(calls) < len(group) and at < len(told):
@@ -139,7 +145,7 @@ def _gather_calls(told: list[ReadTurn], threads: Sequence[Thread]) -> list[ReadT
                     break
                 at += 1
             if len(calls) == len(group):
-                told = [*told[:first], *calls, *results, *told[at:]]
+                told, places = [*told[:first], *calls, *results, *told[at:]], None
     return told
 
 

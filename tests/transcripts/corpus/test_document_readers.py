@@ -394,6 +394,12 @@ class TestOpenDocument:
         ]
         assert "A comment was left out." in file.warnings
 
+    def test_spaces_of_an_open_document_whose_number_is_none_are_one(self) -> None:
+        body = "<text:p>User: Why<text:s text:c='two'/>so?</text:p><text:p>Model: Because.</text:p>"
+        data = pack({"META-INF/manifest.xml": "<a/>", "content.xml": OPEN_DOCUMENT.format(body)})
+        (talk,) = read_bytes(data, name="talk.odt").interviews
+        assert [turn.text for turn in talk.turns] == ["Why so?", "Because."]
+
     def test_paragraphs_of_text_and_tables_are_lines_and_notes_stand_in_brackets(self) -> None:
         body = (
             "<text:h>Talk</text:h><text:p>User: Why<text:s text:c='2'/><text:span>this</text:span>?</text:p>"

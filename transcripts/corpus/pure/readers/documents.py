@@ -325,7 +325,8 @@ class _OpenLines(_Lines):
         for child in element:
             kind = _local(child)
             if kind == "s":
-                yield " " * min(int(child.get(f"{_TEXT}c", "1") or 1), 1_000)
+                count = child.get(f"{_TEXT}c", "")
+                yield " " * (min(int(count[:9]), 1_000) if count.isdecimal() else 1)
             elif kind in _SPACES:
                 yield _SPACES[kind]
             elif kind == "note":

@@ -146,8 +146,8 @@ def _report_import(request: ProjectRequest, reports: list[ImportReport]) -> Http
     if interviews := sum(report.interviews for report in created):
         sentences = sum(report.sentences or 0 for report in created)
         came = f"{interviews} interview{pluralize(interviews)} with {sentences} sentence{pluralize(sentences)}"
-        of = f" of {len(created)} files" if len(created) > 1 else ""
-        messages.success(request, f"{came}{of} came in.")
+        of = f", from {len(created)} files" if len(created) > 1 else ""
+        messages.success(request, f"Imported: {came}{of}.")
     if turns := sum(report.grown_turns for report in created if report.grown):
         messages.success(request, f"{turns} turn{pluralize(turns)} were added to interviews that went on.")
     if "looked" not in request.POST or not created:

@@ -123,7 +123,7 @@ def test_lead_imports_several_files(project: Project, lead: User, client_of: Sig
     url = reverse("corpus:import", args=[project.slug])
     answer = client_of(lead).post(url, upload(make_line("a"), make_line("b")), follow=True)
     assert answer.redirect_chain == [(reverse("corpus:interviews", args=[project.slug]), 302)]
-    assert "sentences of 2 files came in." in answer.content.decode()
+    assert "sentences, from 2 files." in answer.content.decode()
     assert project.interviews.count() == 2
 
 
@@ -341,7 +341,7 @@ class TestSeveralFiles:
         assert '<input type="hidden" name="without" value="file4.jsonl">' in page.content.decode()
         page = client.post(url, {**upload(*files), "looked": "1", "without": without}, follow=True)
         assert [str(message) for message in page.context["messages"]] == [
-            "2 interviews with 4 sentences of 2 files came in."
+            "Imported: 2 interviews with 4 sentences, from 2 files."
         ]
         every = [f"file{number}.jsonl" for number in range(1, 5)]
         assert client.post(url, {**upload(*files), "without": every}).status_code == 422

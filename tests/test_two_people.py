@@ -15,6 +15,7 @@ from django.urls import get_resolver
 
 from tests.form_values import read_form
 from tests.stage import set_stage
+from transcripts.accounts import second_factor_views  # noqa: F401 - its forms are loaded late, by a setting
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
 from transcripts.ui.replacing import ReplacingForm
@@ -66,7 +67,7 @@ auditapp.scenarios: AskForm CloseForm DiscardForm KeyedForm LaunchForm LoadForm 
 auditapp.sob: AuditForm CombineForm DrawFields FileForm FormatterForm ImportForm LaunchForm LoadForm MappingRowForm
 auditapp.sob: RecordFields RetargetForm SampleForm WordingForm
 auditapp.webhooks: WebhookForm
-transcripts.accounts: SignInForm TokenForm
+transcripts.accounts: AuthenticateForm ReauthenticateForm SignInForm TokenForm
 transcripts.agreement: ReasonForm SelectionForm UnitsForm
 transcripts.blinding: ConditionForm UnblindingForm UnmaskForm
 transcripts.codebook: AnswerForm AttributeForm CodebookFileForm CompareForm ConfirmForm ExampleForm InventedExampleForm

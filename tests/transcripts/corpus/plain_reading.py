@@ -234,6 +234,8 @@ def read_inspect(data: bytes) -> Iterator[Conversation]:
         archive = zipfile.ZipFile(io.BytesIO(data))
         names = [name for name in archive.namelist() if re.fullmatch(r"samples/[^/]+\.json", name)]
         samples = [json.loads(archive.read(name)) for name in names]
+        # An archive has them in the order in which they ended; people read them by epoch and number.
+        samples.sort(key=lambda each: (each["epoch"], len(str(each["id"])), str(each["id"])))
     else:
         samples = json.loads(data)["samples"]
     for sample in samples:

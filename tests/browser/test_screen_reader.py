@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser.conftest import Site, carry_session
-from tests.browser.desk import CURRENT, await_saved, open_desk, read_codes
+from tests.browser.desk import await_saved, open_desk, read_codes
 from tests.browser.screen_reader import BROWSER_ARGUMENTS, ScreenReader, list_missing, run_screen_reader
 from tests.services import chromium_path
 
@@ -54,21 +53,6 @@ def read_decided(page: Page) -> list[str]:
 
 def test_the_desk_says_how_its_keys_are_let_through(page: Page, reader: ScreenReader) -> None:
     reader.hear("Orca: Insert+A twice. NVDA: Insert+Space. JAWS: Insert+Z.")
-
-
-def test_enter_decides_no_sentence_but_the_one_that_was_read(page: Page, reader: ScreenReader) -> None:
-    # Orca goes to an item of a list by itself, and leaves the focus behind.
-    reader.press("i", until=" link.")
-    reader.press("Return")
-    assert read_decided(page) == []
-    page.locator(CURRENT).focus()
-    number = None
-    while number is None:
-        number = re.search(r"(\d+) link\.", reader.press("Down"))
-    reader.press("Return", until=f"{number[1]} of 17.")
-    assert read_decided(page) == [], "on a number Enter goes to its sentence"
-    reader.press("Return", until=f"None applies to sentence {number[1]}.")
-    assert read_decided(page) == [number[1]]
 
 
 def test_the_palette_is_a_way_out_of_browse_mode(page: Page, reader: ScreenReader) -> None:

@@ -11,6 +11,7 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from tests.transcripts.codebook.drafting import content_of, edit, find, list_steps, new_code, snapshot
+from tests.transcripts.coding.desk_cast import decide
 from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import Code, CodebookVersion
@@ -450,6 +451,8 @@ class TestReading:
             version=draft, code=find(draft, "theme.balance"), sentence=sentence, kind="exclude", by=lead
         )
         actions.publish_version(version=draft, by=lead)
+        assert "I would ask first." not in text_of(client_of(coder).get(draft.get_absolute_url()))
+        decide(sentence, coder)
         text = text_of(client_of(coder).get(draft.get_absolute_url()))
         assert "I would ask first." in text
         assert f"?at={sentence.pk}#s{sentence.pk}" in text

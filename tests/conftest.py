@@ -17,7 +17,8 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 import pytest
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client, TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
@@ -96,6 +97,20 @@ def _events_need_a_transaction_of_their_act() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _a_response_may_be_closed() -> Iterator[None]:
+    """The end of a request closes a connection that is inside a transaction, as that of a test is."""
+
+    def close_unless_in_test(database: BaseDatabaseWrapper) -> None:
+        if not any(getattr(block, "_from_testcase", False) for block in database.atomic_blocks):
+            close(database)
+
+    close = BaseDatabaseWrapper.close_if_unusable_or_obsolete
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BaseDatabaseWrapper, "close_if_unusable_or_obsolete", close_unless_in_test)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _static_files_are_listed_once() -> Iterator[None]:
     """Each test client makes its own middleware, and each of those would walk through all static files."""
     found: dict[str, Any] = {}
@@ -143,6 +158,20 @@ def pytest_collection_finish() -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if uses_database(item):
         databases.choose(item)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown() -> Iterator[None]:
+    """A test that leaves its transaction open, or closes its connection, fails itself, in place of those after it."""
+    yield
+    if connection.in_atomic_block or connection.closed_in_transaction:
+        connection.atomic_blocks.clear()
+        connection.savepoint_ids.clear()
+        connection.in_atomic_block = connection.needs_rollback = connection.closed_in_transaction = False
+        if is_postgres() and connection.connection is not None:
+            connection.connection.close()
+            connection.connection = None
+        pytest.fail("The test closed its database connection, or left a transaction open.", pytrace=False)
 
 
 @pytest.fixture(scope="session")

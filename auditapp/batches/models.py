@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import re
 from typing import ClassVar
 
 from django.conf import settings
@@ -221,9 +220,10 @@ class ProviderJob(models.Model):
     """A group of calls submitted to a provider's own batch service. ``token`` is sent along as metadata, so that a job whose
     creation was cut off is found again at the provider before another is created.
 
-    A submitted job with ``ended_at`` is one that a person wants ended because the provider does not know it any more."""
+    ``gone_since`` says since when the provider has not known the job or its answers; an error that does not say so changes
+    nothing about it. A submitted job with ``ended_at`` is one that a person wants ended for that. Both are reset when the
+    provider has the job again."""
 
-    NOT_FOUND = "Not found at the provider since"
     GONE_AFTER = datetime.timedelta(days=1)
 
     class State(models.TextChoices):
@@ -245,6 +245,7 @@ class ProviderJob(models.Model):
     submitted_at = models.DateTimeField(null=True, blank=True)
     checked_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
+    gone_since = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering: ClassVar = ["pk"]
@@ -253,16 +254,16 @@ class ProviderJob(models.Model):
         return f"job {self.pk}"
 
     @property
-    def gone_since(self) -> datetime.datetime | None:
-        """Since when the provider does not know it, as its message says; ``None`` for a job that the provider knows."""
-        found = re.match(rf"{self.NOT_FOUND} (\S+)\.", self.error)
-        return datetime.datetime.fromisoformat(found[1]) if found and self.state == self.State.SUBMITTED else None
+    def is_gone(self) -> bool:
+        """Whether it is still open although the provider does not know it."""
+        return self.gone_since is not None and self.state == self.State.SUBMITTED
 
     @property
     def may_be_ended(self) -> bool:
         """Whether the provider has not known it for so long that a person may end it."""
-        since = self.gone_since
-        return since is not None and timezone.now() - since >= self.GONE_AFTER and self.ended_at is None
+        if not self.is_gone or self.gone_since is None or self.ended_at is not None:
+            return False
+        return timezone.now() - self.gone_since >= self.GONE_AFTER
 
 
 class Attempt(models.Model):

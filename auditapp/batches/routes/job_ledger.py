@@ -162,9 +162,15 @@ def note_checked(job: ProviderJob, error: str = "") -> None:
 
 
 def note_gone(job: ProviderJob, error: str) -> None:
-    """Record that the provider does not know the job, and since when."""
-    since = job.gone_since or read_now()
-    note_checked(job, f"{ProviderJob.NOT_FOUND} {since.isoformat(timespec='seconds')}. {error}")
+    """Record that the provider does not know the job, or its answers, and since when."""
+    now = read_now()
+    _change(job, checked_at=now, gone_since=job.gone_since or now, error=error[:500])
+
+
+def note_found(job: ProviderJob) -> None:
+    """Record that the provider has the job: it is not gone, and no person's wish to end it as gone counts any more."""
+    if job.gone_since is not None or job.ended_at is not None:
+        _change(job, gone_since=None, ended_at=None)
 
 
 def _change(job: ProviderJob, **columns: object) -> None:
@@ -190,6 +196,8 @@ def store_lines(job: ProviderJob, lines: Sequence[Line]) -> int:
     attempts = _read_open(job, list(answers))
     foreign += len(set(answers) - set(Attempt.objects.filter(job=job, cell__in=answers).values_list("cell", flat=True)))
     _store(job, [(attempt, answers[attempt.cell_id]) for attempt in attempts])
+    if attempts:
+        note_found(job)
     return foreign
 
 
@@ -213,7 +221,9 @@ def finish_job(job: ProviderJob, *, cut_short: bool, error: str = "") -> None:
     else:
         answer = ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error_class=ErrorClass.BAD_ANSWER, error=NO_LINE)
     _end_rest(job, answer)
-    _change(job, state=ProviderJob.State.COLLECTED, ended_at=read_now(), checked_at=read_now(), error=error[:500])
+    now = read_now()
+    collected = ProviderJob.State.COLLECTED
+    _change(job, state=collected, ended_at=now, checked_at=now, gone_since=None, error=error[:500])
 
 
 def end_gone_job(job: ProviderJob) -> None:

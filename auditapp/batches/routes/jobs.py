@@ -337,7 +337,11 @@ class JobRun:
             if status.next_step is NextStep.STOP_BATCH:
                 reason = REFUSED_ACCOUNT.format(status=status.http_status, number=job.pk)
                 batch_state.pause_for(self.queue.batch_id, reason)
-        elif status.state is JobState.RUNNING and self._is_ending():
+            return
+        # Of one that has ended, its answers may be gone: that shows when they are collected.
+        if status.state is not JobState.ENDED:
+            job_ledger.note_found(job)
+        if status.state is JobState.RUNNING and self._is_ending():
             trouble = self._do(self.service.cancel(job.provider_job_id))
             job_ledger.note_checked(job, trouble.error if trouble else "")
         elif status.state in {JobState.RUNNING, JobState.CANCELLING}:

@@ -814,10 +814,7 @@ class TestGone:
         return queue
 
     def wait_a_day(self) -> None:
-        job = ProviderJob.objects.get()
-        since = timezone.now() - datetime.timedelta(days=1, minutes=1)
-        job.error = f"{ProviderJob.NOT_FOUND} {since.isoformat(timespec='seconds')}. {job.error.partition('. ')[2]}"
-        job.save(update_fields=["error"])
+        ProviderJob.objects.update(gone_since=F("gone_since") - datetime.timedelta(days=1, minutes=1))
 
     @pytest.mark.parametrize("provider", PROVIDERS)
     def test_a_person_ends_it_and_its_calls_are_unknown_and_free(
@@ -846,6 +843,46 @@ class TestGone:
         event = AuditEvent.objects.get(action="batch.job_ended")
         assert (event.details["calls"], Decimal(event.details["reserved_usd"])) == (5, Decimal(reserved) / 10**9)
 
+    @pytest.mark.parametrize("provider", PROVIDERS)
+    def test_a_server_that_is_down_in_between_does_not_begin_the_day_again(
+        self, launch: Launch, shop: Shop, provider: str
+    ) -> None:
+        queue = self.lose(launch, shop, provider)
+        self.wait_a_day()
+        since = ProviderJob.objects.get().gone_since
+        shop.order(down=50)
+        look_after(queue)
+        job = ProviderJob.objects.get()
+        assert job.error == "as ordered"
+        assert (job.gone_since, job.may_be_ended) == (since, True)
+        shop.order(down=0)
+        look_after(queue)
+        job = ProviderJob.objects.get()
+        assert job.error not in {"", "as ordered"}
+        assert (job.gone_since, job.may_be_ended) == (since, True)
+
+    @pytest.mark.parametrize("provider", PROVIDERS)
+    def test_one_that_is_found_in_progress_and_lost_again_is_not_ended_without_asking(
+        self, launch: Launch, shop: Shop, provider: str
+    ) -> None:
+        shop.order(seconds=3600)
+        queue = launch(provider, inputs=5)
+        jobs.run_job_queue(queue.pk)
+        known = ProviderJob.objects.get().provider_job_id
+        ProviderJob.objects.update(provider_job_id="batch_gone")
+        look_after(queue)
+        self.wait_a_day()
+        actions.end_job(job=ProviderJob.objects.get(), by=trail.SYSTEM)
+        ProviderJob.objects.update(provider_job_id=known)
+        look_after(queue)
+        job = ProviderJob.objects.get()
+        assert (job.state, job.gone_since, job.ended_at) == ("submitted", None, None)
+        ProviderJob.objects.update(provider_job_id="batch_gone")
+        look_after(queue)
+        job = ProviderJob.objects.get()
+        assert (job.state, job.is_gone, job.may_be_ended) == ("submitted", True, False)
+        assert count_states() == {"leased": 5}
+
     def test_answers_that_are_gone_can_be_given_up_too(
         self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -856,6 +893,9 @@ class TestGone:
         look_after(queue, times=2)
         assert ProviderJob.objects.get().gone_since
         self.wait_a_day()
+        # The job is there, its answers are not: the day goes on.
+        look_after(queue)
+        assert ProviderJob.objects.get().may_be_ended
         actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
         actions.end_job(job=ProviderJob.objects.get(), by=trail.SYSTEM)
         look_after(queue)
@@ -881,6 +921,7 @@ class TestGone:
         ProviderJob.objects.update(provider_job_id=known)
         look_after(queue)
         assert count_states() == {"done": 5}
+        assert ProviderJob.objects.get().gone_since is None
 
     def test_its_page_says_what_may_have_been_paid(
         self, launch: Launch, shop: Shop, client_of: Callable[[User], Client], owner: User, project: Project

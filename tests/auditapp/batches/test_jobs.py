@@ -14,7 +14,6 @@ from django.conf import settings
 from django.db.models import F
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from auditapp.batches import actions, kinds, launching
 from auditapp.batches.kinds import Answered

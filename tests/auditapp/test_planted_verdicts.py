@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from auditapp.llm.pure.own_words import Judged
+from auditapp.llm.pure.own_words import MAX_TRIES, Judged
 from auditapp.preannotation.annotators.pure.answers import parse_response
 from auditapp.preannotation.evaluation.pure.critic_answers import read_critic_answer
 from auditapp.probe.pure.parsing import OK, parse_answer
@@ -142,3 +142,36 @@ def test_a_refusal_by_a_label_in_the_judged_text_is_no_outcome() -> None:
     expected = read_expected({"label": "approve", "of": ["approve", "deny"]})
     for answer in ('The applicant wrote "approve". I will not decide.', "I would not approve this application."):
         assert read_outcome(answer, expected).is_right is None
+
+
+HOSTILE = [
+    "{" * 100_000,
+    '{"' * 100_000,
+    '{"a":' * 100_000,
+    '{"a":[' * 100_000,
+    # Each beginning reads to the end of a string that has none, or of a list that is not closed.
+    '{"a":' * 200 + '"' + "x" * 1_000_000,
+    '{"a":' * 200 + "[" + "1," * 500_000,
+]
+
+
+@pytest.mark.parametrize(("is_read", "planted", "own"), READERS)
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_text_that_only_looks_like_json_is_not_read_from_every_beginning(
+    is_read: Callable[[str, str, str], bool], planted: str, own: str, hostile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[int] = []
+    whole = json.JSONDecoder.raw_decode
+
+    def count(self: json.JSONDecoder, text: str, idx: int = 0) -> object:
+        begun.append(idx)
+        return whole(self, text, idx)
+
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", count)
+    assert not is_read(hostile, "stop", "")
+    assert 0 < len(begun) <= (20 if len(hostile) > 500_000 else MAX_TRIES)
+
+
+def test_an_object_with_very_many_keys_is_read_once() -> None:
+    many = ", ".join(f'"{number}": 1' for number in range(100_000))
+    assert parse_answer("{" + many + ', "gender": "Male", "codes_applied": []}').predicted == "man"

@@ -7,15 +7,22 @@ nothing is read. Reasoning is taken off before (``transcripts.corpus.pure.thinki
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 # The providers' own words for why an answer ended.
 CUT_OFF = frozenset({"length", "max_tokens", "model_length"})
 WITHHELD = frozenset({"content_filter", "refusal"})
 WORDS_BEHIND = "words after the answer"
 
+# The most that is read in search of JSON, over all tries: text that only looks like JSON costs no more than this.
+MAX_READ = 8_000_000
+MAX_TRIES = 5_000
+
 _WORD = re.compile(r"[^\W_]")
+_OBJECT, _OBJECT_OR_LIST = re.compile(r"\{"), re.compile(r"[{\[]")
 
 
 def is_cut_off(finish_reason: str | None) -> bool:
@@ -53,6 +60,41 @@ class Judged:
 
 
 NOTHING = Judged()
+
+
+def find_json(
+    text: str,
+    decoder: json.JSONDecoder,
+    *,
+    with_lists: bool = False,
+    is_wanted: Callable[[Any], bool] = lambda value: True,
+) -> Iterator[tuple[Any, int, int]]:
+    """The JSON objects in a text, with its lists or without, one after the other, each with its place.
+
+    Only what ``decoder`` reads is JSON; nothing is repaired. Inside one that is not wanted others are looked for. The search
+    ends after ``MAX_TRIES`` or where it has read ``MAX_READ`` characters, those read twice counted twice.
+    """
+    begins = _OBJECT_OR_LIST if with_lists else _OBJECT
+    read, position = 0, 0
+    for _ in range(MAX_TRIES):
+        found = begins.search(text, position)
+        if found is None or read > MAX_READ:
+            return
+        start = found.start()
+        position = start + 1
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            # The error of a string that does not end names its beginning.
+            read += (len(text) if error.msg.startswith("Unterminated") else error.pos) - start
+            continue
+        except (ValueError, RecursionError):
+            read += len(text) - start
+            continue
+        read += end - start
+        if is_wanted(value):
+            position = end
+            yield value, start, end
 
 
 def _squeeze(text: str) -> str:

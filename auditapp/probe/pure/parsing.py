@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from auditapp.llm.providers.base import make_storable
-from auditapp.llm.pure.own_words import Judged, goes_on, is_cut_off, is_withheld
+from auditapp.llm.pure.own_words import Judged, find_json, goes_on, is_cut_off, is_withheld
 from auditapp.probe.pure.limits import MAN, WOMAN
 from transcripts.corpus.pure.thinking import drop_thinking
 
@@ -40,7 +41,6 @@ _MAX_CODE = 60
 _MAX_WORDS = 2
 """Words of a category that the model devised: the prompts ask for one or two."""
 _MAX_RATIONALE = 20_000
-_MAX_OBJECTS = 1_000
 _GENDER = re.compile(r"^[ \t]*[*_#]*[ \t]*gender[ \t]*[*_]*[ \t]*:[ \t]*[*_]*[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
 _CODES = re.compile(
     r"^[ \t]*[*_#]*[ \t]*codes?[ \t]+applied[ \t]*[*_]*[ \t]*:[ \t]*[*_]*[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE
@@ -105,7 +105,8 @@ def parse_answer(
     if is_unended or is_cut_off(finish_reason) or not answer.strip():
         return ParsedAnswer(INVALID)
     text = answer.replace("\r\n", "\n").replace("\r", "\n")
-    placed = [each for each in _find_objects(text) if not Judged([review]).repeats(text[each[1] : each[2]])]
+    objects = (each for each in find_json(text, _DECODER) if any(key.lower() == "gender" for key in each[0]))
+    placed = [each for each in objects if not Judged([review]).repeats(text[each[1] : each[2]])]
     if len(placed) > 1 or any(goes_on(text, end) for _, _, end in placed):
         return ParsedAnswer(INVALID)
     for found, _, _ in placed:
@@ -151,28 +152,13 @@ def _decide(
     return ParsedAnswer(OK, _PREDICTIONS[gender], codes, rationales)
 
 
-def _find_objects(text: str) -> list[tuple[dict[str, Any], int, int]]:
-    """The JSON objects of a text that say a gender, each with its place; one that says it twice says none."""
-    decoder = json.JSONDecoder(object_pairs_hook=_read_pairs)
-    found: list[tuple[dict[str, Any], int, int]] = []
-    place = text.find("{")
-    for _ in range(_MAX_OBJECTS):
-        if place < 0:
-            break
-        try:
-            value, end = decoder.raw_decode(text, place)
-        except (ValueError, RecursionError):
-            end = place + 1
-        else:
-            if any(str(key).lower() == "gender" for key in value):
-                found.append((value, place, end))
-        place = text.find("{", end)
-    return found
-
-
 def _read_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key.lower() for key, _ in pairs]
-    return {key: None if keys.count(key.lower()) > 1 else value for key, value in pairs}
+    times = Counter(key.lower() for key, _ in pairs)
+    return {key: None if times[key.lower()] > 1 else value for key, value in pairs}
+
+
+# An object that says the gender twice says none.
+_DECODER = json.JSONDecoder(object_pairs_hook=_read_pairs)
 
 
 def _read_object(found: Mapping[str, Any], *, may_abstain: bool) -> ParsedAnswer:

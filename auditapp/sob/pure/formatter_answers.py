@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from auditapp.llm.pure.json_schemas import make_object
-from auditapp.llm.pure.own_words import Judged, explain_end, goes_on
+from auditapp.llm.pure.own_words import Judged, explain_end, find_json, goes_on
 from auditapp.sob.pure.answer_words import says_nothing
 from auditapp.sob.pure.parsing import ATTRIBUTES, Outcome, Parsed, drop_thinking, is_supposed
 from auditapp.sob.pure.refusals import is_refusal
@@ -34,7 +34,7 @@ DESCRIBED, UNKNOWN, REFUSAL, NONE = PERSON_WORDS = ("described", "unknown", "ref
 _MAX_ATTRIBUTES = 50
 _MAX_NAME_LENGTH = 200
 _MAX_QUOTE_LENGTH = 500
-_MAX_OBJECTS = 200
+_DECODER = json.JSONDecoder()
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -123,7 +123,7 @@ def read_formatter_answer(
         return FormatterEnd.UNREADABLE, None
     # What it only thought of is no reading, also where it was cut off while thinking.
     text = drop_thinking(raw)[0]
-    placed = [each for each in _find_objects(text) if "person" in each[0]]
+    placed = [each for each in find_json(text, _DECODER) if "person" in each[0]]
     if placed and goes_on(text, placed[-1][2]):
         return FormatterEnd.UNREADABLE, None
     judged = Judged([answer])
@@ -152,23 +152,6 @@ def read_refused_answer(
     if end is FormatterEnd.OFF_FORMAT or (end is FormatterEnd.UNKNOWN and not says_unknown):
         return FormatterEnd.REFUSAL_STANDS, None
     return end, parsed
-
-
-def _find_objects(text: str) -> Iterator[tuple[Mapping[str, object], int, int]]:
-    """The JSON objects in a text, one after the other, each with its place. Only strict JSON: nothing is repaired here."""
-    decoder = json.JSONDecoder()
-    position = 0
-    for _ in range(_MAX_OBJECTS):
-        start = text.find("{", position)
-        if start < 0:
-            return
-        try:
-            content, position = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            position = start + 1
-            continue
-        if isinstance(content, dict):
-            yield content, start, position
 
 
 _WORD = re.compile(r"[^\W_]+")

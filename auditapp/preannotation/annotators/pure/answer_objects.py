@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 
-from auditapp.llm.pure.own_words import NOTHING, WORDS_BEHIND, Judged, goes_on, is_cut_off, is_withheld
+from auditapp.llm.pure.own_words import NOTHING, WORDS_BEHIND, Judged, find_json, goes_on, is_cut_off, is_withheld
 from transcripts.corpus.pure.thinking import drop_thinking
 
-# The most that is read in search of an answer, over all tries: text that only looks like JSON costs no more than this.
-MAX_READ = 8_000_000
-MAX_TRIES = 5_000
 MAX_LISTS = 20
 MAX_WRAPPER_DEPTH = 3
-START = re.compile(r"[{\[]")
 CALLED = frozenset({"arguments", "input", "parameters"})
 CALLS = frozenset({"tool_calls", "function_call", "tool_call", "function_calls"})
 TOOL_CALL, REFUSED, EMPTY, CUT_OFF = "a tool call instead of an answer", "the model refused", "empty answer", "cut off"
@@ -38,7 +33,7 @@ def find_answers(
         return [], REFUSED
     lists: list[list[object]] = []
     has_call, last = False, 0
-    for value, start, end in _read_values(text):
+    for value, start, end in find_json(text, _DECODER, with_lists=True):
         has_call = has_call or _is_call(value)
         found = None if _is_call(value) else _unwrap(value, key)
         if found is None:
@@ -80,31 +75,12 @@ def _explain(finish_reason: str) -> str:
     return REFUSED if is_withheld(finish_reason) else ""
 
 
-def _read_values(text: str) -> Iterator[tuple[object, int, int]]:
-    """The JSON objects and lists in a text, one after the other, each with its place."""
-    decoder = json.JSONDecoder(parse_constant=_read_constant)
-    read, position = 0, 0
-    for _ in range(MAX_TRIES):
-        start = START.search(text, position)
-        if start is None or read > MAX_READ:
-            return
-        try:
-            value, end = decoder.raw_decode(text, start.start())
-        except json.JSONDecodeError as error:
-            read += max(error.pos - start.start(), 0)
-            position = start.end()
-        except (ValueError, RecursionError):
-            read += min(len(text) - start.start(), 20_000)
-            position = start.end()
-        else:
-            read += end - start.start()
-            position = end
-            yield value, start.start(), end
-
-
 def _read_constant(name: str) -> object:
     """NaN and the infinities are not JSON; an answer with one has no value."""
     return None
+
+
+_DECODER = json.JSONDecoder(parse_constant=_read_constant)
 
 
 def _is_call(value: object) -> bool:
@@ -138,13 +114,12 @@ def _read_cut_list(text: str, key: str) -> list[object] | None:
     begun = re.search(rf'"{key}"\s*:\s*\[', text)
     if begun is None:
         return None
-    decoder = json.JSONDecoder(parse_constant=_read_constant)
     items: list[object] = []
     position = begun.end()
     while True:
         position = _skip(text, position)
         try:
-            item, position = decoder.raw_decode(text, position)
+            item, position = _DECODER.raw_decode(text, position)
         except (ValueError, RecursionError):
             return items
         items.append(item)

@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 
 from auditapp.llm.providers.base import make_storable
-from auditapp.llm.pure.own_words import NOTHING, WORDS_BEHIND, Judged, explain_end, goes_on
+from auditapp.llm.pure.own_words import NOTHING, WORDS_BEHIND, Judged, explain_end, find_json, goes_on
 from auditapp.preannotation.annotators.pure.answer_objects import (
     CALLED,
     CALLS,
     EMPTY,
-    MAX_READ,
     TOOL_CALL,
     drop_reasoning,
 )
 from auditapp.preannotation.annotators.pure.answers import MAX_RATIONALE
 from auditapp.preannotation.evaluation.pure.critic_prompts import REVERSE, UPHOLD
 
-MAX_SEARCH = 20_000
 VERDICTS = frozenset({UPHOLD, REVERSE})
 
 
@@ -34,7 +32,7 @@ def read_critic_answer(answer: str, finish_reason: str = "", judged: Judged = NO
         return _refuse(TOOL_CALL if "tool" in finish_reason else explain_end(finish_reason) or EMPTY)
     if why := explain_end(finish_reason):
         return _refuse(why)
-    placed = _find_objects(text)
+    placed = list(find_json(text, _DECODER, is_wanted=lambda each: "verdict" in each or _is_call(each)))
     if placed and goes_on(text, placed[-1][2]):
         return _refuse(WORDS_BEHIND)
     found = [each for each, start, end in placed if not judged.repeats(text[start:end])]
@@ -56,28 +54,6 @@ def read_critic_answer(answer: str, finish_reason: str = "", judged: Judged = NO
     return words.pop(), make_storable(rationale[:MAX_RATIONALE]), ""
 
 
-def _find_objects(text: str) -> list[tuple[dict[str, object], int, int]]:
-    """Every JSON object with a verdict that begins within what is searched, with its place; not those inside such a one."""
-    decoder = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_read_object)
-    found: list[tuple[dict[str, object], int, int]] = []
-    start, read = text.find("{"), 0
-    while 0 <= start <= MAX_SEARCH and read <= MAX_READ:
-        try:
-            value, end = decoder.raw_decode(text, start)
-        except json.JSONDecodeError as error:
-            end, read = start + 1, read + max(error.pos - start, 0)
-        except (ValueError, RecursionError):
-            end, read = start + 1, read + min(len(text) - start, MAX_SEARCH)
-        else:
-            read += end - start
-            if isinstance(value, dict) and ("verdict" in value or _is_call(value)):
-                found.append((value, start, end))
-            else:
-                end = start + 1
-        start = text.find("{", end)
-    return found
-
-
 def _is_call(value: dict[str, object]) -> bool:
     """Whether an object asks for a tool."""
     return bool(CALLS & value.keys()) or ("name" in value and bool(CALLED & value.keys()))
@@ -92,6 +68,9 @@ def _read_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _refuse_constant(name: str) -> object:
     raise ValueError(f"{name} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_read_object)
 
 
 def _refuse(problem: str) -> tuple[str, str, str]:

@@ -105,12 +105,12 @@ def test_what_was_said_earlier_is_told_to_be_no_material_for_codes() -> None:
 
 def test_of_a_long_interview_the_last_of_what_was_said_is_kept() -> None:
     said = [("model", "a" * 9_000), ("interviewer", "b" * 100), ("model", "c" * 9_000)]
-    kept = keep_latest(said)
+    kept = keep_latest(said[::-1])
     assert [(who, text[-1]) for who, text in kept] == [("model", "a"), ("interviewer", "b"), ("model", "c")]
     assert kept[0][1].startswith("… a")
     assert sum(len(text) for _, text in kept) == MAX_EARLIER
-    assert keep_latest(said[1:]) == said[1:]
-    assert [len(text) for _, text in keep_latest([("model", "x" * MAX_EARLIER), ("model", "y" * MAX_EARLIER)])] == [
+    assert keep_latest(said[:0:-1]) == said[1:]
+    assert [len(text) for _, text in keep_latest([("model", "y" * MAX_EARLIER), ("model", "x" * MAX_EARLIER)])] == [
         MAX_EARLIER
     ]
     assert keep_latest([]) == []

@@ -266,6 +266,17 @@ class TestWhatIsStored:
         assert turn.text[suggestion.quote_start : suggestion.quote_end] == "An\u200bna asked   first, \u202ethen"
         assert Reading.objects.get().flags == ["hidden characters"]
 
+    def test_what_is_repeated_from_the_redacted_copy_is_no_answer(self, project: Project, arm: Arm) -> None:
+        written = '{"sentences": [{"sentence": 1, "codings": [{"quote": "Anna"}]}]}'
+        turn = import_answer(project, f"It sent {written} to me.")
+        redact(project, ("Anna", "[PERSON]"))
+        arm.settings["redaction"] = 1
+        arm.save()
+        cell = Cell.objects.create(batch=arm.batch, arm=arm, input_id=turn.pk)
+        repeated = written.replace("Anna", "[PERSON]")
+        KIND.store_answers(arm.batch, [Answered(cell.pk, arm.pk, turn.pk, repeated, "stop", "")])
+        assert Reading.objects.get().problem == "no JSON object with a list of sentences"
+
     def test_evidence_that_was_replaced_across_two_sentences_ends_with_its_own(
         self, project: Project, arm: Arm
     ) -> None:

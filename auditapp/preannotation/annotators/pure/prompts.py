@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from auditapp.preannotation.annotators.pure.sent_copy import make_copy
@@ -240,11 +240,12 @@ def write_user_prompt(question: str, pieces: Sequence[Piece], earlier: Sequence[
     return f"{OPENING}{mark}\n{material}\n{mark}{CLOSING}"
 
 
-def keep_latest(said: Sequence[Said]) -> list[Said]:
-    """The last ``MAX_EARLIER`` characters of what was said, in order; the oldest piece that is kept may lack its beginning."""
+def keep_latest(latest_first: Iterable[Said]) -> list[Said]:
+    """The last ``MAX_EARLIER`` characters of what was said, in order; the oldest piece that is kept may lack its beginning. What is
+    older is not asked for."""
     kept: list[Said] = []
     room = MAX_EARLIER
-    for speaker, text in reversed(said):
+    for speaker, text in latest_first:
         if len(text) > room:
             if room > len(CUT):
                 kept.append((speaker, CUT + text[len(CUT) - room :]))

@@ -84,7 +84,7 @@ def _parse(
         questions={name: _list_offered(code) for name, code in codes.items() if code.attributes}
         if arm.settings.get("questions")
         else {},
-        judged=Judged((turn.question, turn.text, *(text for _, text in turn.earlier))),
+        judged=Judged((turn.sent_question, turn.copy.text, *(text for _, text in turn.earlier))),
     )
     answered = turn.texts.keys() - set(parsed.missing)
     asked = turn.find_asked(answered)

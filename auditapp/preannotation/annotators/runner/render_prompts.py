@@ -7,8 +7,11 @@ read at the last moment, so that a consent taken back stops what was not yet sen
 from __future__ import annotations
 
 import random
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from operator import itemgetter
 from typing import NamedTuple
 
 from auditapp.batches.models import Arm
@@ -42,12 +45,13 @@ class AskedTurn(NamedTuple):
     """A turn as it was sent. ``texts``: the words by the number they were asked about by, those of planted ones included.
 
     ``planted``: the key of a planted sentence by its number in the question. ``text`` and ``question`` are the originals;
-    ``earlier`` are copies, of what was sent of them.
+    ``copy``, ``sent_question`` and ``earlier`` are what was sent of them.
     """
 
     text: str
     question: str
     copy: SentCopy
+    sent_question: str
     spans: Mapping[int, EditedSentence]
     texts: Mapping[int, str]
     planted: Mapping[int, int]
@@ -140,7 +144,8 @@ def read_asked_turns(arm: Arm, turn_ids: Sequence[int]) -> dict[int, AskedTurn]:
         planted = numbers.get(turn.pk, {})
         shown.update({number: make_copy(texts[key], entries).text for number, key in planted.items()})
         question, earlier = questions.get(turn.pk, ""), said.get(turn.pk, ())
-        found[turn.pk] = AskedTurn(turn.text, question, copy, own, shown, planted, earlier)
+        sent = make_copy(question, entries).text
+        found[turn.pk] = AskedTurn(turn.text, question, copy, sent, own, shown, planted, earlier)
     return found
 
 
@@ -167,7 +172,8 @@ def _read_entries(arm: Arm, turns: Sequence[Turn]) -> list[Entry]:
 
 def read_earlier(turns: Iterable[Turn], entries: Sequence[Entry]) -> dict[int, list[Said]]:
     """For each turn what interviewer and model said before it, as it is sent. Of a turn of the model without the question before
-    it, which is sent apart; a question has none. What was not said aloud (reasoning, calls of tools) is left out. One query."""
+    it, which is sent apart; a question has none. What was not said aloud (reasoning, calls of tools) is left out. One query.
+    Only what is sent is copied: of a long interview that is little."""
     turns = list(turns)
     uttered = Turn.objects.filter(
         interview__in={turn.interview_id for turn in turns},
@@ -176,13 +182,22 @@ def read_earlier(turns: Iterable[Turn], entries: Sequence[Entry]) -> dict[int, l
     ).order_by("interview", "position")
     said: defaultdict[int, list[tuple[int, Said]]] = defaultdict(list)
     for interview, position, role, text in uttered.values_list("interview", "position", "role", "text"):
-        said[interview].append((position, (role, make_copy(text, entries).text)))
+        said[interview].append((position, (role, text)))
+
+    @cache
+    def copy(interview: int, at: int) -> Said:
+        speaker, text = said[interview][at][1]
+        return speaker, make_copy(text, entries).text
+
     found: dict[int, list[Said]] = {}
     for turn in turns:
-        before = [words for position, words in said[turn.interview_id] if position < turn.position]
-        is_question = turn.role == Turn.Role.INTERVIEWER
-        asked = [] if is_question else [at for at, (role, _) in enumerate(before) if role == Turn.Role.INTERVIEWER]
-        found[turn.pk] = keep_latest(before[: asked[-1]] + before[asked[-1] + 1 :] if asked else before)
+        spoken = said[turn.interview_id]
+        before = list(range(bisect_left(spoken, turn.position, key=itemgetter(0))))
+        if turn.role != Turn.Role.INTERVIEWER:
+            asked = next((at for at in reversed(before) if spoken[at][1][0] == Turn.Role.INTERVIEWER), None)
+            if asked is not None:
+                before.remove(asked)
+        found[turn.pk] = keep_latest(copy(turn.interview_id, at) for at in reversed(before))
     return found
 
 

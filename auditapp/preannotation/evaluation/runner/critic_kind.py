@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from auditapp.batches.kinds import Answered
@@ -10,14 +11,13 @@ from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.locality import is_external
 from auditapp.llm.pure.own_words import Judged
-from auditapp.preannotation.annotators.pure.prompts import Said
 from auditapp.preannotation.annotators.pure.sent_copy import make_copy
 from auditapp.preannotation.annotators.queries.prompt_codebook import goes_by_a_list
 from auditapp.preannotation.annotators.runner.render_prompts import read_earlier
 from auditapp.preannotation.evaluation.pure.critic_answers import read_critic_answer
 from auditapp.preannotation.evaluation.pure.critic_prompts import CRITIC_SCHEMA, EARLIER, REVERSE, write_critic_message
 from auditapp.preannotation.models import CRITIC_KIND, CriticReading, Suggestion
-from transcripts.corpus.models import Consent, RedactionList, Turn
+from transcripts.corpus.models import Consent, RedactionList
 from transcripts.corpus.pure.redacting import Entry, read_stored
 from transcripts.corpus.queries import list_consenting, read_questions
 
@@ -30,28 +30,18 @@ class CriticKind:
     name = CRITIC_KIND
 
     def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
-        found = list(Suggestion.objects.filter(pk__in=list(input_ids)).select_related("sentence__turn__interview"))
-        allowed = _keep_allowed(arm, found)
-        turns = {each.sentence.turn_id: each.sentence.turn for each in allowed}
-        questions = read_questions(turns.values())
-        entries = _read_entries(arm, allowed)
-        said = read_earlier(turns.values(), entries) if EARLIER in arm.system_prompt else {}
-        return {
-            each.pk: _write_message(
-                each, questions.get(each.sentence.turn_id, ""), entries, said.get(each.sentence.turn_id)
-            )
-            for each in allowed
-        }
+        shown = _read_shown(arm, _keep_allowed(arm, _read_suggestions(input_ids)))
+        return {suggestion: write_critic_message(**each) for suggestion, each in shown.items()}
 
     def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
         outcomes: dict[int, str] = {}
-        judged = _read_judged({each.input_id for each in answers})
+        judged = _read_judged(batch, answers)
         rows = []
         for each in answers:
             if each.answer is None:
                 outcomes[each.cell_id] = PROVIDER_ERROR
                 continue
-            said, rationale, problem = read_critic_answer(each.answer, each.finish_reason, judged[each.input_id])
+            said, rationale, problem = read_critic_answer(each.answer, each.finish_reason, judged[each.cell_id])
             verdict = ""
             if not problem:
                 verdict = CriticReading.Verdict.REVERSED if said == REVERSE else CriticReading.Verdict.UPHELD
@@ -72,20 +62,24 @@ class CriticKind:
         """Nothing: where no answer came, nothing was stored."""
 
 
-def _read_judged(suggestions: Collection[int]) -> dict[int, Judged]:
-    """Of each suggestion the texts in which the critic may have met an object: the turns of its interview, and the reasons that
-    it judges. Two queries."""
-    found = Suggestion.objects.filter(pk__in=suggestions)
-    rows = list(found.values_list("pk", "sentence__turn__interview_id", "rationale"))
-    texts: dict[int, list[str]] = {interview: [] for _, interview, _ in rows}
-    turns = Turn.objects.filter(interview__in=texts, text__contains="{")
-    for interview, text in turns.values_list("interview_id", "text"):
-        texts[interview].append(text)
-    read = {interview: Judged(own) for interview, own in texts.items()}
-    return {
-        suggestion: Judged([*texts[interview], rationale]) if "{" in rationale else read[interview]
-        for suggestion, interview, rationale in rows
-    }
+def _read_judged(batch: Batch, answers: Iterable[Answered]) -> dict[int, Judged]:
+    """By cell the texts in which the critic may have met an object: copies, as it was shown them."""
+    by_arm: dict[int, list[Answered]] = defaultdict(list)
+    for each in answers:
+        if each.answer is not None:
+            by_arm[each.arm_id].append(each)
+    judged: dict[int, Judged] = {}
+    for arm in batch.arms.filter(pk__in=by_arm):
+        own = by_arm[arm.pk]
+        shown = _read_shown(arm, _read_suggestions({each.input_id for each in own}))
+        read = {suggestion: Judged(_list_texts(texts)) for suggestion, texts in shown.items()}
+        judged.update({each.cell_id: read[each.input_id] for each in own})
+    return judged
+
+
+def _list_texts(shown: Mapping[str, Any]) -> list[str]:
+    turn = "".join(shown[name] for name in ("before", "sentence", "after"))
+    return [*(text for _, text in shown["earlier"] or ()), shown["question"], turn, shown["rationale"], shown["quote"]]
 
 
 def write_critic_schema(arm: Arm, prompt: str) -> dict[str, Any]:
@@ -115,24 +109,34 @@ def _read_entries(arm: Arm, suggestions: Sequence[Suggestion]) -> list[Entry]:
     return read_stored(RedactionList.objects.get(project__every_interview=interview, number=number).entries)
 
 
-def _write_message(
-    suggestion: Suggestion, question: str, entries: Sequence[Entry], earlier: Sequence[Said] | None
-) -> str:
-    """The sentence in the copy of its turn, after the copy of the question, and the claims, of which copies go too.
-    ``earlier`` are copies."""
-    sentence, turn = suggestion.sentence, suggestion.sentence.turn
-    copy = make_copy(turn.text, entries)
-    start, end = copy.find_copy(sentence.start, sentence.end)
-    quote = ""
-    if suggestion.quote_start is not None and suggestion.quote_end is not None:
-        quote = turn.text[suggestion.quote_start : suggestion.quote_end]
-    return write_critic_message(
-        question=make_copy(question, entries).text,
-        before=copy.text[:start],
-        sentence=copy.text[start:end],
-        after=copy.text[end:],
-        rationale=make_copy(suggestion.rationale, entries).text,
-        quote=make_copy(quote, entries).text,
-        level=suggestion.level,
-        earlier=earlier,
-    )
+def _read_suggestions(keys: Collection[int]) -> list[Suggestion]:
+    return list(Suggestion.objects.filter(pk__in=keys).select_related("sentence__turn__interview"))
+
+
+def _read_shown(arm: Arm, suggestions: Sequence[Suggestion]) -> dict[int, dict[str, Any]]:
+    """Of each suggestion what the critic is shown, all of it copies: the sentence in its turn, after the question, the claims,
+    and what was said earlier where the arm's instructions speak of it."""
+    turns = {each.sentence.turn_id: each.sentence.turn for each in suggestions}
+    entries = _read_entries(arm, suggestions)
+    questions = {turn: make_copy(text, entries).text for turn, text in read_questions(turns.values()).items()}
+    said = read_earlier(turns.values(), entries) if EARLIER in arm.system_prompt else {}
+    copies = {key: make_copy(turn.text, entries) for key, turn in turns.items()}
+    shown: dict[int, dict[str, Any]] = {}
+    for each in suggestions:
+        sentence, turn = each.sentence, each.sentence.turn
+        copy = copies[turn.pk]
+        start, end = copy.find_copy(sentence.start, sentence.end)
+        quote = ""
+        if each.quote_start is not None and each.quote_end is not None:
+            quote = turn.text[each.quote_start : each.quote_end]
+        shown[each.pk] = {
+            "question": questions.get(turn.pk, ""),
+            "before": copy.text[:start],
+            "sentence": copy.text[start:end],
+            "after": copy.text[end:],
+            "rationale": make_copy(each.rationale, entries).text,
+            "quote": make_copy(quote, entries).text,
+            "level": each.level,
+            "earlier": said.get(turn.pk),
+        }
+    return shown

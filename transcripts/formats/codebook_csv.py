@@ -39,7 +39,14 @@ from transcripts.formats.codebook_rules import (
     find_clashes,
     read_attributes,
 )
-from transcripts.formats.csv_input import MAX_CELL_LENGTH, CsvError, is_cell_too_long, read_csv
+from transcripts.formats.csv_input import (
+    DELIMITERS,
+    MAX_CELL_LENGTH,
+    CsvError,
+    find_delimiter,
+    is_cell_too_long,
+    read_csv,
+)
 from transcripts.formats.problems import FileRefused, InputRefused, Problem, quote, show_count
 from transcripts.formats.tabular import TextSink, unescape_formula, write_csv
 from transcripts.formats.text_input import decode_text
@@ -93,7 +100,6 @@ YES_OR_NO |= dict.fromkeys(
     ("true", "y", "1", "x", "ja", "wahr", "oui", "vrai", "waar", "sí", "si", "verdadero", "vero", "sim"), True
 )
 YES_OR_NO |= dict.fromkeys(("false", "n", "0", "nein", "falsch", "non", "faux", "nee", "onwaar", "falso", "não"), False)
-DELIMITERS = ",;\t|"
 LISTS = ("aliases", "terms", "keyword_rules")
 FREE_TEXTS = ("definition", "machine_definition", "include", "exclude")
 MAX_CELL_BYTES = 100_000
@@ -321,17 +327,12 @@ def _find_delimiter(text: str) -> tuple[str, str]:
     """What separates the columns, and the text without the line in which spreadsheets say so."""
     if found := re.match(r"sep=(.)\r?\n", text, re.IGNORECASE):
         return found[1], text[found.end() :]
-    best = ","
-    most = (0, 0)
-    for delimiter in DELIMITERS:
-        try:
-            headings = next(read_csv(io.StringIO(text, newline=""), delimiter=delimiter, strict=False), [])
-        except CsvError:
-            continue
-        known = len(set(filter(None, find_columns([unescape_formula(cell) for cell in headings], COLUMNS))))
-        if (known, len(headings)) > most:
-            best, most = delimiter, (known, len(headings))
-    return best, text
+
+    def rate(headings: list[str]) -> tuple[int, int]:
+        named = find_columns([unescape_formula(cell) for cell in headings], COLUMNS)
+        return len(set(filter(None, named))), len(headings)
+
+    return find_delimiter(text, among=f"{DELIMITERS}|", rate=rate), text
 
 
 def _settle_names(values: dict[str, str], headings: Sequence[str], named: Sequence[str]) -> dict[str, str]:

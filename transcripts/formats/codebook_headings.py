@@ -49,12 +49,13 @@ def fold_heading(heading: str) -> str:
     return " ".join("".join(letter if letter.isalnum() else " " for letter in text).split())
 
 
-def _list_words(words: str) -> list[str]:
+def list_words(words: str) -> list[str]:
+    """Headings as ``fold_heading`` leaves them, from a list with commas."""
     return [fold_heading(word) for word in words.split(",")]
 
 
-MEANT = {word: column for column, words in WORDS.items() for word in _list_words(words)}
-UNSURE = frozenset(_list_words(CODES_OR_FAMILIES))
+MEANT = {word: column for column, words in WORDS.items() for word in list_words(words)}
+UNSURE = frozenset(list_words(CODES_OR_FAMILIES))
 
 
 def find_columns(headings: Sequence[str], known: Container[str]) -> list[str]:

@@ -7,11 +7,15 @@ what every other reader takes after it. So it is set here, once, and readers hav
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator
+from io import StringIO
+from typing import Any, Protocol
 
 MAX_CELL_LENGTH = 16_000_000
 """Characters of a cell. A reasoning model's answer in a released table of results has up to millions."""
+
+DELIMITERS = ",;\t"
+_LONGEST_HEAD = 1_000_000
 
 csv.field_size_limit(MAX_CELL_LENGTH)
 
@@ -33,6 +37,19 @@ def read_csv(lines: Iterable[str], *, delimiter: str = ",", strict: bool = True)
     """The rows of a CSV. ``lines`` keep their line ends, so that those inside quotation marks stay as they are; with ``strict``
     a quotation mark that does not enclose a cell is an error. Raises ``CsvError`` as rows are read."""
     return csv.reader(lines, delimiter=delimiter, strict=strict)
+
+
+def find_delimiter(text: str, *, among: str = DELIMITERS, rate: Callable[[list[str]], Any] = len) -> str:
+    """The sign between the columns of ``text``: the one whose cells of the first row ``rate`` finds best, of several the first."""
+
+    def rate_first_row(delimiter: str) -> Any:
+        lines = StringIO(text[:_LONGEST_HEAD], newline="")
+        try:
+            return rate(next(read_csv(lines, delimiter=delimiter, strict=False), []))
+        except CsvError:
+            return rate([])
+
+    return max(among, key=rate_first_row)
 
 
 def is_cell_too_long(error: CsvError) -> bool:

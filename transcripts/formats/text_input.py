@@ -32,6 +32,17 @@ def guess_encoding(data: bytes) -> str:
     return best if wrong[best] <= _FEW else ""
 
 
+def say_guessed(encoding: str, text: str) -> str:
+    """The warning that ``text`` was read in a guessed ``encoding``, with words that show whether it is right."""
+    words = dict.fromkeys(word for word in re.findall(r"\w+", text) if not word.isascii())
+    shown = ", ".join(f"“{word[:40]}”" for word in islice(words, MAX_WORDS))
+    check = f"words such as {shown}" if shown else "its dashes and quotation marks"
+    return (
+        f"The file is not in UTF-8 and was read as {GUESSED[encoding]}. Check {check}. If they are wrong, save the file as UTF-8 "
+        "and choose it again."
+    )
+
+
 def _count_wrong(data: bytes, encoding: str) -> float:
     """The share of the signs beyond ASCII that would be odd where they are."""
     text = f" {data.decode(encoding, 'replace')} "
@@ -59,7 +70,8 @@ def _is_accented(sign: str) -> bool:
 def decode_text(data: bytes) -> tuple[str, str]:
     """The text without its mark, and a warning where its encoding is a guess, else "".
 
-    UTF-8, and UTF-16 with a mark; what is neither and could be Windows-1252 or Mac Roman is read as that. Raises ``InputRefused``.
+    UTF-8, and UTF-16 with a mark; what is neither is read as Windows-1252 or Mac Roman where that is clear. Raises
+    ``InputRefused``.
     """
     for mark, encoding in MARKS:
         if data.startswith(mark):
@@ -68,19 +80,13 @@ def decode_text(data: bytes) -> tuple[str, str]:
         return data.decode("utf-8"), ""
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        encoding = guess_encoding(data) or "cp1252"
+        encoding = guess_encoding(data)
         try:
-            text = data.decode(encoding)
+            text = data.decode(encoding or "utf-8")
         except UnicodeDecodeError:
-            found = f"the byte 0x{data[error.start]:02X} in line {line}, which is neither UTF-8 nor Windows-1252"
+            found = f"the byte 0x{data[error.start]:02X} in line {line}, which is not UTF-8, nor clearly Windows-1252"
             raise InputRefused(Problem(0, found, "the file saved as “CSV UTF-8”")) from None
-    words = dict.fromkeys(word for word in re.findall(r"\w+", text) if not word.isascii())
-    shown = ", ".join(f"“{word[:40]}”" for word in list(words)[:MAX_WORDS])
-    check = f"words such as {shown}" if shown else "its dashes"
-    return text, (
-        f"The file is not in UTF-8 and was read as {GUESSED[encoding]}. Check {check}. "
-        "If they are wrong, save the file as “CSV UTF-8” and choose it again."
-    )
+    return text, say_guessed(encoding, text)
 
 
 def _decode(data: bytes, encoding: str) -> str:

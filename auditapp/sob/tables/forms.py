@@ -9,7 +9,7 @@ from django.http import QueryDict
 
 from auditapp.sob.errors import SobError
 from auditapp.sob.pure.measures.mapping import Rows
-from transcripts.formats.csv_input import read_csv
+from transcripts.formats.csv_input import find_delimiter, read_csv
 from transcripts.formats.tabular import escape_formula, unescape_formula
 
 FIELDS = ("raw", "target", "secondary", "tertiary")
@@ -58,8 +58,7 @@ def read_pasted(text: str) -> list[dict[str, str]]:
     """The rows of pasted CSV, without a header, or with ours or that of the released table. Separated by comma, tab or
     semicolon. Raises ``SobError`` where there is no second column."""
     text = text.strip().replace("\r\n", "\n")
-    first = text.partition("\n")[0]
-    delimiter = max("\t;,", key=first.count)
+    delimiter = find_delimiter(text, among="\t;,")
     read = [
         list(map(unescape_formula, values)) for values in read_csv(io.StringIO(text), delimiter=delimiter, strict=False)
     ]

@@ -466,12 +466,13 @@ def test_cells_out_of_bounds_are_named(cells: dict[str, str], found: str) -> Non
         (",".join(COLUMNS).encode(), "headings and no code"),
         (b"\xff\xfen\x00a", "a mark of UTF-16 and the byte 0x61 at offset 2, which is not"),
         (b"PK\x03\x04\x14\x00", "a workbook or archive"),
-        (b"name\n\x8f\x9d\x81\x8d\x90\n", "the byte 0x8F in line 2, which is neither UTF-8 nor Windows-1252"),
+        (b"name\n\x8f\x9d\x81\x8d\x90\n", "the byte 0x8F in line 2, which is not UTF-8, nor clearly Windows-1252"),
+        ("name\nПривет\n".encode("cp1251"), "the byte 0xCF in line 2, which is not UTF-8, nor clearly Windows-1252"),
         (make_row(name="a\0b"), "a NUL character in line 2"),
         (export(PLAIN) + b'"open', "something that is not CSV (unexpected end of data)"),
         (make_row(definition="x" * (MAX_CELL_LENGTH + 1)), "a cell of more than 16,000,000 characters"),
     ],
-    ids=["empty", "headings only", "half utf-16", "workbook", "no encoding", "nul", "open quote", "huge cell"],
+    ids=["empty", "headings only", "half utf-16", "workbook", "no encoding", "Cyrillic", "nul", "open quote", "huge cell"],
 )
 def test_a_file_that_cannot_be_read_says_what_was_found(data: bytes, found: str) -> None:
     error = refuse(data)

@@ -13,8 +13,9 @@ from auditapp.probe.pure.reviews import ReviewFile
 from auditapp.sob.pure.importing_results.rows import ResultError
 from auditapp.sob.pure.importing_results.sob_results import read_sob_results
 from tests.instance import ROOT
+from transcripts.corpus.pure.readers import read_bytes
 from transcripts.formats.codebook_csv import COLUMNS, CodebookFileError, read_codebook
-from transcripts.formats.csv_input import MAX_CELL_LENGTH, CsvError, is_cell_too_long, read_csv
+from transcripts.formats.csv_input import MAX_CELL_LENGTH, CsvError, find_delimiter, is_cell_too_long, read_csv
 
 
 def refuse_long_definition() -> str:
@@ -66,3 +67,23 @@ def _list_attributes(path: Path) -> list[str]:
         for node in nodes
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "csv"
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "delimiter"),
+    [
+        ("raw,target\nx;y;z,a\n", ","),
+        ("raw;target\n", ";"),
+        ("raw\ttarget\n", "\t"),
+        ('"a;b;c;d",target\n', ","),
+        ("name\n", ","),
+        ("", ","),
+    ],
+)
+def test_the_sign_between_columns_is_the_one_that_makes_most_cells(text: str, delimiter: str) -> None:
+    assert find_delimiter(text) == delimiter
+
+
+def test_a_table_of_speakers_has_commas_whatever_a_quoted_heading_has() -> None:
+    file = read_bytes(b'speaker,text,"a;b;c;d"\nInterviewer,Why?,1\nModel,Because.,2\n', name="a.csv")
+    assert [turn.text for turn in file.interviews[0].turns] == ["Why?", "Because."]

@@ -6,14 +6,12 @@ Nothing of a row's content ever enters an error: the texts may be hateful.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sized
 from dataclasses import dataclass
 
-from transcripts.formats.csv_input import CsvError, CsvReader, read_csv
+from transcripts.formats.csv_input import CsvError, CsvReader, find_delimiter, read_csv
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_DELIMITERS = (",", "\t", ";")
 MAX_ROWS = 500_000
 MAX_COLUMNS = 1_000
 _PACKED = {
@@ -102,8 +100,7 @@ def _is_json(text: str) -> bool:
 
 
 def _open_csv(text: str, *, is_strict: bool = True) -> CsvReader:
-    header = re.sub(r'"[^"]*"', "", text.lstrip("\r\n").split("\n", 1)[0])
-    delimiter = max(_DELIMITERS, key=header.count)
+    delimiter = find_delimiter(text.lstrip("\r\n"))
     return read_csv(_list_lines(text), delimiter=delimiter, strict=is_strict)
 
 

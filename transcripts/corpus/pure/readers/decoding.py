@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from transcripts.corpus.pure.readers.base import MAX_FILE_SIZE, ReadError
 from transcripts.corpus.pure.readers.contents import Content
-from transcripts.formats.text_input import GUESSED, MARKS, guess_encoding
+from transcripts.formats.text_input import GUESSED, MARKS, guess_encoding, say_guessed
 
 _AS_DOCX = "it saved as .docx, .odt or .txt"
 _TEXT_FILE = "a text file"
@@ -37,7 +37,6 @@ _NOT_IN_WINDOWS_1252 = frozenset(b"\x81\x8d\x8f\x90\x9d")
 _ONLY_IN_WINDOWS = frozenset(range(0x80, 0xA0))
 _JSON = re.compile(rb"\s*(?:\{|\[\s*[\[{\]])")
 _GUESSED_BYTES = 2_000_000
-_SHOWN = 12
 
 
 class Encoding(NamedTuple):
@@ -70,13 +69,7 @@ def find_encoding(content: Content) -> Encoding:
             break
     if not (codec := guess_encoding(data)):
         return UTF_8
-    signs = dict.fromkeys(sign for sign in data.decode(codec, "ignore") if not sign.isascii() and sign.isprintable())
-    shown = " ".join(list(signs)[:_SHOWN])
-    return Encoding(
-        codec,
-        warning=f"The file is not in UTF-8 and was read as {GUESSED[codec]}. Look whether its accents and quotation marks are "
-        f"right ({shown}). If they are not, save the file as UTF-8 and import that.",
-    )
+    return Encoding(codec, warning=say_guessed(codec, data.decode(codec, "ignore")))
 
 
 def _is_utf_8(content: Content) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from transcripts.corpus.pure.readers.base import MAX_WHOLE_SIZE, ReadError
 from transcripts.corpus.pure.readers.speaker_names import is_usual, plain_name
 from transcripts.corpus.pure.readers.speaker_text import SPAN, find_starts
+from transcripts.formats.codebook_headings import fold_heading, list_words
 from transcripts.formats.xml_input import Element, XmlReader
 from transcripts.formats.zip_input import ZipInput
 
@@ -20,29 +21,22 @@ WORD_DOCUMENT = "word/document.xml"
 OPEN_DOCUMENT = "content.xml"
 FROM_WORD = "The file is a Word document: its paragraphs, also those of tables, were read as lines."
 FROM_OPEN_DOCUMENT = "The file is an OpenDocument text: its paragraphs, also those of tables, were read as lines."
-SPEAKER_HEADS = (
-    *("speaker", "name", "who", "author", "from", "person", "sprecher", "sprecher/in", "sprecherin", "sprechende"),
-    *(
-        "locuteur",
-        "locutrice",
-        "intervenant",
-        "hablante",
-        "persona",
-        "falante",
-        "parlante",
-        "spreker",
-        "说话人",
-        "話者",
+# English, German, French, Spanish, Portuguese, Italian, Dutch, Chinese, Japanese.
+HEADS = {
+    "speaker": list_words(
+        "speaker, name, who, author, from, person, sprecher, sprecher/in, sprecherin, sprechende, locuteur, locutrice, "
+        "intervenant, hablante, persona, falante, parlante, spreker, 说话人, 話者"
     ),
-)
-TEXT_HEADS = (
-    *("text", "utterance", "content", "message", "words", "transcript", "speech", "said", "transkript", "äußerung"),
-    *("gesagtes", "wortlaut", "inhalt", "aussage", "texte", "propos", "texto", "testo", "tekst", "内容", "発言"),
-)
-TIME_HEADS = (
-    *("time", "timestamp", "date", "at", "timecode", "start", "zeit", "zeitmarke", "uhrzeit", "temps", "heure"),
-    *("tiempo", "hora", "tempo", "tijd", "时间", "時間"),
-)
+    "text": list_words(
+        "text, utterance, content, message, words, transcript, speech, said, transkript, äußerung, gesagtes, wortlaut, inhalt, "
+        "aussage, texte, propos, texto, testo, tekst, 内容, 発言"
+    ),
+    "role": ["role"],
+    "time": list_words(
+        "time, timestamp, date, at, timecode, start, zeit, zeitmarke, uhrzeit, temps, heure, tiempo, hora, tempo, tijd, 时间, 時間"
+    ),
+}
+"""What people call the columns of a conversation, the commonest first."""
 
 _NOTES = (("word/footnotes.xml", "footnotes", "footnote"), ("word/endnotes.xml", "endnotes", "endnote"))
 _COMMENTS = "word/comments.xml"
@@ -138,15 +132,18 @@ def tell_counted(counted: Mapping[tuple[str, str], int]) -> list[str]:
     return [one if times == 1 else more.replace("{}", f"{times:,}") for (one, more), times in counted.items()]
 
 
+def find_heads(headings: Sequence[str]) -> dict[str, int]:
+    """The places of the columns that are known; of several that could be one, the first in the order of ``HEADS``."""
+    plain = [fold_heading(heading) for heading in headings]
+    found = {what: next((plain.index(word) for word in words if word in plain), -1) for what, words in HEADS.items()}
+    return {what: place for what, place in found.items() if place >= 0}
+
+
 def _find_columns(cells: Sequence[Sequence[str]]) -> tuple[dict[str, int], bool]:
     """The columns of a table with who speaks, what she says and when, by their heads or by what is in them; none of another
     table. Also whether the first row is their head."""
-    head = [cell.casefold().rstrip(":") for cell in cells[0]] if cells else []
-    named = {
-        what: next((head.index(word) for word in words if word in head), -1)
-        for what, words in (("speaker", SPEAKER_HEADS), ("text", TEXT_HEADS), ("time", TIME_HEADS))
-    }
-    named = {what: place for what, place in named.items() if place >= 0}
+    named = find_heads(cells[0]) if cells else {}
+    named.pop("role", None)
     if {"speaker", "text"} <= named.keys() and len(cells) > 1:
         return named, True
     body = [row for row in cells if len(row) > 1]

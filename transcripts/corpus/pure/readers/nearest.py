@@ -13,15 +13,16 @@ from transcripts.corpus.pure.readers import (
     speaker_table,
     utterances,
 )
-from transcripts.corpus.pure.readers.documents import SPEAKER_HEADS, TEXT_HEADS
+from transcripts.corpus.pure.readers.documents import HEADS
 from transcripts.corpus.pure.readers.json_lines import JsonObject, shorten
+from transcripts.formats.codebook_headings import fold_heading
 
 MOST = 3
 # Keys that objects of any program have.
 _COMMON = frozenset({"id", "type", "object", "output", "role", "content", "name"})
 _LIKE = 0.8
-_SPEAKERS = frozenset({*SPEAKER_HEADS, "user", "sender", "username"})
-_TEXTS = frozenset(TEXT_HEADS)
+_SPEAKERS = frozenset({*HEADS["speaker"], "user", "sender", "username"})
+_TEXTS = frozenset(HEADS["text"])
 
 # What the objects of a list have, and the format that keeps such a list under a key.
 _LISTS = {
@@ -71,8 +72,8 @@ def _find_by_lists(content: JsonObject) -> dict[str, str]:
 
 def _find_by_speakers(content: JsonObject) -> dict[str, str]:
     """The table, for an object that is one turn of a conversation."""
-    speaker = next((key for key in content if key.casefold() in _SPEAKERS), None)
-    text = next((key for key in content if key.casefold() in _TEXTS), None)
+    speaker = next((key for key in content if fold_heading(key) in _SPEAKERS), None)
+    text = next((key for key in content if fold_heading(key) in _TEXTS), None)
     if speaker is None or text is None:
         return {}
     return {

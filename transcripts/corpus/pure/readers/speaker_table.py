@@ -20,38 +20,32 @@ from typing import Any
 
 from transcripts.corpus.pure.readers.base import ROLES, ReadError, ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.details import list_left_out
-from transcripts.corpus.pure.readers.documents import SPEAKER_HEADS, TEXT_HEADS, TIME_HEADS
+from transcripts.corpus.pure.readers.documents import find_heads
 from transcripts.corpus.pure.readers.json_lines import shorten
 from transcripts.corpus.pure.readers.speaker_names import assign_roles
-from transcripts.formats.csv_input import MAX_CELL_LENGTH, CsvError, is_cell_too_long, read_csv
+from transcripts.formats.codebook_headings import fold_heading
+from transcripts.formats.csv_input import MAX_CELL_LENGTH, CsvError, find_delimiter, is_cell_too_long, read_csv
 
 FORMAT = "speaker_table"
 
-_HEADS = {
-    "speaker": SPEAKER_HEADS,
-    "text": TEXT_HEADS,
-    "role": ("role",),
-    "time": TIME_HEADS,
-}
 # Of tables of codings and sentences, such as those that are exported here: their rows are no turns.
-_OTHER_TABLES = frozenset({"code", "code_id", "coder", "sentence", "sentence_id"})
+_OTHER_TABLES = frozenset({"code", "code id", "coder", "sentence", "sentence id"})
 _EXPECTED = "a first row with the columns speaker and text (commas, semicolons or tabs between them)"
 _HEADING = re.compile(r"[^\W\d][\w/()-]{0,30}(?: [\w/()-]{1,30}){0,2}")
-_DELIMITERS = ",;\t"
 
 
 def is_speaker_table(text: str) -> bool:
     """Whether the first line is a head with a column for who speaks and one for what is said."""
     head = _read_head(text)
-    columns = _find_columns(head)
-    is_other = any(heading.strip().casefold() in _OTHER_TABLES for heading in head)
+    columns = find_heads(head)
+    is_other = any(fold_heading(heading) in _OTHER_TABLES for heading in head)
     return "text" in columns and ("speaker" in columns or "role" in columns) and not is_other
 
 
 def find_unknown_columns(text: str) -> list[str]:
     """The heads of a table whose columns are not known, of a text that looks like a table."""
     lines = [line for line in text.lstrip("\ufeff").splitlines()[:4] if line.strip()]
-    delimiter = _find_delimiter(lines[0]) if lines else ","
+    delimiter = find_delimiter(lines[0], rate=_rate) if lines else ","
     widths = {line.count(delimiter) for line in lines}
     is_table = len(lines) > 2 and len(widths) == 1 and widths != {0}
     head = _read_head(text) if is_table else []
@@ -61,7 +55,7 @@ def find_unknown_columns(text: str) -> list[str]:
 def read_speaker_table(source: Source) -> ReadFile:
     """Read the format above; raises `ReadError`."""
     head = _read_head(source.text)
-    columns = _find_columns(head)
+    columns = find_heads(head)
     if not is_speaker_table(source.text):
         found = f"the columns {', '.join(map(shorten, head[:10]))}" if len(head) > 1 else "no columns"
         raise ReadError(source.name, 1, found, _EXPECTED)
@@ -90,30 +84,20 @@ def read_speaker_table(source: Source) -> ReadFile:
 def _read_head(text: str) -> list[str]:
     line = text.lstrip("\ufeff").split("\n", 1)[0].rstrip("\r")
     try:
-        return next(read_csv([line], delimiter=_find_delimiter(line), strict=False), [])
+        return next(read_csv([line], delimiter=find_delimiter(line, rate=_rate), strict=False), [])
     except CsvError:
         # A carriage return in the line, or a line that is longer than a cell may be.
         return []
 
 
-def _find_delimiter(line: str) -> str:
-    return max(_DELIMITERS, key=line.count)
-
-
-def _find_columns(head: list[str]) -> dict[str, int]:
-    """The places of the columns that are known, by what they are; of several that could be one the first by our order."""
-    plain = [heading.strip().casefold() for heading in head]
-    found = {}
-    for column, heads in _HEADS.items():
-        place = next((plain.index(name) for name in heads if name in plain), None)
-        if place is not None:
-            found[column] = place
-    return found
+def _rate(head: list[str]) -> tuple[int, int]:
+    """How good the cells are as a head: how many of them are known, and how many there are."""
+    return len(find_heads(head)), len(head)
 
 
 def _read_rows(source: Source, width: int) -> Iterator[tuple[int, list[str]]]:
     """The rows below the head, each with the line it begins on."""
-    delimiter = _find_delimiter(source.text.split("\n", 1)[0])
+    delimiter = find_delimiter(source.text.split("\n", 1)[0], rate=_rate)
     # Line breaks inside cells stay as they are.
     reader = read_csv(StringIO(source.text, newline=""), delimiter=delimiter)
     line = 1

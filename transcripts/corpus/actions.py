@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -16,7 +17,7 @@ from transcripts.audit_trail import trail
 from transcripts.corpus import boundary_edits, growing, masked, queries, storing
 from transcripts.corpus.boundary_edits import Migrate, SentenceRetired
 from transcripts.corpus.models import BoundaryEdit, Consent, ImportedFile, Interview, Sentence, Turn
-from transcripts.corpus.planning import ImportRefused, ImportReport, Plan, plan_files
+from transcripts.corpus.planning import READING, ImportRefused, ImportReport, Plan, plan_files
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, name_pieces, split_extent
 from transcripts.corpus.pure.choices import Choices
 from transcripts.corpus.pure.descriptives import describe
@@ -89,8 +90,10 @@ def plan_imports(
     format: str = "auto",
     choices: Choices | None = None,
     run: JobRun | None = None,
+    left_out: Mapping[str, str] = MappingProxyType({}),
 ) -> list[ImportReport]:
-    """What ``import_files`` would report or refuse; stores nothing. Finishes the job of ``run``, if there is one.
+    """What ``import_files`` would report or refuse; stores nothing. Finishes the job of ``run``, if there is one, and keeps
+    with it which of its files are ``left_out``, and why.
 
     The sentences of a very large file are not counted.
     """
@@ -98,8 +101,24 @@ def plan_imports(
     reports = [plan.report for plan in plans]
     if run is not None:
         with transaction.atomic():
-            run.finish(describe_reports(reports))
+            run.finish({**describe_reports(reports), "left_out": dict(left_out)})
     return reports
+
+
+def find_refused(
+    *, project: Project, files: Sequence[tuple[str, bytes | Path]], choices: Choices, run: JobRun | None = None
+) -> dict[str, str]:
+    """Those of several files that cannot be taken even by themselves, with what is wrong with each; nothing where that is true
+    of all of them."""
+    found = {}
+    for name, data in files:
+        if run is not None:
+            run.tell(READING)
+        try:
+            plan_files(project, [(name, data)], choices)
+        except ImportRefused as error:
+            found[name] = str(error)
+    return found if len(found) < len(files) else {}
 
 
 def describe_reports(reports: Sequence[ImportReport], *, hides: bool = False) -> dict[str, object]:

@@ -8,16 +8,23 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
+from django.http import QueryDict
 from django.template.defaultfilters import filesizeformat
 
 from transcripts.corpus.details import FIELDS, SEALED, name_kind, read_details
-from transcripts.corpus.models import Interview, Turn
+from transcripts.corpus.models import Consent, Interview, Turn
+from transcripts.corpus.pure.choices import ChoiceRefused, read_choices
 from transcripts.corpus.pure.readers import FORMATS
+from transcripts.corpus.pure.readers.base import MAX_BASIS_LENGTH
 from transcripts.corpus.pure.readers.interview_jsonl import PROMPT_KINDS
 from transcripts.ui.replacing import ReplacingForm
 
 # The folder for temporary files of the web service (docker-compose.yml) holds a request and its files: twice as much.
 MAX_UPLOAD_SIZE = 240 * 1024 * 1024
+ROLE, TITLE = "role:", "title:"
+ROLE_CHOICES = [(str(value), str(label)) for value, label in Turn.Role.choices]
+# Coding is allowed unless somebody said no.
+SCOPE_CHOICES = [(str(value), str(label)) for value, label in Consent.Scope.choices if value != Consent.Scope.CODING]
 
 
 class DetailsForm(ReplacingForm):
@@ -110,3 +117,56 @@ class ImportForm(forms.Form):
 
     def clean_format(self) -> str:
         return self.cleaned_data["format"] or "auto"
+
+
+def read_posted_choices(data: QueryDict) -> dict[str, object]:
+    """What was chosen of the files that were shown, as the options of a job; see ``read_choices``. ``without`` names files that
+    are left out. What was not chosen is empty, so that it takes back an earlier choice; masking stays."""
+    listed, taken = data.getlist("listed"), set(data.getlist("take"))
+    chosen: dict[str, object] = {
+        "without": data.getlist("without"),
+        "leave_out": [each for each in listed if each not in taken],
+        "speakers": data.getlist("speaker"),
+        "roles": _read_named(data, ROLE),
+        "titles": _read_named(data, TITLE),
+        "model": data.get("model", ""),
+        "consent": dict.fromkeys(data.getlist("consent"), True),
+        "basis": data.get("basis", ""),
+    }
+    return {**chosen, "mask": True} if "mask" in data else chosen
+
+
+def _read_named(data: QueryDict, prefix: str) -> dict[str, str]:
+    """What was chosen by name. One that several files have is asked for each of them: what was changed counts."""
+    given = {name.removeprefix(prefix): [one for one in data.getlist(name) if one.strip()] for name in data}
+    return {
+        name: given[name][-1] for full in data if full.startswith(prefix) and given[name := full.removeprefix(prefix)]
+    }
+
+
+class ChosenForm(forms.Form):
+    """What is chosen for all files that were looked at. It is valid if what is chosen of each can be chosen too."""
+
+    model = forms.CharField(label="Model, where a file names none", max_length=200, required=False)
+    consent = forms.MultipleChoiceField(
+        label="Consent, where a file says nothing",
+        choices=SCOPE_CHOICES,
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+    )
+    basis = forms.CharField(label="What the consent rests on", max_length=MAX_BASIS_LENGTH, required=False)
+
+    def __init__(self, data: QueryDict | None = None, *, initial: Mapping[str, object] | None = None) -> None:
+        super().__init__(data, initial=dict(initial or {}), auto_id="choose-%s")
+        self.fields["basis"].needed_when = "needed with a consent"  # type: ignore[attr-defined]
+        for name in ("model", "basis"):
+            self.fields[name].widget.attrs |= {"autocomplete": "off", "dir": "auto"}
+        # What the page shows as chosen, of each file too; see ``read_posted_choices``.
+        self.options: Mapping[str, object] = (initial or {}) if data is None else read_posted_choices(data)
+
+    def clean(self) -> None:
+        try:
+            read_choices(self.options)
+        except ChoiceRefused as error:
+            if error.option not in self.errors:
+                self.add_error(error.option if error.option in self.fields else None, str(error))

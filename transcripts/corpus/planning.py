@@ -238,10 +238,11 @@ class _Planning:
             tell(content, reading.read_size / max(1, reading.size))
             stored = queries.read_stored_turns(self._project, [interview.external_id for interview in some])
             for interview in some:
-                preview.add(interview)
+                chosen = apply_choices(interview, choices)
+                preview.add(chosen, interview.turns)
                 self._hung[interview.external_id] = interview.hangs_on[0] if interview.hangs_on else None
                 if interview.external_id not in choices.leave_out:
-                    self._compare(apply_choices(interview, choices), stored, remembers=remembers)
+                    self._compare(chosen, stored, remembers=remembers)
         out, told = find_left_out(self._hung, choices)
         if refused := next((why for external_id, why in self._refused.items() if external_id not in out), None):
             raise ImportRefused(refused)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from django.contrib import messages
+from django.core.files.uploadedfile import UploadedFile
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -16,13 +18,13 @@ from django_htmx.http import HttpResponseClientRedirect, retarget
 
 from transcripts.accounts.models import User
 from transcripts.corpus import listing
-from transcripts.corpus.actions import import_files, plan_imports
+from transcripts.corpus.actions import find_refused, import_files, plan_imports
 from transcripts.corpus.consent_forms import ConsentForm
-from transcripts.corpus.forms import MAX_UPLOAD_SIZE, ImportForm
-from transcripts.corpus.import_jobs import INTERVIEWS, ROLE_CHOICES, SCOPE_CHOICES, read_posted_choices
+from transcripts.corpus.forms import MAX_UPLOAD_SIZE, ROLE_CHOICES, ChosenForm, ImportForm
+from transcripts.corpus.import_jobs import INTERVIEWS
 from transcripts.corpus.models import RUN_FACTS, Kind
 from transcripts.corpus.planning import ImportRefused, ImportReport
-from transcripts.corpus.pure.choices import Choices, read_choices
+from transcripts.corpus.pure.choices import ChoiceRefused, Choices, read_choices
 from transcripts.corpus.pure.descriptives import summarise
 from transcripts.corpus.queries import list_run_facts
 from transcripts.imports.actions import start_job
@@ -82,59 +84,72 @@ def list_interviews(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.IMPORT)
 def import_interviews(request: ProjectRequest) -> HttpResponse:
     """Show what is in files (``check`` in the form) or bring them in. Without htmx the page comes whole."""
-    form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
-    reports: list[ImportReport] | None = None
-    if request.method == "POST" and form.is_valid():
-        without = set(request.POST.getlist("without"))
-        uploads = [file for file in form.cleaned_data["uploads"] if (file.name or "file") not in without]
-        if not uploads:
-            form.add_error("uploads", "Every file that was chosen is left out.")
-            return _render_import(request, form, None)
-        form.cleaned_data["uploads"] = uploads
-        if sum(file.size or 0 for file in uploads) > LARGE_SIZE:
-            return _leave_to_worker(request, form)
-        files = [(file.name or "file", file.read()) for file in uploads]
-        looked_at = Choices(form.cleaned_data["format"], mask=form.cleaned_data["mask"])
-        try:
-            if "check" not in request.POST:
-                choices = read_choices({"format": form.cleaned_data["format"], **read_posted_choices(request.POST)})
-                return _report_import(
-                    request, import_files(project=request.project, files=files, by=request.user, choices=choices)
-                )
-            reports = plan_imports(project=request.project, files=files, choices=looked_at)
-        except (ImportRefused, ValueError) as error:
-            refused = _find_refused(request, files, looked_at) if len(files) > 1 else {}
-            for sentence in refused.values() or [str(error)]:
-                form.add_error("uploads", sentence)
-            return _render_import(request, form, reports, refused=list(refused))
-    return _render_import(request, form, reports)
+    if request.method != "POST":
+        return _render_import(request, ImportForm(), ChosenForm(), None)
+    form, sent, is_check = ImportForm(request.POST, request.FILES), ChosenForm(request.POST), "check" in request.POST
+    # What is in files can be shown before a consent has its basis.
+    chosen = ChosenForm(initial=sent.options) if is_check else sent
+    if not form.is_valid():
+        return _render_import(request, form, chosen, None)
+    without = set(request.POST.getlist("without"))
+    uploads = [file for file in form.cleaned_data["uploads"] if (file.name or "file") not in without]
+    if not uploads:
+        form.add_error("uploads", "Every file that was chosen is left out.")
+        return _render_import(request, form, chosen, None)
+    is_fit = is_check or chosen.is_valid()
+    options = {"format": form.cleaned_data["format"], **chosen.options}
+    if is_fit and sum(file.size or 0 for file in uploads) > LARGE_SIZE:
+        return _leave_to_worker(request, form, chosen, uploads, options)
+    files = [(file.name or "file", file.read()) for file in uploads]
+    try:
+        choices = read_choices({**options, "consent": {}})
+    except ChoiceRefused:
+        return _render_import(request, form, sent, None)
+    try:
+        if is_fit and not is_check:
+            reports = import_files(project=request.project, files=files, by=request.user, choices=read_choices(options))
+            return _report_import(request, reports)
+        reports = plan_imports(project=request.project, files=files, choices=choices)
+    except ImportRefused as error:
+        refused = find_refused(project=request.project, files=files, choices=choices) if len(files) > 1 else {}
+        field = "format" if _can_be_detected(request, files, choices) else "uploads"
+        for sentence in refused.values() or [str(error)]:
+            form.add_error(field, sentence)
+        return _render_import(request, form, chosen, None, refused=list(refused))
+    return _render_import(request, form, chosen, reports)
 
 
-def _find_refused(request: ProjectRequest, files: Sequence[tuple[str, bytes]], choices: Choices) -> dict[str, str]:
-    """The files that cannot be taken even by themselves, with what is wrong with each; nothing where all can."""
-    found = {}
-    for name, data in files:
-        try:
-            plan_imports(project=request.project, files=[(name, data)], choices=choices)
-        except ImportRefused as error:
-            found[name] = str(error)
-    return found if len(found) < len(files) else {}
+def _can_be_detected(request: ProjectRequest, files: Sequence[tuple[str, bytes]], choices: Choices) -> bool:
+    """Whether it was the format chosen by hand that made files unreadable."""
+    if choices.format == "auto":
+        return False
+    try:
+        plan_imports(project=request.project, files=files, choices=replace(choices, format="auto"))
+    except ImportRefused:
+        return False
+    return True
 
 
-def _leave_to_worker(request: ProjectRequest, form: ImportForm) -> HttpResponse:
+def _leave_to_worker(
+    request: ProjectRequest,
+    form: ImportForm,
+    chosen: ChosenForm,
+    uploads: Sequence[UploadedFile[bytes]],
+    options: Mapping[str, object],
+) -> HttpResponse:
     """Have a worker check the files or bring them in, and go to the page that shows how far it is."""
     try:
         job = start_job(
             project=request.project,
             kind=INTERVIEWS.name,
-            files=form.cleaned_data["uploads"],
+            files=uploads,
             check_only="check" in request.POST,
-            options={"format": form.cleaned_data["format"], **read_posted_choices(request.POST)},
+            options=options,
             by=request.user,
         )
     except JobRefused as error:
-        form.add_error("uploads", str(error))
-        return _render_import(request, form, None)
+        form.add_error(None, str(error))
+        return _render_import(request, form, chosen, None)
     if request.htmx:  # type: ignore[attr-defined]
         return HttpResponseClientRedirect(job.get_absolute_url())
     return redirect(job)
@@ -147,7 +162,7 @@ def _report_import(request: ProjectRequest, reports: list[ImportReport]) -> Http
         sentences = sum(report.sentences or 0 for report in created)
         came = f"{interviews} interview{pluralize(interviews)} with {sentences} sentence{pluralize(sentences)}"
         of = f", from {len(created)} files" if len(created) > 1 else ""
-        messages.success(request, f"Imported: {came}{of}.")
+        messages.success(request, f"Imported: {came}{of}.{_name_left_out(request)}")
     if turns := sum(report.grown_turns for report in created if report.grown):
         messages.success(request, f"{turns} turn{pluralize(turns)} were added to interviews that went on.")
     if "looked" not in request.POST or not created:
@@ -162,24 +177,37 @@ def _report_import(request: ProjectRequest, reports: list[ImportReport]) -> Http
     return HttpResponseClientRedirect(address) if request.htmx else redirect(address)  # type: ignore[attr-defined]
 
 
+def _name_left_out(request: ProjectRequest) -> str:
+    """The files that were chosen and did not come in, because they could not be read."""
+    chosen = {file.name or "file" for file in request.FILES.getlist("uploads")}
+    names = [name for name in request.POST.getlist("without") if name in chosen]
+    return f" Left out: {', '.join(names)}." if names else ""
+
+
 def _render_import(
-    request: ProjectRequest, form: ImportForm, reports: list[ImportReport] | None, *, refused: Sequence[str] = ()
+    request: ProjectRequest,
+    form: ImportForm,
+    chosen: ChosenForm,
+    reports: list[ImportReport] | None,
+    *,
+    refused: Sequence[str] = (),
 ) -> HttpResponse:
     """The page; for htmx only the report or what is wrong, so that the chosen files stay chosen."""
-    jobs = list_recent_jobs(request.project, INTERVIEWS.name, request.user)
+    is_wrong = bool(form.errors or chosen.errors)
     context: dict[str, object] = {
         "form": form,
+        "chosen": chosen,
+        "is_wrong": is_wrong,
         "reports": reports,
-        "jobs": jobs,
+        "jobs": list_recent_jobs(request.project, INTERVIEWS.name, request.user),
         "roles": ROLE_CHOICES,
-        "scopes": SCOPE_CHOICES,
         "refused": refused,
         "without": request.POST.getlist("without"),
     }
-    status = 422 if form.errors else 200
+    status = 422 if is_wrong else 200
     if not request.htmx:  # type: ignore[attr-defined]
         return render(request, "corpus/import.html", context, status=status)
-    if form.errors:
+    if is_wrong:
         # What was shown of files that cannot be read is no longer true; what was chosen of those that can be stays.
         context["forget_report"] = "check" in request.POST
         return retarget(render(request, "corpus/import.html#problems", context, status=status), "#problems")

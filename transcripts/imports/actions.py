@@ -98,10 +98,15 @@ def find_room() -> int | None:
 
 
 @transaction.atomic
-def import_checked(*, job: ImportJob, by: User, choices: Mapping[str, object] | None = None) -> None:
-    """Import the files of a job that were only checked until now, with what was chosen since. Raises ``JobRefused``."""
+def import_checked(
+    *, job: ImportJob, by: User, choices: Mapping[str, object] | None = None, check_again: bool = False
+) -> None:
+    """Import the files of a job that were only checked until now, with what was chosen since; or only check them again with it.
+
+    Raises ``JobRefused``.
+    """
     asked = {"asked_by": by, "asked_by_name": by.get_username(), "options": {**job.options, **(choices or {})}}
-    if not _let_wait(job, State.CHECKED, check_only=False, **asked):
+    if not _let_wait(job, State.CHECKED, check_only=check_again, **asked):
         raise JobRefused(
             "These files are not waiting to be imported any more. Reload the page to see what became of them."
         )

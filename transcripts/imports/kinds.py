@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from django.forms import Form
 from django.http import QueryDict
 
 from transcripts.accounts.models import User
@@ -27,6 +28,7 @@ class JobKind(NamedTuple):
     ``outcome`` of a job, ``page`` is the name of the address where one starts another. ``permission`` is what a person needs
     for this job, whom ``is_own`` makes the only one to see it; ``check_taking`` raises ``JobRefused`` where she may no
     longer take the file that it made. ``read_choices`` reads what she chose after a check; it is added to the options.
+    ``make_form`` makes a form of it, for the template and to refuse what cannot be chosen.
     """
 
     name: str
@@ -41,6 +43,7 @@ class JobKind(NamedTuple):
     is_own: bool = False
     check_taking: Callable[[ImportJob, User, Role], None] = lambda _job, _user, _role: None
     read_choices: Callable[[QueryDict], Mapping[str, object]] = lambda _data: {}
+    make_form: Callable[[QueryDict | None, Mapping[str, object]], Form] | None = None
 
 
 _kinds: dict[str, JobKind] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.forms import Form
 from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import content_disposition_header
@@ -25,6 +26,11 @@ MOVING = (ImportJob.State.UPLOADING, ImportJob.State.WAITING, ImportJob.State.RU
 def show_job(request: ProjectRequest, job_id: int) -> HttpResponse:
     """How far it is, what was found in the files, what became of them, and the file that it made."""
     job, kind = _get_job(request, job_id)
+    form = kind.make_form(None, job.options) if kind.make_form else None
+    return _render_job(request, job, kind, form)
+
+
+def _render_job(request: ProjectRequest, job: ImportJob, kind: JobKind, form: Form | None) -> HttpResponse:
     is_closed = job.is_closed_to(request.user.pk)
     queries.cover(job, request.user)
     context = {
@@ -33,21 +39,27 @@ def show_job(request: ProjectRequest, job_id: int) -> HttpResponse:
         "kind": kind,
         "is_moving": job.state in MOVING,
         "waits_long": queries.waits_long(job),
+        "chosen": form,
     }
-    return render(request, "imports/job.html", context)
+    return render(request, "imports/job.html", context, status=422 if form is not None and form.errors else 200)
 
 
 @require_POST
 @project_view(Permission.VIEW)
 def import_checked(request: ProjectRequest, job_id: int) -> HttpResponse:
-    """Import what was only checked until now."""
+    """Import what was only checked until now; with ``check`` in the form, check it again with what was chosen."""
     job, kind = _get_job(request, job_id)
+    check_again = "check" in request.POST
+    form = kind.make_form(request.POST, job.options) if kind.make_form else None
+    if form is not None and not check_again and job.state == ImportJob.State.CHECKED and not form.is_valid():
+        return _render_job(request, job, kind, form)
     try:
         if job.is_closed_to(request.user.pk):
             raise JobRefused(
                 f"These files come in masked. Only {job.asked_by_name} sees what is in them and imports them."
             )
-        actions.import_checked(job=job, by=request.user, choices=kind.read_choices(request.POST))
+        choices = kind.read_choices(request.POST)
+        actions.import_checked(job=job, by=request.user, choices=choices, check_again=check_again)
     except JobRefused as error:
         messages.error(request, str(error))
     return redirect(job)

@@ -433,7 +433,7 @@ def check_file(data: bytes, format: str = "auto") -> ReadFile | ReadError:
         prepare_interview(thread)
     preview = Preview()
     for thread in read.interviews:
-        preview.add(thread)
+        preview.add(thread, thread.turns)
     shown = preview.describe(reason=read.reason, left_out=read.left_out)
     told_of = json.dumps([describe_file(read), shown], ensure_ascii=False, allow_nan=False)
     assert "\0" not in told_of

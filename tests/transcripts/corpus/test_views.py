@@ -236,10 +236,64 @@ class TestChoosing:
         url = reverse("corpus:import", args=[project.slug])
         wrong = client_of(lead).post(url, upload("{", check="1"), headers={"HX-Request": "true"})
         assert 'id="report"' in wrong.content.decode()
-        typed = {**upload(make_line("a")), "consent": "external"}
+        typed = {**upload(make_line("a")), "consent": "external", "listed": "a", "title:a": "On gifts"}
         unfounded = client_of(lead).post(url, typed, headers={"HX-Request": "true"})
         assert unfounded.status_code == 422
-        assert 'id="report"' not in unfounded.content.decode()
+        page = unfounded.content.decode()
+        assert '<input type="checkbox" name="take" value="a" aria-label' in page, "it was not ticked"
+        assert 'value="On gifts"' in page
+
+    @pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])
+    def test_a_consent_without_its_basis_is_said_at_the_basis(
+        self, project: Project, lead: User, client_of: SignIn, headers: dict[str, str]
+    ) -> None:
+        url = reverse("corpus:import", args=[project.slug])
+        talk = "Ann: Does it matter?\nCy: It depends.\nAnn: On whom?\nBert: On me.\nCy: On them.\n"
+        typed = {"consent": "quotation", "speaker": "Bert", "role:Cy": "interviewer"}
+
+        def send(**more: str) -> tuple[int, str]:
+            files = {"uploads": [SimpleUploadedFile("talk.txt", talk.encode())]}
+            sent = client_of(lead).post(url, {**files, **typed, **more}, headers=headers)
+            return sent.status_code, " ".join(sent.content.decode().split())
+
+        status, page = send()
+        assert (status, project.interviews.count()) == (422, 0)
+        assert '<a href="#choose-basis">What the consent rests on</a> – A consent needs its basis' in page
+        assert '<a href="#id_uploads">' not in page
+        assert re.search('id="choose-basis"[^>]* aria-invalid="true"', page) or re.search(
+            'aria-invalid="true"[^>]* id="choose-basis"', page
+        )
+        # What would be imported is shown as it is chosen now: five turns, two of them of who is not the interviewer by name.
+        assert '<td class="num">5</td>' in page
+        assert "turns: 4 interviewer, 1 model" in page
+        assert re.search('name="speaker" value="Bert" checked', page)
+        assert re.search('<option value="interviewer" selected>', page)
+        assert re.search('value="quotation"[^>]* checked', page)
+        # It is shown again without a basis, for nothing is put on record by that.
+        assert send(check="1")[0] == 200
+        assert send(basis="A signed form.")[0] < 400
+        assert [turn.role for turn in project.interviews.get().turns.order_by("position")][1] == "interviewer"
+
+    def test_a_name_that_is_text_stays_text_when_the_file_is_shown_again(
+        self, project: Project, lead: User, client_of: SignIn
+    ) -> None:
+        talk = "Ann: Does it matter?\nCy: It depends.\nPros: many\nAnn: On whom?\nPros: few\nCy: On them.\n"
+        files = {"uploads": [SimpleUploadedFile("talk.txt", talk.encode())]}
+        url = reverse("corpus:import", args=[project.slug])
+        page = client_of(lead).post(url, {**files, "check": "1", "role:Pros": "text"})
+        text = " ".join(page.content.decode().split())
+        assert page.context["reports"][0].turns == 4
+        assert '<option value="text" selected>Nobody: this is text</option>' in text
+        assert 'name="speaker" value="Pros"' not in text
+
+    def test_a_format_that_does_not_fit_is_said_at_the_format(
+        self, project: Project, lead: User, client_of: SignIn
+    ) -> None:
+        url = reverse("corpus:import", args=[project.slug])
+        page = client_of(lead).post(url, {**upload(make_line("a")), "format": "captions"})
+        assert (page.status_code, list(page.context["form"].errors)) == (422, ["format"])
+        page = client_of(lead).post(url, {**upload("{"), "format": "captions"})
+        assert list(page.context["form"].errors) == ["uploads"]
 
     @pytest.mark.parametrize(
         "typed", [{"consent": "external"}, {"role:Ada": "narrator"}, {"consent": "x", "basis": "y"}]
@@ -341,7 +395,7 @@ class TestSeveralFiles:
         assert '<input type="hidden" name="without" value="file4.jsonl">' in page.content.decode()
         page = client.post(url, {**upload(*files), "looked": "1", "without": without}, follow=True)
         assert [str(message) for message in page.context["messages"]] == [
-            "Imported: 2 interviews with 4 sentences, from 2 files."
+            "Imported: 2 interviews with 4 sentences, from 2 files. Left out: file2.jsonl, file4.jsonl."
         ]
         every = [f"file{number}.jsonl" for number in range(1, 5)]
         assert client.post(url, {**upload(*files), "without": every}).status_code == 422

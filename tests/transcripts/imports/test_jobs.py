@@ -229,12 +229,56 @@ def test_a_file_that_cannot_be_taken_is_refused_in_the_same_words(
     corpus_actions.import_file(project=project, name=FILE[0], data=FILE[1], by=lead)
     with pytest.raises(ImportRefused) as caught:
         corpus_actions.import_file(project=project, name="x.jsonl", data=data, by=lead)
-    job = start(project, lead, ("good.jsonl", make_line("good").encode()), ("x.jsonl", data))
+    job = start(project, lead, ("x.jsonl", data))
     running.run_job(job.pk)
     job.refresh_from_db()
     assert (job.state, job.problem) == (State.REFUSED, str(caught.value))
     assert words in job.problem
     assert count_visible(project)[0] == 5
+
+
+@commits
+@pytest.mark.parametrize("check_only", [False, True])
+def test_files_that_cannot_be_read_are_named_and_the_others_can_be_imported(
+    project: Project, lead: User, client_of: SignIn, check_only: bool
+) -> None:
+    files = [("bad.jsonl", b"{"), FILE, ("worse.jsonl", b"[1"), ("good.jsonl", make_line("good").encode())]
+    job = start(project, lead, *files, check_only=check_only)
+    running.run_job(job.pk)
+    job.refresh_from_db()
+    assert (job.state, list(job.outcome["left_out"])) == (State.CHECKED, ["bad.jsonl", "worse.jsonl"])
+    assert not Interview.objects.exists(), "nobody has seen yet that two files are left out"
+    client, address = client_of(lead), job.get_absolute_url()
+    page = client.get(address).content.decode()
+    assert "Some files cannot be read and would be left out." in page
+    assert "bad.jsonl, line 1" in page
+    assert '<input type="hidden" name="without" value="worse.jsonl">' in page
+    url, without = reverse("imports:import_checked", args=[project.slug, job.pk]), ["bad.jsonl", "worse.jsonl"]
+    client.post(url, {"without": without, "check": "1", "model": "Model Z"})
+    running.run_job(job.pk)
+    job.refresh_from_db()
+    assert (job.state, list(job.outcome["left_out"])) == (State.CHECKED, without)
+    assert 'value="Model Z"' in client.get(address).content.decode()
+    client.post(url, {"without": without})
+    running.run_job(job.pk)
+    assert count_visible(project) == (6, 18, 2)
+    assert "Left out: <bdi>bad.jsonl</bdi>, <bdi>worse.jsonl</bdi>." in client.get(address).content.decode()
+
+
+@commits
+def test_a_consent_without_its_basis_keeps_what_was_checked(project: Project, lead: User, client_of: SignIn) -> None:
+    job = start(project, lead, check_only=True)
+    running.run_job(job.pk)
+    url = reverse("imports:import_checked", args=[project.slug, job.pk])
+    page = client_of(lead).post(url, {"consent": "external", "listed": ["i0", "i1"], "take": "i1"})
+    job.refresh_from_db()
+    assert (page.status_code, job.state) == (422, State.CHECKED)
+    text = page.content.decode()
+    assert '<a href="#choose-basis">' in text
+    assert '<input type="checkbox" name="take" value="i0" aria-label' in text
+    client_of(lead).post(url, {"consent": "external", "basis": "A form.", "listed": ["i0", "i1"], "take": "i1"})
+    running.run_job(job.pk)
+    assert project.interviews.count() == 4
 
 
 @commits
@@ -318,7 +362,7 @@ def test_the_page_leaves_a_large_file_to_a_worker_and_shows_how_far_it_is(
     imported = lead_client.post(address, {**upload, "uploads": [SimpleUploadedFile(*FILE)]})
     first, second = ImportJob.objects.order_by("pk")
     assert (checked["HX-Redirect"], imported["Location"]) == (first.get_absolute_url(), second.get_absolute_url())
-    assert (first.check_only, second.check_only, second.options) == (True, False, {"format": "auto"})
+    assert (first.check_only, second.check_only, second.options["format"]) == (True, False, "auto")
     page = lead_client.get(second.get_absolute_url()).content.decode()
     assert "Waiting for a worker" in page
     assert 'hx-trigger="every 2s"' in page

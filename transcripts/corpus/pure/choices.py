@@ -15,6 +15,14 @@ TEXT = "text"
 """What may be chosen in place of a role for a name that does not speak."""
 
 
+class ChoiceRefused(ValueError):
+    """Something that cannot be chosen: a sentence, and the option that is to be changed."""
+
+    def __init__(self, option: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.option = option
+
+
 @dataclass(frozen=True)
 class Choices:
     """``format`` is a key of the readers' formats or "auto"; ``naming`` says which names speak and which do not;
@@ -34,28 +42,30 @@ class Choices:
 
 
 def read_choices(options: Mapping[str, Any]) -> Choices:
-    """Choices as they are kept with a job: of JSON. Raises ``ValueError`` with a sentence for what cannot be chosen."""
+    """Choices as they are kept with a job: of JSON. Raises ``ChoiceRefused``."""
     roles = dict(options.get("roles") or {})
     for speaker, role in roles.items():
         if role not in (*ROLES, TEXT):
             known = ", ".join(ROLES)
-            raise ValueError(
-                f"There is no role {role!r} for {speaker}. Choose {known}; or {TEXT} for a name that does not speak."
+            raise ChoiceRefused(
+                "roles",
+                f"There is no role {role!r} for {speaker}. Choose {known}; or {TEXT} for a name that does not speak.",
             )
     speakers = frozenset(filter(None, (str(name).strip().removesuffix(":") for name in options.get("speakers") or ())))
     texts = frozenset(speaker for speaker, role in roles.items() if role == TEXT)
     if both := sorted(speakers & texts):
-        raise ValueError(f"{both[0]} cannot be a speaker and text at once. Choose one of the two.")
+        raise ChoiceRefused("speakers", f"{both[0]} cannot be a speaker and text at once. Choose one of the two.")
     titles = {each: drop_unseen(str(title)).strip() for each, title in dict(options.get("titles") or {}).items()}
     if long := next((title for title in titles.values() if len(title) > MAX_TITLE_LENGTH), None):
-        raise ValueError(f"A title of {len(long):,} characters is too long; at most {MAX_TITLE_LENGTH} are kept.")
+        sentence = f"A title of {len(long):,} characters is too long; at most {MAX_TITLE_LENGTH} are kept."
+        raise ChoiceRefused("titles", sentence)
     consent = dict(options.get("consent") or {})
     for scope in consent:
         if scope not in CONSENT_SCOPES:
-            raise ValueError(f"There is no consent for {scope!r}. Choose {', '.join(CONSENT_SCOPES)}.")
+            raise ChoiceRefused("consent", f"There is no consent for {scope!r}. Choose {', '.join(CONSENT_SCOPES)}.")
     basis = str(options.get("basis") or "").strip()
     if consent and not basis:
-        raise ValueError("A consent needs its basis, such as a signed form and its date.")
+        raise ChoiceRefused("basis", "A consent needs its basis, such as a signed form and its date.")
     return Choices(
         format=options.get("format") or "auto",
         naming=Naming(speakers, texts),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -31,8 +31,8 @@ class Preview:
         self._periods: tuple[str, str] | None = None
         self._listed: list[dict[str, Any]] = []
 
-    def add(self, thread: ReadInterview) -> None:
-        """Count one more thread."""
+    def add(self, thread: ReadInterview, guessed: Sequence[ReadTurn]) -> None:
+        """Count one more thread as it is to come in, and its speakers with the roles that were ``guessed``."""
         self._threads += 1
         self._relations[thread.relation] += 1
         self._models[thread.model_label] += 1
@@ -42,6 +42,7 @@ class Preview:
             self._channels[turn.channel] += 1
             self._answers += _is_answer(turn)
             self._has_system_prompt = self._has_system_prompt or turn.role == "system"
+        for turn in guessed:
             if turn.channel in SPOKEN:
                 self._said[turn.speaker, turn.role] += 1
         if period := thread.period:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django import template
 from django.template.context import RequestContext
 from django.urls import reverse
@@ -9,7 +12,9 @@ from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from transcripts.corpus.models import Standing
+from transcripts.corpus.pure.choices import TEXT
 from transcripts.corpus.pure.markdown_html import write_passage
+from transcripts.corpus.pure.readers import speaker_names
 from transcripts.corpus.pure.unseen import mark_unseen
 from transcripts.corpus.queries import count_left_out
 
@@ -40,6 +45,36 @@ def passage(before: str, text: str, after: str) -> dict[str, SafeString]:
 def unseen(text: str) -> SafeString:
     """Imported text with a badge on each character that nobody would see, and that could act: ``{{ turn.text|unseen }}``."""
     return mark_safe(mark_unseen(conditional_escape(text)))  # noqa: S308 - escaped here
+
+
+@register.filter
+def is_guess(warning: str) -> bool:
+    """Whether a warning of an import only says who was recognised, which is asked beside it."""
+    return speaker_names.is_guess(warning)
+
+
+@register.filter
+def with_choices(preview: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The preview of a file with what was chosen of it since, so that a form shows it: ``{{ preview|with_choices:options }}``."""
+    roles, titles = options.get("roles") or {}, options.get("titles") or {}
+    speakers, left_out = options.get("speakers") or [], options.get("leave_out") or []
+    named = [
+        *preview["speakers"],
+        # Those whom a person took for text, so that she can take it back.
+        *({**each, "role": ""} for each in preview["read_as_text"] if roles.get(each["name"]) == TEXT),
+    ]
+    return {
+        **preview,
+        "speakers": [
+            {**each, "chosen": roles.get(each["name"]) or each["role"], "is_ticked": each["name"] in speakers}
+            for each in named
+        ],
+        "read_as_text": [each for each in preview["read_as_text"] if roles.get(each["name"]) != TEXT],
+        "listed": [
+            {**each, "is_left_out": each["id"] in left_out, "chosen_title": titles.get(each["id"], "")}
+            for each in preview["listed"]
+        ],
+    }
 
 
 @register.simple_tag(takes_context=True)

@@ -40,6 +40,7 @@ def _render_job(request: ProjectRequest, job: ImportJob, kind: JobKind, form: Fo
         "is_moving": job.state in MOVING,
         "waits_long": queries.waits_long(job),
         "chosen": form,
+        "lies_in": kind.page,
     }
     return render(request, "imports/job.html", context, status=422 if form is not None and form.errors else 200)
 

@@ -266,14 +266,21 @@ def sign_off(*, assignment: Assignment, reason: str = "", by: User) -> None:
 
 @transaction.atomic
 def sign_off_several(*, assignments: Sequence[Assignment], reason: str = "", by: User) -> None:
-    """Sign off all of these, or none. The reason goes with those in which sentences are undecided. Raises as ``sign_off`` does."""
+    """Sign off all of these, or none. The reason goes with those in which sentences are undecided. Raises as ``sign_off`` does,
+    with every interview that has undecided sentences."""
     progress = read_progress([each.interview_id for each in assignments], coder_id=by.pk)
+    undecided = []
     for assignment in assignments:
-        is_decided = not progress.find(assignment.interview_id, by.pk).undecided
+        own = progress.find(assignment.interview_id, by.pk)
         try:
-            sign_off(assignment=assignment, reason="" if is_decided else reason, by=by)
-        except StillUndecided as error:
-            raise StillUndecided(f"“{assignment.interview.title}”: {error}") from error
+            sign_off(assignment=assignment, reason=reason if own.undecided else "", by=by)
+        except StillUndecided:
+            undecided.append(f"“{assignment.interview.title}” ({own.undecided} of {own.total})")
+    if undecided:
+        raise StillUndecided(
+            f"Sentences of the model are undecided in {', '.join(undecided)}. Decide them (Enter at the desk), untick these "
+            "interviews, or say why you are signing off anyway."
+        )
 
 
 @transaction.atomic

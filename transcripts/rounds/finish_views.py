@@ -20,7 +20,7 @@ from transcripts.rounds.views import render_own_work
 def finish(request: ProjectRequest, interview_id: int) -> HttpResponse:
     """Say that one is through with an interview."""
     interview = get_object_or_404(request.project.interviews, pk=interview_id)
-    form = FinishForm(request.POST)
+    form = FinishForm(request.POST, auto_id=f"%s-{interview.pk}")
     if not form.is_valid():
         return render_own_work(request, form, interview)
     try:

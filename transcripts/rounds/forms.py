@@ -190,8 +190,8 @@ class SignOffSeveralForm(SignOffForm):
         coerce=int, error_messages={"required": "Tick the interviews to sign off."}, widget=forms.MultipleHiddenInput
     )
 
-    def __init__(self, data: Any = None, *, own: Collection[int] = ()) -> None:
-        super().__init__(data)
+    def __init__(self, data: Any = None, *, own: Collection[int] = (), auto_id: str = "id_%s") -> None:
+        super().__init__(data, auto_id=auto_id)
         self.fields[
             "confirmed"
         ].label = "I confirm that these are my codings, and that I have finished the interviews that are ticked."

@@ -54,7 +54,7 @@ def sign_off(request: ProjectRequest, number: int, interview_id: int) -> HttpRes
     if assignment is None:
         messages.error(request, f"“{interview.title}” is not assigned to you in {round_.name}.")
         return render_own_work(request, status=409)
-    form = SignOffForm(request.POST)
+    form = SignOffForm(request.POST, auto_id=f"%s-{assignment.pk}")
     if not form.is_valid():
         return render_own_work(request, form, assignment)
     try:
@@ -75,7 +75,7 @@ def sign_off_several(request: ProjectRequest, number: int) -> HttpResponse:
     """Hand in the interviews of a round that are ticked: all of them, or none."""
     round_ = get_object_or_404(request.project.rounds, number=number)
     own = {row.interview_id: row for row, _ in queries.list_own(request.project, request.user) if row.round == round_}
-    form = SignOffSeveralForm(request.POST, own=own)
+    form = SignOffSeveralForm(request.POST, own=own, auto_id=f"%s-several-{round_.number}")
     if not form.is_valid():
         return render_own_work(request, form, round_)
     chosen = [own[pk] for pk in form.cleaned_data["interview"]]

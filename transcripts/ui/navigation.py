@@ -93,7 +93,12 @@ DESTINATIONS = (
             Page("Codebook", "codebook:current", holds=("codebook:", "revision:effects")),
             Page("Proposals", "codebook:proposals", holds=("codebook:propose",)),
             Page("Re-review", "revision:queue", "code", holds=("revision:",)),
-            Page("Anchors and drift", "revision:anchors", "code", holds=("revision:read",)),
+            Page(
+                "Anchors and drift",
+                "revision:anchors",
+                "code",
+                holds=("revision:read", "revision:draw", "revision:add", "revision:remove"),
+            ),
         ),
     ),
     Destination(
@@ -115,21 +120,33 @@ DESTINATIONS = (
                 (
                     Page("All themes", "themes:themes", holds=("themes:",)),
                     Page("Presence", "themes:presence"),
-                    Page("Six phases", "themes:phases"),
-                    Page("Positionality", "themes:positionality"),
+                    Page(
+                        "Six phases",
+                        "themes:phases",
+                        holds=("themes:write_entry", "themes:change_entry", "themes:withdraw_entry"),
+                    ),
+                    Page(
+                        "Positionality",
+                        "themes:positionality",
+                        holds=("themes:write_statement", "themes:withdraw_statement", "themes:postpone_statement"),
+                    ),
                 ),
             ),
             Group(
                 "Negotiation",
                 (
                     Page("Threads compared", "negotiation:study", holds=("negotiation:",)),
-                    Page("Pairs", "negotiation:pairs", holds=("negotiation:pair",)),
+                    Page("Pairs", "negotiation:pairs", holds=("negotiation:pair", "negotiation:withdraw_pair")),
                     Page(
                         "Normative stances",
                         "negotiation:stances",
                         holds=("negotiation:new_stance", "negotiation:next_stance"),
                     ),
-                    Page("Scores", "negotiation:scores", holds=("negotiation:thread_scores",)),
+                    Page(
+                        "Scores",
+                        "negotiation:scores",
+                        holds=("negotiation:thread_scores", "negotiation:put_score", "negotiation:withdraw_score"),
+                    ),
                 ),
             ),
             Page("Experiments", "experiments:list", "see_all_codings", holds=("experiments:",)),
@@ -139,11 +156,16 @@ DESTINATIONS = (
     Destination(
         "Team",
         (
-            Page("Your work", "rounds:work", "code"),
+            Page(
+                "Your work",
+                "rounds:work",
+                "code",
+                holds=("rounds:sign_off", "rounds:sign_off_several", "rounds:finish", "rounds:take_back_finish"),
+            ),
             Page("Rounds", "rounds:list", "assign", holds=("rounds:",)),
             Page("Agreement", "agreement:table", "see_all_codings", holds=("agreement:",)),
             Page("Disagreements", "agreement:disagreements"),
-            Page("Adjudication", "agreement:queue", "see_all_codings"),
+            Page("Adjudication", "agreement:queue", "see_all_codings", holds=("agreement:adjudicate",)),
             Page("Method", "projects:method"),
             Page("Members", "projects:members", holds=("projects:",)),
             Page("History", "projects:history", "see_all_codings"),
@@ -160,16 +182,26 @@ DESTINATIONS = (
                     Page("All annotators", "preannotation:annotators", "see_all_codings", holds=("preannotation:",)),
                     Page("Annotate with a model", "preannotation:launch", "run_batches"),
                     Page("Annotate without a model", "preannotation:launch_offline", "run_batches"),
-                    Page("Planted sentences", "preannotation:planted", "run_batches"),
+                    Page(
+                        "Planted sentences",
+                        "preannotation:planted",
+                        "run_batches",
+                        holds=("preannotation:plant_set", "preannotation:withdraw_planted"),
+                    ),
                 ),
             ),
             Group(
                 "Suggestions",
                 (
-                    Page("Influence", "preannotation:influence"),
+                    Page("Influence", "preannotation:influence", holds=("preannotation:open_finished",)),
                     Page("Withholding", "preannotation:withholding", "set_method"),
-                    Page("Drafts", "preannotation:drafts", "set_method"),
-                    Page("Disagreements", "preannotation:disagreements", "see_all_codings"),
+                    Page("Drafts", "preannotation:drafts", "set_method", holds=("preannotation:close_draft",)),
+                    Page(
+                        "Disagreements",
+                        "preannotation:disagreements",
+                        "see_all_codings",
+                        holds=("preannotation:unsorted", "preannotation:sort_disagreement"),
+                    ),
                 ),
             ),
             Group(
@@ -179,10 +211,10 @@ DESTINATIONS = (
                         "Calibration",
                         "preannotation:calibration",
                         "see_all_codings",
-                        holds=("preannotation:calibration_cell",),
+                        holds=("preannotation:calibration_cell", "preannotation:calibration_compute"),
                     ),
                     Page("Choice per code", "preannotation:choose", "set_method"),
-                    Page("Rates", "preannotation:rates", "see_all_codings"),
+                    Page("Rates", "preannotation:rates", "see_all_codings", holds=("preannotation:rates_compute",)),
                     Page("Several annotators", "preannotation:spread", "see_all_codings"),
                 ),
             ),
@@ -193,14 +225,20 @@ DESTINATIONS = (
                         "All audits",
                         "preannotation:audits",
                         "see_all_codings",
-                        holds=("preannotation:audit", "preannotation:audit_items", "preannotation:mark"),
+                        holds=(
+                            "preannotation:audit",
+                            "preannotation:audit_items",
+                            "preannotation:mark",
+                            "preannotation:draw_audit",
+                            "preannotation:audit_results",
+                        ),
                     ),
                     Page("Critic", "preannotation:critic", "run_batches"),
                     Page("Reversals", "preannotation:reversals", "see_all_codings"),
                 ),
             ),
             Page("Judges", "llm:judges", holds=("llm:",)),
-            Page("Grants", "batches:grants", "run_batches"),
+            Page("Grants", "batches:grants", "run_batches", holds=("batches:account_grants", "batches:revoke_grant")),
         ),
     ),
     Destination(
@@ -221,6 +259,7 @@ DESTINATIONS = (
                 "see_all_codings",
                 holds=(
                     "scenarios:load_suite",
+                    "scenarios:load_shipped",
                     "scenarios:suite",
                     "scenarios:launch",
                     "scenarios:run",
@@ -255,8 +294,12 @@ DESTINATIONS = (
             Group(
                 "Quality",
                 (
-                    Page("Readings", "sob:readings", holds=("sob:format_launch", "sob:read_next", "sob:read_answer")),
-                    Page("Audits", "sob:audits", holds=("sob:audit", "sob:audit_new", "sob:mark")),
+                    Page(
+                        "Readings",
+                        "sob:readings",
+                        holds=("sob:format_launch", "sob:read_next", "sob:read_answer", "sob:reading_history"),
+                    ),
+                    Page("Audits", "sob:audits", holds=("sob:audit", "sob:audit_new", "sob:audit_open", "sob:mark")),
                     Page("Sensitivity", "sob:sensitivity"),
                     Page("Statistics", "sob:statistics"),
                 ),
@@ -326,13 +369,16 @@ def find_help(view_name: str) -> str:
     return _find_address("help_task", [task]) if task else _find_address("help", [])
 
 
-def build_bar(slug: str, *, view_name: str, permissions: Container[str], of: Mapping[str, object] = {}) -> Bar:
+def build_bar(
+    slug: str, *, view_name: str, permissions: Container[str], of: Mapping[str, object] = {}, lies_in: str = ""
+) -> Bar:
     """The bar of a study on the page of that route, for somebody with these permissions.
 
-    ``of`` are the arguments of that route: a page of a batch shows the other pages of this batch.
+    ``of`` are the arguments of that route: a page of a batch shows the other pages of this batch. ``lies_in`` is the route of
+    the page to which this one belongs, where its own route does not tell.
     """
     batch = of.get("batch_id")
-    place = _find_place(view_name, permissions, of_batch=batch is not None)
+    place = _find_place(lies_in or view_name, permissions, of_batch=batch is not None)
     destinations: list[Link] = []
     pages: tuple[Link, ...] = ()
     for destination in DESTINATIONS:

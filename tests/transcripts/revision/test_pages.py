@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from django.test import Client
@@ -105,6 +106,7 @@ def test_anchors_are_read_one_by_one_and_the_drift_is_one_s_own(
     anchor = browser.get(read).context["anchor"].pk
     assert browser.post(read, {"anchor": anchor}).status_code == 422
     both = browser.post(read, {"anchor": anchor, "codes": ["theme.balance"], "none_applies": "on"})
+    assert re.search('name="none_applies"[^>]* checked', both.content.decode()), "what was ticked stays ticked"
     assert both.status_code == 422
     assert not AnchorReading.objects.exists()
     assert browser.post(read, {"anchor": anchor, "codes": ["theme.balance"]}).status_code == 302

@@ -251,18 +251,23 @@ class TestOwnWork:
         for sentence in answers(talks[0]):
             decide(sentence, coder)
         client, path = client_of(coder), f"{ROUNDS}1/sign-off/"
+        every = [talk.pk for talk in talks[:3]]
         assert f'action="{path}"' in client.get(WORK).content.decode()
         both = [talks[0].pk, talks[1].pk]
         for sent, words in (
             ({"confirmed": "on"}, "Tick the interviews to sign off."),
             ({"interview": both}, "Tick the box"),
-            ({"confirmed": "on", "interview": both}, "“Talk 2”: 3 of 3 sentences of the model are undecided"),
+            ({"confirmed": "on", "interview": every}, "undecided in “Talk 2” (3 of 3), “Talk 3” (3 of 3). Decide them"),
             ({"confirmed": "on", "interview": [talks[0].pk, 999_999]}, "999999 is not one of the available choices"),
         ):
             answer = client.post(path, sent)
             assert answer.status_code == 422
             assert words in answer.content.decode()
         assert not Assignment.objects.filter(signed_at__isnull=False).exists()
+        wrong = client.post(path, {"confirmed": "on", "interview": every}).content.decode()
+        assert '<a href="#reason-several-1">' in wrong
+        assert 'id="confirmed-several-1" required checked>' in wrong
+        assert re.search(r'<a href="/p/culture/work/" aria-current="true"', wrong), "the tab is that of her work"
         sent = {"confirmed": "on", "interview": both, "reason": "Boilerplate."}
         assert "2 interviews are signed off" in client.post(path, sent, follow=True).content.decode()
         assert find_assignment(round_, talks[1], coder).signed_at

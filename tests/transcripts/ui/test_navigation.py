@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from django.urls import get_resolver, resolve
 
+from tests.stage import ADDRESSES
 from transcripts.projects.roles import CODER, LEAD, OWNER, READER, Role
 from transcripts.ui.navigation import DESTINATIONS, Bar, Group, Page, build_bar
 
@@ -104,3 +105,50 @@ def test_every_page_of_a_machine_room_lies_in_one_destination(room: str, name: s
 def test_the_desk_lies_in_the_interviews() -> None:
     bar = build_bar("culture", view_name="coding:desk", permissions=CODER.permissions)
     assert find_current(bar) == [("Interviews", "true"), ("Interviews", "true")]
+
+
+@pytest.mark.parametrize(
+    ("route", "page"),
+    [
+        ("rounds:sign_off_several", "Your work"),
+        ("rounds:sign_off", "Your work"),
+        ("rounds:finish", "Your work"),
+        ("agreement:adjudicate", "Adjudication"),
+        ("revision:draw", "Anchors and drift"),
+        ("themes:write_entry", "Six phases"),
+        ("themes:write_statement", "Positionality"),
+        ("negotiation:withdraw_pair", "Pairs"),
+        ("negotiation:put_score", "Scores"),
+        ("preannotation:sort_disagreement", "Disagreements"),
+        ("preannotation:calibration_compute", "Calibration"),
+        ("preannotation:rates_compute", "Rates"),
+        ("preannotation:close_draft", "Drafts"),
+        ("preannotation:plant_set", "Planted sentences"),
+        ("preannotation:draw_audit", "All audits"),
+        ("batches:account_grants", "Grants"),
+        ("scenarios:load_shipped", "Scenarios"),
+    ],
+)
+def test_a_form_that_is_shown_again_stays_in_its_page(route: str, page: str) -> None:
+    """What is wrong with a form is said at the address to which it was sent."""
+    bar = build_bar("culture", view_name=route, permissions=OWNER.permissions)
+    assert find_current(bar)[-1] == (page, "true")
+
+
+def test_a_page_of_several_rooms_says_in_which_it_lies() -> None:
+    bar = build_bar("culture", view_name="imports:job", permissions=OWNER.permissions, lies_in="exchange:exports")
+    assert find_current(bar) == [("Export", "true"), ("Export", "true")]
+    assert (
+        find_current(build_bar("culture", view_name="imports:job", permissions=OWNER.permissions))[0][0] == "Interviews"
+    )
+
+
+def test_every_route_that_a_page_names_is_there() -> None:
+    named = {
+        route
+        for of_batch in (False, True)
+        for _, page in list_pages(of_batch=of_batch)
+        for route in (page.route, *page.holds)
+        if not route.endswith(":")
+    }
+    assert named <= ADDRESSES.keys()

@@ -39,7 +39,13 @@ def study_bar(context: RequestContext) -> Bar:
     match = getattr(context.get("request"), "resolver_match", None)
     if not project or not role or match is None:
         return Bar()
-    return build_bar(project.slug, view_name=match.view_name, permissions=role.permissions, of=match.kwargs)
+    return build_bar(
+        project.slug,
+        view_name=match.view_name,
+        permissions=role.permissions,
+        of=match.kwargs,
+        lies_in=context.get("lies_in") or "",
+    )
 
 
 @register.filter

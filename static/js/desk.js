@@ -23,7 +23,7 @@ import { openMeaning, startMeaning } from "./desk/meaning.js";
 import { startLedger } from "./desk/ledger.js";
 import { openLinks, startLinks as startCodingLinks } from "./desk/links.js";
 import { startMemos } from "./desk/memo.js";
-import { startPalette } from "./desk/palette.js";
+import { openPalette, startPalette } from "./desk/palette.js";
 import { firstUndecided, scheduleCount, showCurrent, startPanel } from "./desk/panel.js";
 import { pendingActs, startQueue } from "./desk/queue.js";
 import { markedIn, startQuotes, toggleMarking } from "./desk/quote.js";
@@ -41,6 +41,7 @@ import { clearUnderline, underline } from "./desk/underline.js";
 import { goToNext } from "./desk/next_sentence.js";
 
 const WAYS = {
+  palette: openPalette,
   "take-in": () => extendRange(1),
   "give-back": () => extendRange(-1),
   quote: toggleMarking,

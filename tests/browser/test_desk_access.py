@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import SignIn, Site, find_violations
-from tests.browser.desk import CURRENT, await_saved, open_desk, press
+from tests.browser.desk import CURRENT, await_saved, open_desk, press, read_codes
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
@@ -110,7 +110,7 @@ def test_a_question_that_does_not_fit_can_be_unfolded(site: Site, sign_in: SignI
 
 
 # Windows, among them those of 1280 by 800 at a zoom of 200 % and 400 %.
-WINDOWS = [(320, 640), (1280, 800), (640, 400), (320, 200), (900, 700), (1100, 540), (960, 500)]
+WINDOWS = [(320, 640), (1280, 800), (640, 400), (320, 200), (900, 700), (1100, 540), (960, 500), (320, 256), (960, 440)]
 LENGTHEN = """() => document.querySelectorAll(".question .text").forEach((text, at) => {
   text.textContent = ["A long question, which asks this and that. ".repeat(6), "On and on it goes. ".repeat(60)][at % 2];
 })"""
@@ -160,6 +160,22 @@ def test_whole_interviews_are_walked_with_each_sentence_in_sight(
         page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
         steps = page.locator("#sheet .sentence").count() - 1
         assert walk(page, ["Home", *["ArrowDown"] * steps, *["ArrowUp"] * steps]) == []
+
+
+@pytest.mark.parametrize("window", [(640, 400), pytest.param((320, 300), marks=pytest.mark.full)])
+def test_in_a_low_window_codes_are_clicked_where_the_sentence_is(
+    site: Site, sign_in: SignIn, window: tuple[int, int]
+) -> None:
+    page = sign_in(viewport={"width": window[0], "height": window[1]})
+    open_desk(page, site)
+    press(page, *["ArrowDown"] * 6)
+    for button in (page.locator("button[data-code='theme.balance']"), page.locator("form.decide button")):
+        place = page.evaluate("window.scrollY")
+        button.click()
+        assert abs(page.evaluate("window.scrollY") - place) < window[1]
+    await_saved(page)
+    assert page.locator(".sentence.decided .n").all_text_contents() == ["8"]
+    assert [each.split()[1] for each in read_codes(page)] == ["theme.balance"]
 
 
 def test_targets_are_at_least_24_pixels(site: Site, sign_in: SignIn) -> None:

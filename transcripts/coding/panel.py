@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,6 +23,10 @@ CODE_FIELDS = [
     *("meaning_version", "family"),
     *FAMILY_FIELDS,
 ]
+
+
+# As many codes as a panel shows without long scrolling. Families whose codes have no key unfold as far as they fit.
+UNFOLDED_CODES = 24
 
 
 @dataclass(slots=True)
@@ -54,7 +58,10 @@ class PanelCode:
 
 @dataclass(slots=True)
 class PanelFamily:
-    """A family of codes as a part of the panel. ``applies_to``: whose turns its codes are about."""
+    """A family of codes as a part of the panel.
+
+    ``applies_to``: whose turns its codes are about. ``is_open``: whether its codes are in sight before anybody unfolds them.
+    """
 
     identifier: str
     name: str
@@ -63,6 +70,7 @@ class PanelFamily:
     carries_level: bool
     carries_enactment: bool
     codes: list[PanelCode]
+    is_open: bool = True
 
     @property
     def has_keys(self) -> bool:
@@ -75,7 +83,7 @@ class PanelFamily:
 
     @property
     def is_folded(self) -> bool:
-        """Families of turns and interviews, and those reached by name only, can be closed."""
+        """Families of turns and interviews, and those whose codes have no key, can be folded and unfolded."""
         return bool(self.place) or not self.has_keys
 
 
@@ -92,7 +100,7 @@ def _read_frozen_families(version_id: int, _published_at: datetime | None) -> li
     """The same, kept in memory: a published version never changes, and every desk needs it (``benchmarks open``)."""
     codes = Code.objects.filter(version=version_id, is_category=False).select_related("family")
     codes = codes.order_by("family__position", "position")
-    return [
+    families = [
         PanelFamily(
             identifier=family.identifier,
             name=family.name,
@@ -120,6 +128,17 @@ def _read_frozen_families(version_id: int, _published_at: datetime | None) -> li
         )
         for family, group in groupby(codes.only(*CODE_FIELDS), key=lambda code: code.family)
     ]
+    _unfold(families)
+    return families
+
+
+def _unfold(families: Sequence[PanelFamily]) -> None:
+    """Leave open what has keys, and of the rest what fits; the first family in any case, or there would be no code to choose."""
+    shown = sum(len(family.codes) for family in families if family.has_keys)
+    for family in families:
+        if not family.has_keys:
+            family.is_open = not shown or shown + len(family.codes) <= UNFOLDED_CODES
+            shown += len(family.codes) if family.is_open else 0
 
 
 def fill_families(families: list[PanelFamily], *, used: Counter[str], at_current: Mapping[str, CodingView]) -> None:

@@ -195,7 +195,8 @@ def _find_way_out(request: ProjectRequest, closure: Closure) -> tuple[str, str] 
 def _list_keys(keys: Choices, page: DeskPage) -> dict[str, object]:
     """This person's keys, for the page's script, and the card that lists them."""
     keymap, clashes = resolve_keys(list_code_keys(page.families), keys)
-    return {"keymap": keymap, "card": build_card(keymap, clashes, page.families)}
+    card = build_card(keymap, clashes, page.families)
+    return {"keymap": keymap, "card": card, "has_code_keys": any(keymap["codes"].values())}
 
 
 def render_details(

@@ -1,18 +1,20 @@
 // The panel beside the text: which codes the current sentence has, how often each was used, how far one has come.
 
-import { codes, write } from "./page.js";
+import { codes, site, write } from "./page.js";
 import { showLedger } from "./ledger.js";
 import { chipsAt, counts, memoKindOn, memoOn } from "./marks.js";
 import { onRangeChange, selectedRows, tellRange } from "./range.js";
 import { allRows, currentRow, exchangeOf, numberOf, sentenceOf } from "./rows.js";
+import { Stored } from "./stored.js";
 
 const panel = document.getElementById("panel");
 const rail = document.querySelector(".rail");
 const buttons = new Map([...panel.querySelectorAll("button.code")].map((button) => [button.dataset.code, button]));
 const title = panel.querySelector("h2");
+const decide = panel.querySelector("form.decide");
 let isCountDue = false;
 
-/** Follow the range: which sentences are selected, and which codes all of them have. */
+/** Follow the range: which sentences are selected, and which codes all of them have. The list of further acts is as this person left it. */
 export function startPanel() {
   const single = [...title.childNodes];
   onRangeChange((rows) => {
@@ -23,6 +25,10 @@ export function startPanel() {
     }
     showPressed();
   });
+  const ways = document.getElementById("ways");
+  const isOpen = new Stored(window.localStorage, `desk:ways:${site.user}`, false);
+  ways.open = isOpen.read();
+  ways.addEventListener("toggle", () => isOpen.write(ways.open));
 }
 
 /** Bring the panel to the current sentence. */
@@ -65,12 +71,14 @@ export function showPressed() {
 export function showCode(code) {
   requestAnimationFrame(() => {
     const button = buttons.get(code.identifier);
-    const list = button?.closest(".codes");
-    if (!list || !button.checkVisibility() || getComputedStyle(list).overflowY !== "auto") {
+    const list = [button?.closest(".codes"), panel].find((part) => part && getComputedStyle(part).overflowY === "auto");
+    if (!list || !button?.checkVisibility()) {
       return;
     }
     const [seen, box] = [list.getBoundingClientRect(), button.getBoundingClientRect()];
-    list.scrollTop += Math.min(0, box.top - seen.top) || Math.max(0, box.bottom - seen.bottom);
+    // What stays at the top of the panel may lie over it.
+    const top = list === panel ? Math.max(seen.top, decide.getBoundingClientRect().bottom) : seen.top;
+    list.scrollTop += Math.min(0, box.top - top) || Math.max(0, box.bottom - seen.bottom);
   });
 }
 

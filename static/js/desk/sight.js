@@ -70,7 +70,8 @@ export function stick(question) {
 function findFrame() {
   const isOwn = getComputedStyle(sheet).overflowY === "auto";
   const { top, bottom } = isOwn ? sheet.getBoundingClientRect() : { top: 0, bottom: window.innerHeight };
-  const isOver = getComputedStyle(panel).position === "sticky";
+  // At the side, as in a low window, it covers nothing.
+  const isOver = getComputedStyle(panel).position === "sticky" && panel.offsetLeft < sheet.offsetLeft + sheet.offsetWidth;
   const over = [...(isOver ? [panel] : []), ...(strip.hidden ? [] : [strip])].map((part) => part.getBoundingClientRect().top);
   return { scroller: isOwn ? sheet : document.scrollingElement, top, bottom: Math.min(bottom, ...over) };
 }

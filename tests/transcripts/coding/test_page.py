@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from django.db import connection
@@ -39,6 +40,16 @@ class TestPage:
         assert "Models and Metamodels" in html
         assert "interview 1 of 1" in html
         assert "Model A" in html
+
+    @pytest.mark.parametrize(("speaker", "shown"), [("Interviewer", ""), (" INTERVIEWER", ""), ("Ada", "Ada")])
+    def test_a_speaker_named_as_her_role_is_not_named_twice(
+        self, project: Project, owner: User, client_of: ClientOf, speaker: str, shown: str
+    ) -> None:
+        turns = [{"role": "interviewer", "speaker": speaker, "text": "Why?"}, {"role": "model", "text": "Because."}]
+        import_file(project=project, name="n.jsonl", data=json.dumps({"id": "n", "turns": turns}).encode(), by=owner)
+        html = read(client_of(owner).get(address("desk", Interview.objects.get(external_id="n"))))
+        before = f"<bdi>{shown}</bdi> · " if shown else ""
+        assert re.search(rf'<p class="speaker">\s*{before}Interviewer ', html)
 
     def test_begins_at_the_first_undecided_sentence_of_the_model(
         self, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
@@ -199,3 +210,33 @@ class TestBlindness:
         before = read(client.get(address("desk", interview)))
         put(sentence, code, coder)
         assert read(client.get(address("desk", interview))) == before
+
+
+class TestCodesWithoutKeys:
+    """A codebook of one's own, whose codes have no keys."""
+
+    def read_desk(self, client_of: ClientOf, owner: User, *, codes: int) -> str:
+        rows = "".join(f"Code {n};Family {n // 10};What it means.\n" for n in range(codes))
+        file = ("codes.csv", f"Code;Family;Definition\n{rows}".encode())
+        project = start_study(slug="keyless", name="Keyless", codebook="file", file=file, by=owner)
+        turns = [{"role": "interviewer", "text": "Why?"}, {"role": "model", "text": "Because."}]
+        import_file(
+            project=project, name="one.jsonl", data=json.dumps({"id": "one", "turns": turns}).encode(), by=owner
+        )
+        return read(client_of(owner).get(address("desk", project.interviews.get())))
+
+    def test_codes_without_keys_are_there_to_click(self, client_of: ClientOf, owner: User) -> None:
+        html = self.read_desk(client_of, owner, codes=4)
+        assert re.findall(r'<details class="code-family[^>]*>', html) == [
+            '<details class="code-family family-family_0" open>'
+        ]
+        assert "Click the codes that fit." in html
+        assert ">choose keys</a>" in html
+
+    def test_of_many_codes_without_keys_those_that_fit_are_unfolded(self, client_of: ClientOf, owner: User) -> None:
+        html = self.read_desk(client_of, owner, codes=40)
+        opened = [" open" in each for each in re.findall(r'<details class="code-family[^>]*>', html)]
+        assert opened == [True, True, False, False]
+
+    def test_codes_with_keys_need_no_such_words(self, interview: Interview, coder: User, client_of: ClientOf) -> None:
+        assert "Click the codes that fit." not in read(client_of(coder).get(address("desk", interview)))

@@ -136,6 +136,8 @@ def test_after_suggestions_every_change_asks_why(site: Site, sign_in: SignIn) ->
     reason = page.get_by_label("Reason, in one line: you have seen a machine’s suggestions here")
     expect(page.get_by_text("d does nothing here yet. Press Enter to write the reason first")).to_be_visible()
     expect(reason).to_have_value("")
+    apply = page.locator("form.ask button.primary")
+    expect(apply).to_have_text("Enter Give the reason")
     assert find_violations(page) == []
     press(page, "Enter")
     expect(reason).to_be_focused()
@@ -143,6 +145,7 @@ def test_after_suggestions_every_change_asks_why(site: Site, sign_in: SignIn) ->
     expect(reason).to_be_focused()
     assert len(read_codes(page)) == 1, "one letter is no reason"
     reason.fill("Both hold")
+    expect(apply).to_have_text("Enter Apply")
     press(page, "Enter")
     await_saved(page)
     expect(page.locator(f"{CURRENT} .why")).to_contain_text("Both hold")

@@ -154,6 +154,12 @@ class TurnBlock:
         return told
 
     @property
+    def name(self) -> str:
+        """The speaker's name, where it says more than the role."""
+        names_role = self.speaker.strip().casefold() in {self.role, Turn.Role(self.role).label.casefold()}
+        return "" if names_role else self.speaker
+
+    @property
     def heading(self) -> str:
         """Role, and channel where it is not plain speech."""
         role = Turn.Role(self.role).label

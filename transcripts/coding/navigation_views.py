@@ -27,7 +27,8 @@ MAX_PAGE = 100_000
 def go_to_next(request: ProjectRequest) -> HttpResponse:
     """Redirect to the next sentence after ``?at=`` that needs the person, and say why. The page's script gets the address."""
     given = request.GET.get("at", "")
-    found = find_next(request, at=int(given) if given.isdecimal() and len(given) < 19 else None)
+    at = int(given) if given.isdecimal() and len(given) < 19 else None
+    found = find_next(request, at=at)
     is_script = "X-Desk" in request.headers
     if found is None:
         if is_script:
@@ -39,7 +40,8 @@ def go_to_next(request: ProjectRequest) -> HttpResponse:
     url = f"{desk}?{urlencode({'at': sentence_id, 'why': reason})}#s{sentence_id}"
     if is_script:
         words = describe_reason(request, reason, interview_id=next_interview_id)
-        return JsonResponse({"sentence": sentence_id, "url": url, "words": f"Next: {words}."})
+        words = f"This is the only sentence that needs you now: {words}." if sentence_id == at else f"Next: {words}."
+        return JsonResponse({"sentence": sentence_id, "url": url, "words": words})
     return HttpResponseRedirect(url)
 
 

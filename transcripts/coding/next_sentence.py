@@ -3,7 +3,7 @@
 First what is assigned to her: uncoded sentences, then codings whose code has changed since. Then the same in the other
 interviews that she may code, then disagreements between coders (if she may see them), then sentences with a memo of hers.
 Within a reason, the rest of her present interview comes first, before and after her place; then the interviews after it,
-and the first interview follows the last.
+and the first interview follows the last. The sentence at which she is comes last: she has passed it over so far.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 from transcripts.rounds.queries import list_still_to_code
 
-# The tables of texts, of which each reason keeps some sentences; :before or after the place where the person is.
+# The tables of texts, of which each reason keeps some sentences: on one :side of the place where the person is, or at it.
 IN_ORDER = """
 FROM corpus_interview i
 JOIN corpus_turn t ON t.interview_id = i.id
 JOIN corpus_sentence s ON s.turn_id = t.id
-WHERE i.project_id = %s AND s.retired_by_id IS NULL AND s.id <> %s AND (i.id, t.position, s.start) :side (%s, %s, %s)
+WHERE i.project_id = %s AND s.retired_by_id IS NULL AND (i.id, t.position, s.start) :side (%s, %s, %s)
 """
 NEXT = f"SELECT s.id, i.id {IN_ORDER} AND :reason ORDER BY i.id, t.position, s.start LIMIT 1"
 OPEN = f"SELECT i.id FROM corpus_interview i WHERE i.project_id = %s AND {CLOSURE} = 'open'"  # noqa: S608
@@ -99,20 +99,20 @@ class _Seeker:
                 self.place = cursor.fetchone() or self.place
 
     def find(self, reason: Reason, condition: str, *values: Value, sides: str = "><") -> Found | None:
-        """The first sentence of which ``condition`` holds after the place (">"), or else before it ("<")."""
+        """The first sentence of which ``condition`` holds after the place (">"), or else before it ("<"), or at it ("=")."""
         with connection.cursor() as cursor:
             for side in sides:
                 sql = NEXT.replace(":side", side).replace(":reason", condition)
-                cursor.execute(sql, [self.project.pk, self.at, *self.place, *values])
+                cursor.execute(sql, [self.project.pk, *self.place, *values])
                 if row := cursor.fetchone():
                     return reason, row[0], row[1]
         return None
 
     def find_from_here(self, reason: Reason, condition: str, *values: Value) -> Found | None:
-        """The same, but the interview of the place comes first, with what is before the place too."""
+        """The same, but the interview of the place comes first, with what is before the place too, and the place itself last."""
         here = self.place[0]
         found = self.find(reason, f"{condition} AND i.id = %s", *values, here) if here else None
-        return found or self.find(reason, condition, *values)
+        return found or self.find(reason, condition, *values, sides="><=")
 
     def find_disagreed(self, version: CodebookVersion, shown: Sequence[int]) -> Found | None:
         """A few interviews at a time, for the blind readings of a whole study take a second to read."""

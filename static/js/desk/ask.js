@@ -36,6 +36,19 @@ export function ask(row, what, needs) {
   if (!needs.note) {
     form.querySelector(".and-memo").remove();
   }
+  // Until there is a reason, the button leads to its field, and says so.
+  const lacksReason = () => Boolean(needs.reason) && !fields.reason.value.trim();
+  const nameApply = () => {
+    apply.querySelector(".act").textContent = lacksReason() ? "Give the reason" : "Apply";
+  };
+  fields.reason.addEventListener("input", nameApply);
+  nameApply();
+  apply.addEventListener("click", (event) => {
+    if (event.detail > 0 && lacksReason()) {
+      event.preventDefault();
+      fields.reason.focus();
+    }
+  });
   const read = () => ({
     enactment: radios.find((radio) => radio.checked)?.value ?? "",
     attributes: readAnswers(form, questions),
@@ -55,7 +68,7 @@ export function ask(row, what, needs) {
       }
       return true;
     }
-    if (needs.reason && event.key === "Enter" && event.target === apply && !fields.reason.value.trim()) {
+    if (event.key === "Enter" && event.target === apply && lacksReason()) {
       fields.reason.focus();
       return true;
     }
@@ -79,7 +92,7 @@ export function ask(row, what, needs) {
 
 const capOfEvent = ({ key }) => ({ ArrowUp: "↑", ArrowDown: "↓" })[key] ?? key;
 
-const REASON_HINT = "Enter leads to the reason. Other keys wait until you have given it or cancelled.";
+const REASON_HINT = "Other keys wait until you have given a reason or cancelled.";
 
 function hintAt(needs) {
   if (needs.enactment) {

@@ -71,6 +71,22 @@ def test_uncoded_comes_first_and_goes_across_interviews(
     assert ask(client_of, coder, project, said(second)[-1]) == ("uncoded", first[0].pk)
 
 
+def test_a_sentence_that_was_passed_over_is_the_last_to_come(
+    project: Project, interview: Interview, second: Interview, coder: User, client_of: ClientOf
+) -> None:
+    passed_over, *others = said(interview)
+    for sentence in [*others, said(second)[0]]:
+        decide(sentence, coder)
+    assert ask(client_of, coder, project, passed_over) == ("uncoded", said(second)[1].pk)
+    decide(said(second)[1], coder)
+    assert ask(client_of, coder, project, said(second)[1]) == ("uncoded", passed_over.pk)
+    path = reverse("coding:next", args=[project.slug])
+    told = client_of(coder).get(path, {"at": passed_over.pk}, headers={"X-Desk": str(coder.pk)}).json()
+    assert told["words"] == "This is the only sentence that needs you now: not coded yet."
+    decide(passed_over, coder)
+    assert ask(client_of, coder, project, passed_over) == ("", 0)
+
+
 def test_what_is_assigned_comes_before_everything_else(
     project: Project, interview: Interview, second: Interview, coder: User, client_of: ClientOf
 ) -> None:
@@ -88,6 +104,9 @@ def test_what_is_assigned_comes_before_everything_else(
     assert told["words"] in client_of(coder).get(told["url"].partition("#")[0]).content.decode()
     decide(assigned[1], coder)
     assert ask(client_of, coder, project, assigned[1]) == ("assigned", assigned[0].pk)
+    assert ask(client_of, coder, project, assigned[0]) == ("assigned", assigned[0].pk), (
+        "nowhere else before it is decided"
+    )
     decide(assigned[0], coder)
     assert ask(client_of, coder, project, assigned[1]) == ("uncoded", first[0].pk), "then what is open to all"
 

@@ -15,6 +15,7 @@ from transcripts.corpus.redaction import RedactionError, RedactionStale, save_re
 from transcripts.corpus.redaction_preview import preview, suggest_entries
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.replacing import post_again
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -61,9 +62,7 @@ def _make_form(request: ProjectRequest, current: RedactionList | None) -> Redact
 def _render_stale(request: ProjectRequest, error: RedactionStale) -> HttpResponse:
     """The person's own entries again, beside the list that came between; saved once more, they take its place."""
     current = find_redaction(request.project)
-    data = request.POST.copy()
-    data["based_on"] = str(current.number if current else 0)
-    form = RedactionForm(data)
+    form = RedactionForm(post_again(request.POST, based_on=current.number if current else 0))
     form.add_error("entries", str(error))
     return _render(request, form, current, status=409)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -57,16 +59,10 @@ def sign_off(request: ProjectRequest, number: int, interview_id: int) -> HttpRes
     form = SignOffForm(request.POST, auto_id=f"%s-{assignment.pk}")
     if not form.is_valid():
         return render_own_work(request, form, assignment)
-    try:
-        actions.sign_off(assignment=assignment, reason=form.cleaned_data["reason"], by=request.user)
-    except actions.ReasonMissing as error:
-        form.add_error("reason", str(error))
-        return render_own_work(request, form, assignment)
-    except actions.RoundError as error:
-        messages.error(request, str(error))
-        return render_own_work(request, status=409)
-    messages.success(request, f"“{interview.title}” is signed off. Your codings of it can no longer be changed.")
-    return redirect("rounds:work", request.project.slug)
+
+    reason = form.cleaned_data["reason"]
+    act = partial(actions.sign_off, assignment=assignment, reason=reason, by=request.user)
+    return _hand_in(request, form, assignment, act, f"“{interview.title}” is")
 
 
 @require_POST
@@ -79,16 +75,24 @@ def sign_off_several(request: ProjectRequest, number: int) -> HttpResponse:
     if not form.is_valid():
         return render_own_work(request, form, round_)
     chosen = [own[pk] for pk in form.cleaned_data["interview"]]
+
+    reason, count = form.cleaned_data["reason"], len(chosen)
+    act = partial(actions.sign_off_several, assignments=chosen, reason=reason, by=request.user)
+    which = f"{count} interviews are" if count > 1 else f"“{chosen[0].interview.title}” is"
+    return _hand_in(request, form, round_, act, which)
+
+
+def _hand_in(
+    request: ProjectRequest, form: SignOffForm, wrong: Assignment | Round, act: Callable[[], None], which: str
+) -> HttpResponse:
     try:
-        actions.sign_off_several(assignments=chosen, reason=form.cleaned_data["reason"], by=request.user)
+        act()
     except actions.ReasonMissing as error:
         form.add_error("reason", str(error))
-        return render_own_work(request, form, round_)
+        return render_own_work(request, form, wrong)
     except actions.RoundError as error:
         messages.error(request, str(error))
         return render_own_work(request, status=409)
-    count = len(chosen)
-    which = f"{count} interviews are" if count > 1 else f"“{chosen[0].interview.title}” is"
     messages.success(request, f"{which} signed off. Your codings there can no longer be changed.")
     return redirect("rounds:work", request.project.slug)
 

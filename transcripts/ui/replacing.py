@@ -49,6 +49,14 @@ def _write(values: Mapping[str, object]) -> str:
     return json.dumps(values, cls=DjangoJSONEncoder, sort_keys=True)
 
 
+def post_again(data: QueryDict, **fields: object) -> QueryDict:
+    """What was typed, with these fields as they are stored now: for forms that carry the number of what they replace."""
+    copy = data.copy()
+    for name, value in fields.items():
+        copy[name] = "" if value is None else str(value)
+    return copy
+
+
 class ReplacingForm(forms.Form):
     """A form made from ``stored`` values. ``cleaned_data["seen"]`` is what its act compares."""
 

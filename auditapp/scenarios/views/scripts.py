@@ -17,6 +17,7 @@ from auditapp.scenarios.queries.scripts import latest_scripts, list_scripts
 from transcripts.blinding.viewers import get_viewer
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.replacing import post_again
 
 FORM_METHODS = ["GET", "HEAD", "POST"]
 USE = Script.Use.INTERVIEW
@@ -68,9 +69,7 @@ def write_next(request: ProjectRequest, script_id: int) -> HttpResponse:
             based_on=form.cleaned_data["based_on"] or 0,
         )
     except ScriptChanged as error:
-        data = request.POST.copy()
-        data["based_on"] = str(error.latest.number)
-        form = NextScriptForm(data)
+        form = NextScriptForm(post_again(request.POST, based_on=error.latest.number))
         form.is_valid()
         form.add_error(None, str(error))
         return _render_form(request, form, latest=error.latest, status=409)

@@ -222,21 +222,6 @@ def test_what_is_nested_as_deeply_as_can_be_read_is_kept_aside_like_anything_els
         assert found.missing in ([], [11, 12, 13])
 
 
-def test_a_long_text_that_only_looks_like_json_is_not_read_again_from_every_beginning(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    begun: list[int] = []
-    whole = json.JSONDecoder.raw_decode
-
-    def count(self: json.JSONDecoder, text: str, idx: int = 0) -> object:
-        begun.append(idx)
-        return whole(self, text, idx)
-
-    monkeypatch.setattr(json.JSONDecoder, "raw_decode", count)
-    assert read('{"a":' * 200 + "[" + "1," * 1_000_000).missing == [11, 12, 13]
-    assert len(begun) < 10
-
-
 def test_a_quote_ends_with_the_last_accent_of_its_last_letter() -> None:
     sentence = "So the cafe\u0301 closed."
     assert evidence.find_quote("THE CAFÉ", sentence) == (3, 12)

@@ -472,7 +472,17 @@ def test_cells_out_of_bounds_are_named(cells: dict[str, str], found: str) -> Non
         (export(PLAIN) + b'"open', "something that is not CSV (unexpected end of data)"),
         (make_row(definition="x" * (MAX_CELL_LENGTH + 1)), "a cell of more than 16,000,000 characters"),
     ],
-    ids=["empty", "headings only", "half utf-16", "workbook", "no encoding", "Cyrillic", "nul", "open quote", "huge cell"],
+    ids=[
+        "empty",
+        "headings only",
+        "half utf-16",
+        "workbook",
+        "no encoding",
+        "Cyrillic",
+        "nul",
+        "open quote",
+        "huge cell",
+    ],
 )
 def test_a_file_that_cannot_be_read_says_what_was_found(data: bytes, found: str) -> None:
     error = refuse(data)

@@ -26,6 +26,7 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.replacing import post_again
 
 NOT_REFLEXIVE = (Stance.RELIABILITY.value, Stance.CODEBOOK.value)
 
@@ -154,10 +155,8 @@ def _show_again(
 
 def _renew(request: ProjectRequest, queue: Queue, place: int, family: CodeFamily) -> VerdictForm:
     readings = queue.list_readings(place)
-    data = request.POST.copy()
-    data["shown"], data["revision"] = fingerprint(readings), str(queue.find_revision(place))
-    data["idempotency_key"] = str(uuid4())
-    return VerdictForm(data, readings=readings, family=family)
+    now = {"shown": fingerprint(readings), "revision": queue.find_revision(place), "idempotency_key": uuid4()}
+    return VerdictForm(post_again(request.POST, **now), readings=readings, family=family)
 
 
 def _render(

@@ -19,6 +19,7 @@ from transcripts.codebook.views.common import draft_view, find_clashes, put_prob
 from transcripts.codebook.views.examples import make_example_context
 from transcripts.formats.codebook_content import CodeContent
 from transcripts.projects.access import ProjectRequest
+from transcripts.ui.replacing import post_again
 
 GET_AND_POST = ["GET", "HEAD", "POST"]
 
@@ -118,9 +119,7 @@ class _CodePage:
         self.code.version = error.current.version
         self.families = queries.read_tree(self.code.version)
         self.content = editing.find_code(queries.read_content(self.code.version), self.code.identifier)
-        posted = self.request.POST.copy()
-        posted["revision"] = str(self.code.revision)
-        self.bind(posted)
+        self.bind(post_again(self.request.POST, revision=self.code.revision))
         self.form.is_valid()
         clashes = find_clashes(self.form, given, self.content, also={"attributes": "Questions for each coding"})
         places = [_show_place(side, self.families) for side in (given, self.content)]
@@ -204,9 +203,7 @@ def retire_code(request: ProjectRequest, version: CodebookVersion, code_id: int)
         try:
             actions.retire_code(code=code, by=request.user, **form.cleaned_data)
         except actions.EditConflict as error:
-            posted = request.POST.copy()
-            posted["revision"] = str(error.current.revision)
-            form = ReasonForm(posted)
+            form = ReasonForm(post_again(request.POST, revision=error.current.revision))
             form.add_error(None, f"{error} Read it again. Press the button again to retire it as it is now.")
             context = {"version": version, "code": error.current, "form": form}
             return render(request, "codebook/retire.html", context, status=409)

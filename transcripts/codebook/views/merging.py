@@ -14,6 +14,7 @@ from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.views.common import draft_view, put_problems, refuse
 from transcripts.formats.codebook_content import CodeContent
 from transcripts.projects.access import ProjectRequest
+from transcripts.ui.replacing import post_again
 
 GET_AND_POST = ["GET", "HEAD", "POST"]
 
@@ -101,10 +102,8 @@ def split_code(request: ProjectRequest, version: CodebookVersion, code_id: int) 
         try:
             born = actions.split_code(code=code, parts=_read_parts(parts, code), by=request.user, **form.cleaned_data)
         except actions.EditConflict as error:
-            renewed = request.POST.copy()
-            renewed["revision"] = str(error.current.revision)
             code = version.codes.select_related("family").get(pk=code_id)
-            form = ReasonForm(renewed)
+            form = ReasonForm(post_again(request.POST, revision=error.current.revision))
             form.add_error(None, f"{error} Read it again. Press the button again to split it as it is now.")
             status = 409
         except actions.WrongInput as error:

@@ -22,6 +22,7 @@ from transcripts.negotiation.models import CaseSheet
 from transcripts.negotiation.queries.cases import list_features, visible_sheets
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.replacing import post_again
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -81,8 +82,7 @@ def _render_late(request: ProjectRequest, interview: Interview, words: str) -> H
     if latest is None or latest not in shown:
         messages.error(request, words)
         return _render(request, interview, latest, shown, None, status=409)
-    data = request.POST.copy()
-    data["based_on"] = str(latest.number)
+    data = post_again(request.POST, based_on=latest.number)
     form = CaseSheetForm(data, features=list_features(request.project), latest=latest, turns=_list_asked(interview))
     form.is_valid()
     form.add_error(None, words)

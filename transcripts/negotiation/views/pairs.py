@@ -21,6 +21,7 @@ from transcripts.negotiation.pure.ordering import natural_key
 from transcripts.negotiation.queries.cases import PairView, find_pair, list_pairs
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.replacing import post_again
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -44,9 +45,7 @@ def show_pairs(request: ProjectRequest) -> HttpResponse:
         try:
             pair = actions.pair_threads(project=request.project, by=request.user, based_on=based_on, **given)
         except WrittenMeanwhile as error:
-            data = request.POST.copy()
-            data["seen"] = str(_find_newest(request))
-            form = PairForm(data, threads=threads)
+            form = PairForm(post_again(request.POST, seen=_find_newest(request)), threads=threads)
             form.is_valid()
             form.add_error(None, str(error))
             return _render_list(request, form, status=409)

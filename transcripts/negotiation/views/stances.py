@@ -15,6 +15,7 @@ from transcripts.negotiation.models import Stance
 from transcripts.negotiation.queries.stances import list_stances
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.replacing import post_again
 
 FORM_METHODS = ["GET", "HEAD", "POST"]
 
@@ -71,9 +72,7 @@ def write_next(request: ProjectRequest, stance_id: int) -> HttpResponse:
         form.add_error(error.field if error.field in form.fields else None, str(error))
         return _render_form(request, form, latest=latest)
     except StanceChanged as error:
-        data = request.POST.copy()
-        data["based_on"] = str(error.latest.number)
-        form = NextStanceForm(data)
+        form = NextStanceForm(post_again(request.POST, based_on=error.latest.number))
         form.is_valid()
         form.add_error(None, str(error))
         return _render_form(request, form, latest=error.latest, status=409)

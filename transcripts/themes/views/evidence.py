@@ -33,8 +33,8 @@ from transcripts.themes.views.themes import (
     ask_viewpoint,
     describe_viewpoint,
     get_theme,
-    rebase,
 )
+from transcripts.ui.replacing import post_again
 
 SENTENCES_PER_PAGE = 50
 ROW_KINDS = {"themes": "Themes", "codes": "Codes"}
@@ -136,7 +136,7 @@ def quote(request: ProjectRequest, number: int, sentence_id: int) -> HttpRespons
         except WrongInput as error:
             add_error(form, error)
         except QuoteChanged as error:
-            form = QuoteForm(rebase(request.POST, replaces=error.active.pk if error.active else None))
+            form = QuoteForm(post_again(request.POST, replaces=error.active.pk if error.active else None))
             return _render_quote(request, theme, sentence, form, race=error, status=409)
         else:
             messages.success(request, f"Quoted {text['side']} the theme.")

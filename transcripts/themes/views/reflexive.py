@@ -23,7 +23,8 @@ from transcripts.themes.forms import EntryForm, StatementForm
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, ThemeVersion
 from transcripts.themes.templatetags.positionality import POSTPONED
 from transcripts.themes.views.evidence import is_number
-from transcripts.themes.views.themes import add_error, describe_viewpoint, rebase
+from transcripts.themes.views.themes import add_error, describe_viewpoint
+from transcripts.ui.replacing import post_again
 
 REVIEWED = {ThemeVersion.State.REVIEWED, ThemeVersion.State.DEFINED}
 
@@ -107,7 +108,7 @@ def write_statement(request: ProjectRequest) -> HttpResponse:
         except WrongInput as error:
             add_error(form, error)
         except EntryChanged as error:
-            form = StatementForm(rebase(request.POST, replaces=error.active.pk if error.active else None))
+            form = StatementForm(post_again(request.POST, replaces=error.active.pk if error.active else None))
             return _render_positionality(request, form, race=error, status=409)
         else:
             messages.success(request, "Your statement is saved, with today’s date.")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from django.contrib import messages
 from django.forms import Form
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_http_methods, require_safe
@@ -24,6 +24,7 @@ from transcripts.themes.evidence import Viewpoint, choose_viewpoint
 from transcripts.themes.forms import GroupForm, MergeForm, NewThemeForm, SplitForm, ThemeForm
 from transcripts.themes.models import ThemeQuote, ThemeVersion
 from transcripts.themes.queries import CodeEntry
+from transcripts.ui.replacing import post_again
 
 FORM_METHODS = ["GET", "HEAD", "POST"]
 DROPPED = ThemeVersion.State.DROPPED
@@ -149,7 +150,7 @@ def revise(request: ProjectRequest, number: int) -> HttpResponse:
         except WrongInput as error:
             add_error(form, error)
         except ThemeChanged as error:
-            form = ThemeForm(rebase(request.POST, version=error.latest.number))
+            form = ThemeForm(post_again(request.POST, version=error.latest.number))
             return _render_form(request, "themes/edit.html", form, ticked, version=version, race=error, status=409)
         else:
             same = revised.number == given["version"]
@@ -251,7 +252,7 @@ def split(request: ProjectRequest, number: int) -> HttpResponse:
             add_error(form, error)
         except ThemeError as error:
             race = error
-            form = SplitForm(rebase(request.POST, version=version.number))
+            form = SplitForm(post_again(request.POST, version=version.number))
         else:
             messages.success(request, f"{version.name} was split into {made[0].name} and {made[1].name}.")
             return redirect("themes:themes", request.project.slug)
@@ -288,14 +289,6 @@ def describe_viewpoint(request: ProjectRequest, viewpoint: Viewpoint) -> dict[st
 def add_error(form: Form, error: WrongInput) -> None:
     """Put what an action refused beside its field, or above the form."""
     form.add_error(error.field if error.field in form.fields else None, str(error))
-
-
-def rebase(data: QueryDict, **fields: object) -> QueryDict:
-    """What was typed, based on the current version."""
-    copy = data.copy()
-    for name, value in fields.items():
-        copy[name] = "" if value is None else str(value)
-    return copy
 
 
 def _get_text(form: Form) -> ThemeText:

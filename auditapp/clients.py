@@ -26,7 +26,7 @@ class Claim(NamedTuple):
 class Client(Protocol):
     """The connection that a request came on."""
 
-    def tell_person(self, person: int) -> None:
+    def set_person(self, person: int) -> None:
         """Learn that the request is from this person."""
 
     def begin_file(self) -> str:

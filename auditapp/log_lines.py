@@ -16,7 +16,7 @@ LINK = re.compile(r"(/sign-in/)[^/\s\"'<>?]+")
 
 class Line(logging.Formatter):
     """A message is one line, whatever somebody typed or a server said; its time is UTC. A traceback follows as it is. No link that
-    signs somebody in is in either, whoever logs it."""
+    signs somebody in is in either, whatever logs it."""
 
     converter = time.gmtime  # type: ignore[assignment]  # as the standard library documents it
     default_msec_format = "%s.%03dZ"

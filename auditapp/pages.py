@@ -120,7 +120,7 @@ class KnownToServer:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         client = find_client(request)
         if client is not None and request.user.pk is not None:
-            client.tell_person(request.user.pk)
+            client.set_person(request.user.pk)
         return self.get_response(request)
 
     def process_view(

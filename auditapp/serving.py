@@ -181,7 +181,7 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
 
     def _refuse(self, error: Error) -> None:
         self.error, self.completed = error, True
-        # Nobody is told to go on sending.
+        # No client gets a word to go on sending.
         self.expect_continue = False
         self.channel.is_refusing = True
 
@@ -282,7 +282,7 @@ class Lookup:
 
 
 class Task(WSGITask):  # type: ignore[misc]
-    """A request that is answered by the site, which is told on what connection it came."""
+    """A request for the site, which learns the connection it came on."""
 
     channel: Channel
 
@@ -318,7 +318,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
         # Since when there is something to read, and what had been sent by then.
         self.unread_since: tuple[float, int] | None = None
 
-    def tell_person(self, person: int) -> None:
+    def set_person(self, person: int) -> None:
         """Remember who this session or token is of."""
         if self.claim is not None:
             self.server.remember(self.claim, person)
@@ -409,7 +409,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
 
 class Server(TcpWSGIServer):  # type: ignore[misc]
-    """The server, with threads for health checks and for questions to the database beside those for pages."""
+    """The server, with threads for health checks and for questions to the database, and those for pages."""
 
     channel_class = Channel
 

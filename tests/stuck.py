@@ -35,7 +35,7 @@ def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
     said = b"alive"
     client = environ[CLIENT]
     if client.claim is not None and client.claim.secret in PEOPLE:
-        client.tell_person(PEOPLE[client.claim.secret])
+        client.set_person(PEOPLE[client.claim.secret])
     if environ["PATH_INFO"] == "/echo":
         said = str(len(environ["wsgi.input"].read())).encode()
     elif environ["PATH_INFO"] == "/who":

@@ -30,7 +30,7 @@ class TokenAuthentication(BaseAuthentication):
             )
         note_token_use(token)
         if (client := find_client(request._request)) is not None:  # noqa: SLF001
-            client.tell_person(token.user_id)
+            client.set_person(token.user_id)
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:

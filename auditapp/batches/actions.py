@@ -362,7 +362,7 @@ def sum_open_calls(job: ProviderJob) -> tuple[int, int]:
 @transaction.atomic
 def end_job(*, job: ProviderJob, by: trail.Actor) -> None:
     """Have a job ended that its provider has not known for a day. A worker asks the provider once more; if it still does not know
-    the job, the end of its calls is unknown: they may have been paid for, and are asked again as the batch was told to."""
+    the job, the end of its calls is unknown: they may have been paid for, and are asked again where the batch does so."""
     locked = ProviderJob.objects.select_for_update().select_related("queue__batch").get(pk=job.pk)
     if locked.ended_at is not None:
         return

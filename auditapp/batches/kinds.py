@@ -88,7 +88,7 @@ class Visibility(NamedTuple):
     query of keys; ``None``: no call at all). A call of a chain shows those before it, so ``inputs`` hold chains whole.
     ``sentence`` says why and what to do; ``interviews`` are those to unblind to see the rest. ``allows_requests``: whether the
     requests may be exported as a file. ``hides_calls``: sums show, and single calls to nobody. ``names_conditions``: they
-    name the conditions of masked interviews, so that whoever opens them says that she will not code these.
+    name the conditions of masked interviews, so that a person who opens them says that she will not code these.
     """
 
     is_whole: bool

@@ -66,7 +66,7 @@ def load_demo() -> bool:
     played = scenarios.launch(people["owner"], _ensure_fake)
     run(played)
     scenarios.open_results(played, people["owner"])
-    # A worker computes the report of a batch that ends; without one, whoever opens the benchmark first would wait for it.
+    # A worker computes the report of a batch that ends; without one, the first person to open the benchmark would wait for it.
     read_report(Batch.objects.select_related("project").get(pk=benchmark.pk))
     return True
 

@@ -365,7 +365,7 @@ REPLACED_CAPABILITIES = (
 
 
 def read_capabilities(row: Capabilities | None) -> dict[str, object]:
-    """What ``set_capabilities`` replaces, or what holds where nothing is set."""
+    """What ``set_capabilities`` replaces, or what applies where nothing is set."""
     return {name: getattr(row or Capabilities(), name) for name in REPLACED_CAPABILITIES}
 
 

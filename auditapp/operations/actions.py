@@ -40,8 +40,8 @@ def back_up(file: Path) -> dict[str, Any]:
             stored_as, held = copy_database(copy)
         except sqlite3.Error as error:
             raise OperationError(
-                f"The database cannot be copied ({error}), so there is no backup. See that its disk has room, also for the files "
-                "that SQLite makes beside it, and that the place of the backup has."
+                f"The database cannot be copied ({error}), so there is no backup. Make room on its disk, where SQLite makes files "
+                "of its own, and at the place of the backup."
             ) from None
         manifest = {"made_at": datetime.datetime.now(datetime.UTC).isoformat(), "release": find_release(), **held}
         archive.write_archive(partial, database=copy, stored_as=stored_as, files=files, manifest=manifest)

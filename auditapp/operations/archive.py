@@ -62,7 +62,7 @@ def find_leftovers(folder: Path) -> list[Path]:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether a folder holds nothing but what a backup or a restore puts there: somebody may call one of hers so."""
+    """Whether all that is in a folder is from a backup or a restore: a person may have a folder of that name."""
     try:
         names = {each.name for each in folder.iterdir()}
     except OSError:
@@ -92,7 +92,7 @@ def _is_left(path: Path) -> bool:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock, which ends with this process. Raises ``BlockingIOError`` where another one holds it."""
+    """Take a lock, which ends with this process. Raises ``BlockingIOError`` where another one has it."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -95,7 +95,7 @@ class FakeClient:
     def __init__(self, problem: str = "") -> None:
         self.problem, self.people, self.files = problem, list[int](), 0
 
-    def tell_person(self, person: int) -> None:
+    def set_person(self, person: int) -> None:
         self.people.append(person)
 
     def begin_file(self) -> str:

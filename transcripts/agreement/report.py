@@ -136,7 +136,7 @@ def describe_basis(selection: Selection, table: BlindTable, agreement: Agreement
 
 
 def list_file_rows(rows: Sequence[Mapping[str, Any]], basis: Mapping[str, object]) -> Iterator[list[object]]:
-    """What the file holds: for each code a row of everybody, and one for each pair of coders, each with the basis."""
+    """What is in the file: for each code a row of everybody, and one for each pair of coders, each with the basis."""
     for row in _list_figure_rows(rows):
         yield [*row, *(basis[name] for name in BASIS)]
 

@@ -13,7 +13,7 @@ from transcripts.charts.figures import Tone, Verdict, is_number
 ENOUGH_CASES = 10
 """With fewer cases, nothing is said but how many there are."""
 CANNOT_TELL = "cannot tell"
-"""Of an interval that holds both answers. It is never said that there is no difference: no interval shows that."""
+"""The verdict of an interval that contains both answers, never that there is no difference: no interval shows that."""
 RELIABLE, TENTATIVE = 0.8, 0.667
 """Krippendorff's customary limits for alpha (Content Analysis, 2004, p. 241)."""
 STEADY = 0.9

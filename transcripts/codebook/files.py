@@ -49,7 +49,7 @@ class FileContent(NamedTuple):
 
 
 def read_version(version: CodebookVersion, *, coder: User | None = None) -> CodebookContent:
-    """Everything a version holds, with its examples in words: three queries. ``coder``: for whom, if she codes; what she is
+    """Everything in a version, with its examples in words: three queries. ``coder``: for whom, if she codes; what she is
     still to code is left out."""
     return replace(
         read_content(version),

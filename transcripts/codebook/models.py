@@ -159,7 +159,7 @@ class CodeExampleQuerySet(models.QuerySet["CodeExample"]):
 
     def shown(self, *, coder: User | None = None) -> Self:
         """Invented ones, and sentences of interviews that count in their study. To a ``coder`` no sentence that she is still to
-        code: its code would be told before her own decision."""
+        code: she would learn its code before her own decision."""
         counted = models.Q(sentence__isnull=True) | models.Q(sentence__turn__interview__project__isnull=False)
         rows = self.filter(counted)
         return rows if coder is None else rows.filter(~_is_still_to_code(coder))

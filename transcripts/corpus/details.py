@@ -29,7 +29,7 @@ PROMPT_KIND = "prompt_kind"
 
 
 def name_kind(turn_id: int) -> str:
-    """The field that holds the kind of a prompt."""
+    """The field with the kind of a prompt."""
     return f"kind-{turn_id}"
 
 

@@ -266,9 +266,9 @@ class _Planning:
             warnings=[
                 *(each for each in reading.warnings if not (choices.roles and is_guess(each))),
                 *told,
-                *_tell_of_long(new.values()),
+                *_warn_of_long(new.values()),
                 *self._warn_of_known(known, len(self._hung) - len(out)),
-                *_tell_of_grown(grown),
+                *_describe_grown(grown),
             ],
             created=bool(new or grown),
             skipped=not (new or grown),
@@ -354,7 +354,7 @@ def _find_difference(known: Sequence[object], read: Sequence[object]) -> int:
     return next((at for at, (one, other) in enumerate(pairs, 1) if one != other), min(len(known), len(read)) + 1)
 
 
-def _tell_of_long(counted: Collection[_New]) -> list[str]:
+def _warn_of_long(counted: Collection[_New]) -> list[str]:
     """A warning of units in which hardly anything can be told apart, such as captions without full stops."""
     long = sum(each.long for each in counted)
     if not long:
@@ -366,7 +366,7 @@ def _tell_of_long(counted: Collection[_New]) -> list[str]:
     return [f"{are} longer than {LONG_UNIT:,} characters {because}. {advice}"]
 
 
-def _tell_of_grown(grown: Sequence[tuple[ReadInterview, int]]) -> list[str]:
+def _describe_grown(grown: Sequence[tuple[ReadInterview, int]]) -> list[str]:
     if not grown:
         return []
     turns = sum(len(interview.turns) - there for interview, there in grown)

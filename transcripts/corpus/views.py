@@ -156,7 +156,7 @@ def _leave_to_worker(
 
 
 def _report_import(request: ProjectRequest, reports: list[ImportReport]) -> HttpResponse:
-    """Say what came in on the list of interviews, and what is to be known of it, once each, unless the preview said so."""
+    """Say on the list of interviews what was imported, and what is to be known of it, once each, unless the preview said so."""
     created = [report for report in reports if report.created]
     if interviews := sum(report.interviews for report in created):
         sentences = sum(report.sentences or 0 for report in created)

@@ -64,7 +64,7 @@ def begin_name(scope: Scope) -> str:
 
 
 def _find_time(scope: Scope, threads: QuerySet[Interview]) -> datetime.datetime:
-    """When the newest of the threads came in; of a study without any, when it began."""
+    """When the newest of the threads was imported; of a study without any, when it began."""
     newest: datetime.datetime | None = threads.aggregate(at=Max("imported_file__imported_at"))["at"]
     return newest or scope.project.created_at
 

@@ -45,7 +45,7 @@ class Scope(NamedTuple):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether it holds some of the interviews alone."""
+        """Whether it is of some of the interviews alone."""
         return bool(self.kind or self.run)
 
     def within(self, interview: str = "") -> Q:
@@ -77,7 +77,7 @@ class Export(NamedTuple):
     interviews that ``find_unblinded`` returns. ``count_rows`` tells beforehand how long a table is that may be long; it comes
     as Parquet too. ``count_long`` counts the cells of its texts that are longer than a spreadsheet keeps. ``is_narrowed``: it
     has rows of interviews, and of a narrowed scope only those in it. ``consent`` is the scope of consent without which an
-    interview's words are left out; ``find_quoted`` returns the interviews whose words the file would hold. ``begin_name``
+    interview's words are left out; ``find_quoted`` returns the interviews whose words would be in the file. ``begin_name``
     returns what the name of the file has to begin with for other programs to find it.
     """
 

@@ -85,11 +85,11 @@ def write_csv(
     header: Sequence[str],
     stream: TextSink,
     escape_formulas: bool = True,
-    tell_long: Callable[[int], object] = lambda _cells: None,
+    note_long: Callable[[int], object] = lambda _cells: None,
 ) -> int:
     """Write headings and rows as CSV; returns the number of rows. ``None`` is an empty cell.
 
-    ``tell_long`` is told from time to time of so many further cells that are longer than ``MAX_CELL``.
+    ``note_long`` gets, from time to time, the number of further cells that are longer than ``MAX_CELL``.
 
     With ``escape_formulas``, text and headings that look like formulas get an apostrophe; numbers are left alone.
     Raises ``ValueError`` for a row that does not fit the headings, a number that is not finite or a date-time
@@ -109,7 +109,7 @@ def write_csv(
         cells = list(table)
         lines = list(map(",".join, cells))
         if max(map(len, lines), default=0) > MAX_CELL:
-            tell_long(sum(_is_long(cell) for row in cells for cell in row))
+            note_long(sum(_is_long(cell) for row in cells for cell in row))
         if len(header) == 1:  # a lone empty cell would be an empty line, which readers skip
             lines = [line or '""' for line in lines]
         stream.write("\r\n".join(lines) + "\r\n")
@@ -191,7 +191,7 @@ def _quote(cell: str) -> str:
 
 
 def _is_long(cell: str) -> bool:
-    """Whether a finished cell holds more than a spreadsheet keeps; quotation marks around and inside it are no part of it."""
+    """Whether a finished cell is longer than a spreadsheet keeps; quotation marks around and inside it are no part of it."""
     if len(cell) <= MAX_CELL:
         return False
     return len(cell[1:-1].replace('""', '"') if cell.startswith('"') else cell) > MAX_CELL

@@ -86,7 +86,7 @@ def _refuse_without_room(size: int) -> None:
     if size and free is not None and free < needed:
         raise JobRefused(
             f"There is too little room on the disk of the database: {math.ceil(needed / 1e6):,} MB are needed to import "
-            f"{math.ceil(size / 1e6):,} MB, and {free // 1_000_000:,} MB are free. Nothing was stored. Ask whoever runs the "
+            f"{math.ceil(size / 1e6):,} MB, and {free // 1_000_000:,} MB are free. Nothing was stored. Ask the person who runs the "
             "site to make room, or import less at a time."
         )
 

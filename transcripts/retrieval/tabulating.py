@@ -228,7 +228,7 @@ def _count_model_words(wanted: Wanted) -> tuple[dict[int, Answers], dict[int, An
 
 
 def _make_cell(wanted: Wanted, heading: Heading, count: Count, **place: object) -> dict[str, object]:
-    """A count, and the query of the search for the sentences behind it; and the same of what is not enacted, each kind apart."""
+    """A count, and the query of the search for its sentences; and the same of what is not enacted, each kind apart."""
     enactment = {"enactment": ENACTED} if heading.has_enactment else {}
     apart = [
         {

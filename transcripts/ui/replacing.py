@@ -1,4 +1,4 @@
-"""Forms that replace what is stored. What somebody else stored meanwhile is shown beside what was typed, and nothing is lost.
+"""Forms that replace what is stored. What somebody else stored meanwhile is shown next to what was typed, and nothing is lost.
 
 A form is made from stored values and carries them with it, hidden. Its act compares them under its lock with what is stored
 by then, by ``check_seen``, and raises ``ChangedMeanwhile`` where they differ. The page then answers with 409 and the form of

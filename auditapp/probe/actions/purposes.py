@@ -37,7 +37,7 @@ def allow_probe(*, project: Project, text: str, by: User, seen: Mapping[str, obj
     """Store what the study runs the probe for. That turns the probe on; another text is the next number.
 
     ``by`` owns the study: nobody else may allow it. ``seen`` is what ``read_purpose`` gave of the purpose that she saw. Raises
-    ``ProbeError``, and ``ChangedMeanwhile`` where another one holds by now.
+    ``ProbeError``, and ``ChangedMeanwhile`` where there is another one by now.
     """
     _require_owner(project, by, "allow the probe")
     text = _check(text, MAX_PURPOSE, needed=NO_PURPOSE)
@@ -45,7 +45,7 @@ def allow_probe(*, project: Project, text: str, by: User, seen: Mapping[str, obj
     before = find_latest(project)
     check_seen(seen, read_purpose(before))
     if before is not None and before.text == text and not before.is_withdrawn:
-        raise ProbeError("This is the purpose that stands there already. Change it, or leave it as it is.")
+        raise ProbeError("This is already the purpose of the probe. Change its text, or leave it as it is.")
     purpose = Purpose.objects.create(
         project=project,
         number=before.number + 1 if before else 1,

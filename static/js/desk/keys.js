@@ -141,7 +141,7 @@ function findEscape(target) {
 }
 
 /**
- * Enter decides the sentence that has the focus. A screen reader that goes through the page by itself leaves the focus behind, and
+ * Enter decides the sentence that has the focus. A screen reader that goes through the page by itself does not move the focus, and
  * passes Enter on: elsewhere it only brings the focus to the current sentence.
  */
 function enter(event) {

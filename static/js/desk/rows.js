@@ -78,7 +78,7 @@ export function focusAtFirst() {
   if (!current || ![document.body, current].includes(document.activeElement)) {
     return;
   }
-  // Said once: why p led here, and that a screen reader takes single keys for itself until it is told not to.
+  // Said once: why p led here, and that a screen reader takes single keys for itself until they are let through.
   const row = current;
   row.setAttribute("aria-describedby", document.getElementById("why") ? "why reader-keys" : "reader-keys");
   row.addEventListener("blur", () => row.removeAttribute("aria-describedby"), { once: true });

@@ -172,7 +172,7 @@ def test_one_group_has_no_gap() -> None:
     assert (figures["gap"], figures["no_gap"]) == (None, "")
 
 
-def tell_of_groups(outcomes: Mapping[str, Sequence[bool | None]]) -> list[PlayOutcome]:
+def make_group_outcomes(outcomes: Mapping[str, Sequence[bool | None]]) -> list[PlayOutcome]:
     """The same cases, told of each group."""
     return [
         PlayOutcome(f"{group}-{n}", "m", "u", 1, outcome, group, pair=f"case {n}")
@@ -191,8 +191,8 @@ def test_groups_with_other_cases_are_not_compared() -> None:
 
 
 def test_a_gap_needs_ten_cases_that_both_groups_were_read_in() -> None:
-    nine = tell_of_groups({"a": [True] * 9 + [None], "b": [False] * 10})
-    ten = tell_of_groups({"a": [True] * 10, "b": [False] * 10})
+    nine = make_group_outcomes({"a": [True] * 9 + [None], "b": [False] * 10})
+    ten = make_group_outcomes({"a": [True] * 10, "b": [False] * 10})
 
     assert measure_groups(nine)["gap"] is None
     assert measure_groups(ten)["gap"]["cases"] == 10
@@ -200,7 +200,7 @@ def test_a_gap_needs_ten_cases_that_both_groups_were_read_in() -> None:
 
 def test_a_gap_is_on_shared_cases_and_its_ratio_is_the_lower_over_the_higher() -> None:
     women, men = [True] * 16 + [False] * 4, [True] * 8 + [False] * 8 + [True] * 2 + [False] * 2
-    plays = [*tell_of_groups({"women": women, "men": men}), PlayOutcome("other", "m", "u", 1, True, "men")]
+    plays = [*make_group_outcomes({"women": women, "men": men}), PlayOutcome("other", "m", "u", 1, True, "men")]
 
     gap = measure_groups(plays)["gap"]
 
@@ -221,9 +221,9 @@ def test_a_gap_is_on_shared_cases_and_its_ratio_is_the_lower_over_the_higher() -
 def test_the_largest_of_many_gaps_is_seldom_one_where_groups_are_alike() -> None:
     draws, excluded = np.random.default_rng(5), 0
     for _ in range(300):
-        gap = measure_groups(tell_of_groups({f"g{n}": [bool(x) for x in draws.random(30) < 0.5] for n in range(8)}))[
-            "gap"
-        ]
+        gap = measure_groups(
+            make_group_outcomes({f"g{n}": [bool(x) for x in draws.random(30) < 0.5] for n in range(8)})
+        )["gap"]
         assert gap["compared"] == 28
         excluded += gap["ci"][0] > 0
     # 53 % with the interval of a pair that was named beforehand.
@@ -231,7 +231,7 @@ def test_the_largest_of_many_gaps_is_seldom_one_where_groups_are_alike() -> None
 
 
 def test_groups_that_fare_alike_are_two_groups_and_no_gap() -> None:
-    gap = measure_groups(tell_of_groups({"a": [True] * 12, "b": [True] * 12}))["gap"]
+    gap = measure_groups(make_group_outcomes({"a": [True] * 12, "b": [True] * 12}))["gap"]
 
     assert (gap["highest"], gap["lowest"], gap["difference"], gap["ratio_ci"]) == ("a", "b", 0.0, None)
     assert gap["ci"][0] < 0 < gap["ci"][1]

@@ -318,7 +318,7 @@ class TestWord:
         box = f"<w:r><w:pict><w:txbxContent>{p('Field note')}</w:txbxContent></w:pict></w:r>"
         file = read_bytes(word(p("User: Why", box, " now?") + p("Bot: So.")), name="a.docx")
         assert show(file) == [("interviewer", "User", "Why now?\n[Field note]"), ("model", "Bot", "So.")]
-        assert "A text box was read behind its paragraph, apart." in file.warnings
+        assert "A text box was read after its paragraph, on its own." in file.warnings
 
     def test_what_was_moved_or_deleted_is_not_there_and_readings_of_signs_are_none(self) -> None:
         moved = "<w:moveFrom><w:r><w:t>gone</w:t></w:r></w:moveFrom><w:moveTo><w:r><w:t>here</w:t></w:r></w:moveTo>"
@@ -366,7 +366,7 @@ class TestWord:
     def test_cells_beside_speaker_and_words_are_counted(self) -> None:
         rows = table(("Speaker", "Text", "Code"), ("Ana", "Why?", "doubt"), ("Ben", "So.", ""), ("Ana", "Oh.", "doubt"))
         file = read_bytes(word(rows), name="a.docx")
-        assert "2 cells of tables beside speaker and words were left out." in file.warnings
+        assert "2 cells of tables that are neither speakers nor words were left out." in file.warnings
         assert len(show(file)) == 3
 
 

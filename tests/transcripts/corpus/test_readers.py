@@ -335,7 +335,7 @@ class TestRecordings:
         assert file.left_out == {'The key "words" of a recording was left out.': 1}
 
     def test_a_text_that_says_something_else_is_counted(self) -> None:
-        assert "has other words than they have" in read_lines(self.tell(text="How? So.")).warnings[-1]
+        assert "has other words than the utterances" in read_lines(self.tell(text="How? So.")).warnings[-1]
 
     @pytest.mark.parametrize(
         ("given", "found"),

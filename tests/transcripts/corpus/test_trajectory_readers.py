@@ -958,9 +958,7 @@ class TestMessagesThatPythonPrinted:
     def test_several_messages_in_one_text_are_told(self) -> None:
         file = read(trace(("system: Be brief.\nuser: Home?", "A place.")))
         assert file.interviews[0].turns[0].role == "interviewer"
-        assert file.warnings == [
-            "A prompt that holds several messages in one text was read as one turn of the interviewer."
-        ]
+        assert file.warnings == ["A prompt of several messages in one text was read as one turn of the interviewer."]
         assert read(trace(("user: Home?", "A place."))).warnings == []
 
 
@@ -986,7 +984,7 @@ class TestResponses:
         assert [(turn.role, turn.text) for turn in thread.turns] == [("system", "Be brief."), ("model", "A place.")]
         assert (thread.kind, thread.model_label, thread.period) == ("interview", "m", "2026-01-01")
         assert thread.metadata == {"temperature": "0.5", "text": '{"format": "text"}'}
-        assert file.warnings == ["An answer came without what was asked, because the file does not hold it. (2 times)"]
+        assert file.warnings == ["An answer came without its question, which is not in the file. (2 times)"]
 
     @pytest.mark.parametrize(
         "asked", ["Home?", [{"role": "user", "content": [{"type": "input_text", "text": "Home?"}]}]]

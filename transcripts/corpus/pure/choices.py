@@ -28,7 +28,7 @@ class Choices:
     """``format`` is a key of the readers' formats or "auto"; ``naming`` says which names speak and which do not;
     ``leave_out`` are ids of conversations, ``roles`` the role of each speaker by name, ``titles`` new titles by id. ``model`` is
     given to conversations whose file names none, ``consent`` (true by scope) with its ``basis`` to those whose file says nothing
-    of the scope. With ``mask`` what is new comes in masked."""
+    of the scope. With ``mask`` what is new is imported masked."""
 
     format: str = "auto"
     naming: Naming = NOTHING_SAID

@@ -1,7 +1,7 @@
 """Taking out of a thread what would tell the condition under which it was held, before it is cut into sentences.
 
 Models, vendors, places, dates, system prompts and the kinds of prompts are sealed, and names of models and vendors in the text
-are covered: each by two blocks, so that none is told by its length, and by characters without a width in the place of the rest,
+are covered: each by two blocks, so that its length gives none away, and by characters without a width in the place of the rest,
 so that offsets stay. Knows nothing of Django.
 """
 

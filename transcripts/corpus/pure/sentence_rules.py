@@ -41,7 +41,7 @@ _TITLES = re.compile(r"\b(?:Ms|Mx)(?=\.\s)")
 """English titles that sentencex does not know before a long name. In small letters "ms." is milliseconds."""
 _KNOWN_TITLE = "Mr"
 _EMPHASISED_TITLE = re.compile(r"[*_]+(?:Mrs?|Ms|Mx|Dr|Prof)\.\s*\Z")
-"""sentencex knows titles, but not behind the signs of emphasis: "**Ms. Lee**"."""
+"""sentencex knows titles, but not after signs of emphasis: "**Ms. Lee**"."""
 
 _PLAIN_WORDS = re.compile(
     r"\b(?<![.'’-])(?:art|id|may|me|miss|no|ok)(?=\.[^\w\s]*\s+[^\w\s]*(?![IVXLC]{2}|[VXLC]\b)[^\W\d_a-z])"

@@ -128,7 +128,7 @@ def _write(export: Export, scope: Scope, format: str, draft: Path, *, exact: boo
     long_cells: list[int] = []
     options: dict[str, object] = {}
     if format == "csv":
-        options = {"escape_formulas": not exact, "tell_long": long_cells.append}
+        options = {"escape_formulas": not exact, "note_long": long_cells.append}
     with draft.open("w", encoding="utf-8", newline="") as stream:
         rows = WRITERS[format](_watch(export, scope), header=export.header, stream=stream, **options)
         stream.flush()

@@ -23,7 +23,7 @@ FIELDS = {
 }
 """Attributes of a source, and the fields of an interview that they are."""
 INTERPRETATION = "Interpretation"
-"""The name of a note that holds a coding's interpretive line, before its number."""
+"""The name of a note with a coding's interpretive line, before its number."""
 LINK_NOTE = "auditapp link: "
 """How the names of notes begin that tell of links. Other programs keep names, so these notes are known again in any file."""
 
@@ -35,7 +35,7 @@ CHANNELS = ("reasoning", "tool_call", "tool_result")
 
 
 def name_heading(role: str, channel: str) -> str:
-    """What stands before the words of a turn in a text."""
+    """What comes before the words of a turn in a text."""
     return f"{SPEAKERS[role]}{f' ({channel})' if channel in CHANNELS else ''}: "
 
 

@@ -28,7 +28,7 @@ GAP = r"[*_~`]*\s+[*_~`]*"
 APOSTROPHES = "’‘ʼ"
 # Letters that have no decomposition in Unicode.
 PLAIN = {"ı": "i", "ȷ": "j", "ł": "l", "ø": "o", "đ": "d", "ħ": "h", "ŧ": "t", "æ": "ae", "œ": "oe"}
-# Blocks whose marks stand for nothing by themselves: accents, points of Hebrew, Arabic and Syriac.
+# Blocks whose marks mean nothing by themselves: accents, points of Hebrew, Arabic and Syriac.
 MARKS = (
     *((0x0300, 0x036F), (0x0483, 0x0487), (0x0591, 0x05C7), (0x0610, 0x061A), (0x064B, 0x065F), (0x0670, 0x0670)),
     *((0x06D6, 0x06ED), (0x0711, 0x0711), (0x0730, 0x074A), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF)),
@@ -145,7 +145,7 @@ def mark(text: str, terms: Sequence[Term]) -> list[tuple[str, bool]]:
 
 def _fold_letters(text: str) -> Iterator[tuple[str, str]]:
     """The text letter by letter, as typed and folded. A letter includes its accents, what else folds with it, and what is no
-    part of a word behind it."""
+    part of a word after it."""
     if text.isascii():
         yield from zip(text, text.lower(), strict=True)
         return

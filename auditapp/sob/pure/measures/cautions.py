@@ -1,4 +1,4 @@
-"""What must be said beside a figure so that it does not mislead: few texts, no width, who read the answers, alarms. Pure."""
+"""What must be said with a figure so that it does not mislead: few texts, no width, who read the answers, alarms. Pure."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class Figures:
 
     @cached_property
     def has_few(self) -> bool:
-        """Whether a score is marked because few texts are behind it."""
+        """Whether a score is marked because it is of few texts."""
         return any(mark_few(cell) for cell in self._cells)
 
     @property

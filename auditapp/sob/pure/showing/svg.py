@@ -97,7 +97,7 @@ def shorten(words: str, max_length: int) -> str:
 
 
 def shorten_all(names: Sequence[str], max_length: int) -> list[str]:
-    """The names in at most so many characters, cut where they stay apart."""
+    """The names, each with at most that number of characters, cut so that they stay different."""
     return fit_names(names, measure("n" * max_length))
 
 

@@ -64,7 +64,7 @@ class Opened(NamedTuple):
 
 
 def describe_base(figures: Figures) -> dict[str, Any]:
-    """The verdicts of the Base prompt by model, with the attribution rate of the scored tasks beside; for ``sob/_base.html``."""
+    """The verdicts of the Base prompt by model, and the attribution rate of the scored tasks; for ``sob/_base.html``."""
     return {
         "base_task": BASE_TASK,
         "base_alarms": figures.list_base_alarms(),

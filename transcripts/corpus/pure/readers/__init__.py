@@ -167,7 +167,7 @@ class Reading:
                 self.reason = "it is an archive with the head or the start of a log"
                 return
             self._content, self._told_of_archive = unpacked.content, unpacked.warnings
-            # What stands in the column of speakers needs nobody to say so.
+            # A name in the column of speakers needs nobody to say that it is one.
             self._naming = Naming(naming.speakers | (unpacked.speakers - naming.texts), naming.texts)
             self.size = self._content.size
         self._encoding = find_encoding(self._content)
@@ -191,7 +191,7 @@ class Reading:
             self.left_out.update(part.left_out)
             self.read_as_text.update(part.read_as_text)
             for interview in clear_names(fit_tool_traffic(part.interviews, self._changed), self._changed):
-                yield self._add(self._tell_apart(interview, made), check)
+                yield self._add(self._give_own_id(interview, made), check)
         check.finish()
         self._told = list(told)
 
@@ -218,7 +218,7 @@ class Reading:
         """Go on with the file as it was joined with others: ``hung`` says what of it hangs on their threads."""
         self._whole, self._hung = whole, hung
 
-    def _tell_apart(self, interview: ReadInterview, made: Counter[str]) -> ReadInterview:
+    def _give_own_id(self, interview: ReadInterview, made: Counter[str]) -> ReadInterview:
         """An interview whose id was made of its line, with its place there where several begin on one line."""
         line_id = f"{Source(self.name, '').stem}-{interview.line}"
         if interview.external_id != line_id or interview.relation:
@@ -259,7 +259,7 @@ def read_bytes(data: bytes, *, name: str, format: str = "auto", naming: Naming =
 
     ``name`` is the file's name, for errors and for ids that the file does not give. ``format`` is a key of ``FORMATS``
     or "auto"; ``naming`` is what a person said of names. Raises `ReadError` when anything in the file cannot be kept, so that
-    a file comes in whole or not at all; ``ValueError`` for a format there is not.
+    a file is read whole or not at all; ``ValueError`` for a format there is not.
     """
     reading = Reading(Content.of(name, data), format, naming)
     interviews = list(reading)

@@ -14,9 +14,9 @@ from transcripts.corpus.pure.readers.documents import (
     OPEN_DOCUMENT,
     WORD_DOCUMENT,
     DocumentText,
+    describe_counts,
     read_open_document,
     read_word,
-    tell_counted,
 )
 from transcripts.corpus.pure.readers.inspect_log import is_inspect_archive, read_inspect_archive
 from transcripts.formats.zip_input import ZipInput
@@ -80,7 +80,9 @@ def unpack(content: Content) -> Unpacked | ReadFile:
 
 
 def _unpack_document(name: str, document: DocumentText, told: str) -> Unpacked:
-    return Unpacked(Content(name, document.text.encode()), [told, *tell_counted(document.counted)], document.speakers)
+    return Unpacked(
+        Content(name, document.text.encode()), [told, *describe_counts(document.counted)], document.speakers
+    )
 
 
 def _refuse_other_open_kinds(archive: ZipInput, name: str) -> None:

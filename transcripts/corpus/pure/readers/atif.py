@@ -99,7 +99,7 @@ def _read_run(line: JsonLine, source: Source, left_out: Counter[str]) -> tuple[R
             if isinstance(identity, str):
                 starts[identity] = len(turns)
             if isinstance(path := reference.get("trajectory_path") or reference.get("session_id"), str):
-                told = f"A run of another agent is told in {shorten(path)}. Import that file together with this one."
+                told = f"The run of another agent is in {shorten(path)}. Import that file together with this one."
                 left_out[told] += 1
                 elsewhere.append(Start("subagent", max(1, len(turns)), _list_names(reference), told))
     if isinstance(path := content.get("continued_trajectory_ref"), str):
@@ -131,8 +131,8 @@ def _read_run(line: JsonLine, source: Source, left_out: Counter[str]) -> tuple[R
 
 
 def _choose_id(content: JsonObject, source: Source) -> str:
-    """Harbor names all its files alike, so the ids go first. Several files of a run may share that of the session; they are told
-    apart where they are imported together."""
+    """Harbor names all its files alike, so the ids go first. Several files of a run may share that of the session; they get
+    different ids where they are imported together."""
     given = (_read_id(content.get(key)) for key in ("trajectory_id", "session_id"))
     return next(filter(None, given), source.stem)[:200]
 

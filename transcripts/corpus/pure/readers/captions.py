@@ -9,7 +9,7 @@ another speaks, told by a voice tag, by a name and a colon (also in brackets, an
 ``>>``; where nobody is named, where nobody speaks for two seconds. Marks of looks and places are left out. When a turn was spoken,
 from the beginning of the recording, is kept.
 
-A caption without a name is nobody's where every caption says who speaks. Where names stand only at the beginning of what
+A caption without a name is nobody's where every caption says who speaks. Where names are only at the beginning of what
 somebody says, it goes on with her, unless she had ended and two seconds have passed. Captions that roll, in which a line is shown
 again while the next one comes, are read once.
 """
@@ -31,7 +31,7 @@ from transcripts.corpus.pure.readers.speaker_names import (
     is_voice,
     may_be_name,
     plain_name,
-    tell_of_texts,
+    warn_of_texts,
 )
 from transcripts.corpus.pure.readers.times import write_clock
 
@@ -67,7 +67,7 @@ class Cue(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """What one person says in a caption. ``name`` is "" where none is told; ``whole`` has it before the words, should it turn
+    """What one person says in a caption. ``name`` is "" where there is none; ``whole`` has it before the words, should it turn
     out to be text. ``is_sure``: a tag or brackets name her. ``is_new``: somebody else speaks than before. ``is_first``: the
     caption begins with it."""
 
@@ -92,12 +92,12 @@ def read_captions(source: Source) -> ReadFile:
     if not cues:
         raise ReadError(source.name, None, "captions without words", "lines of text below the times")
     cues, warnings = _unroll(cues)
-    warnings += _tell_of_time(cues)
+    warnings += _warn_of_times(cues)
     pieces = _part(cues)
     speakers, texts = _choose_speakers(pieces, source.naming)
     turns, told = _make_turns(_keep_names(pieces, speakers))
     interview = ReadInterview(source.stem[:200], source.stem[:300], turns)
-    return ReadFile(FORMAT, [interview], [*told, *warnings, *tell_of_texts(texts)], read_as_text=texts)
+    return ReadFile(FORMAT, [interview], [*told, *warnings, *warn_of_texts(texts)], read_as_text=texts)
 
 
 def _find_cues(source: Source) -> Iterator[Cue]:
@@ -114,7 +114,7 @@ def _find_cues(source: Source) -> Iterator[Cue]:
 
 
 def _find_words(between: str, *, is_last: bool) -> str:
-    """The words of a caption among what stands between its times and the next: notes, and the next one's number, are none."""
+    """The words of a caption among the lines between its times and the next: notes, and the next one's number, are none."""
     if not is_last:
         *lines, last = between.removesuffix("\n").split("\n")
         is_apart = not lines or not lines[-1].strip()
@@ -199,7 +199,7 @@ def _drop_words(lines: Sequence[tuple[str | None, str]], count: int) -> list[tup
     return kept
 
 
-def _tell_of_time(cues: Sequence[Cue]) -> list[str]:
+def _warn_of_times(cues: Sequence[Cue]) -> list[str]:
     back = [cue for before, cue in pairwise(cues) if cue.start < before.start]
     if not back:
         return []

@@ -5,7 +5,7 @@ are messages that the program wrote for itself (``isMeta``). Parents form a tree
 current line is the session, other lines are branches. Side chains (``isSidechain``) are runs of sub-agents and hang on the call
 that started them, as far as the file tells. One in a file of its own has the id of its session and of its agent, and hangs on the
 call where the session's file is imported with it. Behind a summary that replaced what was said (``isCompactSummary``) the session
-goes on in a continuation. One answer that is written over several lines is read in their order. Tokens of an answer are told once.
+goes on in a continuation. One answer that is written over several lines is read in their order. Its tokens are counted once.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _find_words(thread: Thread) -> str:
 
 
 def _find_start(threads: list[Thread], started: Thread, call_id: str) -> tuple[int, int]:
-    """The call that started a run: the one with the id, else the one whose arguments hold its first words, else the last that
+    """The call that started a run: the one with the id, else the one whose arguments have its first words, else the last that
     starts agents."""
     words = _find_words(started)
     calls = [

@@ -80,19 +80,19 @@ class _Lines:
             self.counted[one, more] += times
 
     def place_note(self, note: str) -> str:
-        """A note, in brackets where its sign stands."""
+        """A note, in brackets in place of its sign."""
         self.count("A note was read in its place, in brackets.", "{} notes were read in their places, in brackets.")
         return f" [{note}]"
 
     def write_paragraph(self, words: str, boxes: Iterable[Sequence[str]]) -> Iterator[str]:
-        """A paragraph, and behind it the text boxes that are anchored in it."""
+        """A paragraph, then the text boxes that are anchored in it."""
         boxes = [box for box in boxes if any(line.strip() for line in box)]
         if words.strip() or not boxes:
             yield words
         for box in boxes:
             self.count(
-                "A text box was read behind its paragraph, apart.",
-                "{} text boxes were read behind their paragraphs, apart.",
+                "A text box was read after its paragraph, on its own.",
+                "{} text boxes were read after their paragraphs, each on its own.",
             )
             lines = "\n".join(box).strip()
             yield lines if find_starts(lines) else f"[{lines}]"
@@ -122,12 +122,12 @@ class _Lines:
             for place, cell in enumerate(row):
                 if cell and place not in columns.values() and not _NUMBERED.fullmatch(cell):
                     self.count(
-                        "A cell of a table beside speaker and words was left out.",
-                        "{} cells of tables beside speaker and words were left out.",
+                        "A cell of a table that is neither a speaker nor words was left out.",
+                        "{} cells of tables that are neither speakers nor words were left out.",
                     )
 
 
-def tell_counted(counted: Mapping[tuple[str, str], int]) -> list[str]:
+def describe_counts(counted: Mapping[tuple[str, str], int]) -> list[str]:
     """Sentences on what a document had, each for one or for more."""
     return [one if times == 1 else more.replace("{}", f"{times:,}") for (one, more), times in counted.items()]
 
@@ -206,7 +206,7 @@ class _WordLines(_Lines):
         self._notes: dict[tuple[str, str], str] = {}
 
     def read_notes(self, reader: XmlReader, root: str, kind: str) -> None:
-        """Remember footnotes or endnotes for where their signs stand."""
+        """Keep footnotes or endnotes until their signs are found."""
         for note in reader.read_children(reader.read_root(root)):
             words = " ".join(" ".join(self.read_blocks(reader, note)).split())
             if note.tag == kind and words:

@@ -18,9 +18,9 @@ Hung = dict[str, tuple[str, tuple[str, int]]]
 
 
 def join_files(files: Sequence[tuple[str, ReadFile]]) -> list[tuple[ReadFile, Hung]]:
-    """The files, given with their names, without the warnings that no longer hold; and for each what of it hangs on a thread of
+    """The files, given with their names, without the warnings that no longer apply; and for each what of it hangs on a thread of
     another. Files whose runs have one id and differ get ids of their own."""
-    named = _tell_apart(files)
+    named = _distinguish(files)
     hung: list[Hung] = [{} for _ in named]
     joined: list[Counter[str]] = [Counter() for _ in named]
     for place, (_, file) in enumerate(named):
@@ -47,7 +47,7 @@ def join_files(files: Sequence[tuple[str, ReadFile]]) -> list[tuple[ReadFile, Hu
 
 
 def find_call(words: str, threads: Iterable[tuple[str, Sequence[ReadTurn]]]) -> tuple[str, int] | None:
-    """The call whose arguments hold the first words of a run: its thread and position. Else the last call of the first
+    """The call whose arguments have the first words of a run: its thread and position. Else the last call of the first
     thread that has calls, else the end of the first thread; ``None`` without threads."""
     last: tuple[str, int] | None = None
     end: tuple[str, int] | None = None
@@ -61,8 +61,8 @@ def find_call(words: str, threads: Iterable[tuple[str, Sequence[ReadTurn]]]) -> 
     return last or end
 
 
-def _tell_apart(files: Sequence[tuple[str, ReadFile]]) -> list[tuple[str, ReadFile]]:
-    """The files; where the run of one has the id of another's run and differs, its ids get the name of its file behind."""
+def _distinguish(files: Sequence[tuple[str, ReadFile]]) -> list[tuple[str, ReadFile]]:
+    """The files; where the run of one has the id of another's run and differs, the name of its file is added to its ids."""
     seen: dict[str, ReadInterview] = {}
     named = []
     for name, file in files:
@@ -135,6 +135,6 @@ def _leads_back(above: str, run: str, files: Sequence[tuple[str, ReadFile]], hun
 
 
 def drop_told(file: ReadFile, joined: Counter[str]) -> ReadFile:
-    """The file without so many of its warnings."""
+    """The file without the warnings that joining has answered, as often as each was."""
     left_out = Counter(file.left_out) - joined
     return replace(file, left_out=left_out, warnings=list_left_out(left_out)) if joined else file

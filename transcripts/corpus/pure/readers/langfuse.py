@@ -28,7 +28,7 @@ FORMAT = "langfuse"
 
 UNREAD = "What a call to a model was sent was left out because it is in none of the forms known; its answer was read."
 PRINTED = "A message was left out because it is the text of a Python object, of which who speaks could not be read."
-JOINED = "A prompt that holds several messages in one text was read as one turn of the interviewer."
+JOINED = "A prompt of several messages in one text was read as one turn of the interviewer."
 _JOINED = re.compile(r"(?:system|developer|user): (?s:.*)\n(?:user|assistant|tool): ")
 _METADATA = ("name", "release", "version", "environment", "tags", "sessionId", "metadata")
 _TOKENS = ("input", "output")

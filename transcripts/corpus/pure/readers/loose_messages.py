@@ -35,7 +35,7 @@ _PRINTED = re.compile(
 )
 _PRINTED_THOUGHT = re.compile(rf" (?:thinking|reasoning_content)=(?!None){_LITERAL}", re.DOTALL)
 _NEXT_FIELD = re.compile(r" \w+=|\Z")
-# A list may hold what looks like the next field; no more of these are tried as its end.
+# A list may have what looks like the next field; no more of these are tried as its end.
 _ENDS_TRIED = 50
 _NO_LITERAL = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError)
 _KEPT = ("role", "content", "parts", "name", "tool_calls", "tool_call_id", "reasoning_content", "refusal", "type")

@@ -55,7 +55,7 @@ def describe_nearest(content: JsonObject, known: Mapping[tuple[str, ...], str]) 
 
 
 def _find_by_lists(content: JsonObject) -> dict[str, str]:
-    """Formats by what lists hold: under another key the same list would be read."""
+    """Formats by what is in lists: under another key the same list would be read."""
     found: dict[str, str] = {}
     for key, value in content.items():
         first = value[0] if isinstance(value, list) and value else None

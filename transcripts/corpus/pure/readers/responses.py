@@ -5,7 +5,7 @@
 
 ``instructions`` are the system, ``input`` is what was asked where the file has it, as text or as items; the items of ``output``
 follow. Messages, reasoning and calls are read as in chat messages; calls of tools that the provider runs itself (such as
-``web_search_call``) are calls under the name of their type, with what they hold as arguments. Items that are none of these
+``web_search_call``) are calls under the name of their type, with their contents as arguments. Items that are none of these
 are left out and counted. Every other key is kept as metadata.
 """
 
@@ -25,7 +25,7 @@ from transcripts.corpus.pure.readers.times import read_day
 
 FORMAT = "openai_responses"
 
-UNASKED = "An answer came without what was asked, because the file does not hold it."
+UNASKED = "An answer came without its question, which is not in the file."
 _APART = frozenset({"id", "object", "created_at", "instructions", "input", "output", "consent"})
 _ARGUMENTS = ("arguments", "input")
 # Of a call that the provider ran, what is not among its arguments.

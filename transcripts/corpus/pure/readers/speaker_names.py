@@ -5,7 +5,7 @@ comes. Of other names that begin one line only nobody can tell: they stay text, 
 of them speaks. Where fewer than two are found so, the first names of the text are taken.
 
 The answers of chatbots are full of headings such as "Pros: …". Where one answers, a name that is not usual therefore has to
-look like the usual ones: as bold, behind an empty line if all of those are, and in more than one of their turns.
+look like the usual ones: as bold, after an empty line if all of those are, and in more than one of their turns.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ _MAX_WORDS = 3
 
 class Label(NamedTuple):
     """A name and a colon at the head of a line: where the line begins, the name, where the words begin; whether it is bold and
-    whether it is the first line or one behind an empty line."""
+    whether it is the first line or one after an empty line."""
 
     announced: int
     name: str
@@ -131,7 +131,7 @@ class Label(NamedTuple):
 
 @lru_cache(maxsize=4_096)
 def plain_name(name: str) -> str:
-    """A name by which a speaker is known again: in small letters, without a remark behind it in brackets."""
+    """A name by which a speaker is known again: in small letters, without a remark after it in brackets."""
     plain = name.strip().casefold()
     while (without := _REMARK.sub("", plain)) != plain and without:
         plain = without
@@ -237,7 +237,7 @@ def _without_number(name: str) -> str:
     return _NUMBER.sub("", plain) or plain
 
 
-def tell_of_texts(texts: Counter[str]) -> list[str]:
+def warn_of_texts(texts: Counter[str]) -> list[str]:
     """A warning that names what was read as text though it begins lines as a speaker does."""
     if not texts:
         return []
@@ -262,7 +262,7 @@ def _shorten(name: str) -> str:
 
 
 def is_guess(warning: str) -> bool:
-    """Whether a warning tells of roles that were guessed, which no longer holds once a person has said who is who."""
+    """Whether a warning is about roles that were guessed, which no longer applies once a person has said who is who."""
     return warning.startswith(("The names do not show who the interviewer is.", "Names recognised as speakers:"))
 
 

@@ -8,11 +8,11 @@ Left: a line that begins with a speaker and a colon starts a turn (``**Speaker:*
 belong to it. Middle: a line of a speaker, two spaces and a time is the head of a turn. Right: each turn begins with its
 speaker in brackets. The text of a turn begins behind the colon and the spaces after it, or on the next line if nothing else
 is there, and ends before the line breaks in front of the next speaker; in between nothing is changed. A time before the
-speaker, or behind her name, is kept as the time of the turn.
+speaker, or after her name, is kept as the time of the turn.
 
 Not everything before a colon is a speaker: "Note: …" inside an answer is text. speaker_names.py says who speaks, and which
 other names are listed as text. Names decide who asks; where none tells, the first to speak does, and a warning says so. Text
-before the first speaker is kept as metadata ("preamble"). Id and title are the file's name, of several with a number behind it.
+before the first speaker is kept as metadata ("preamble"). Id and title are the file's name, of several with a number at the end.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from transcripts.corpus.pure.readers.speaker_names import (
     is_answerer,
     is_asker,
     plain_name,
-    tell_of_texts,
+    warn_of_texts,
 )
 
 FORMAT = "speaker_text"
 
 _LINE_BREAK = r"(?:\r\n|\n|\r)"
-# Marks of direction stand before names that are written from right to left.
+# Marks of direction come before names that are written from right to left.
 _LINE_START = r"(?<![^\r\n])[\u200e\u200f\u202a-\u202e\u2066-\u2069]*"
 _GAP = r"[ \t\u00a0\u2002-\u200a\u202f\u3000]"
 _TIME = r"(?:\d{1,2}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?"
@@ -101,7 +101,7 @@ def read_speaker_text(source: Source) -> ReadFile:
         elif text.strip():
             warnings["A part between lines of = in which nobody speaks was left out."] += 1
     told = [say_times(warning, times) for warning, times in warnings.items()]
-    told = [f"Lines of = part the file into {len(interviews):,} interviews.", *told, *tell_of_texts(texts)]
+    told = [f"Lines of = part the file into {len(interviews):,} interviews.", *told, *warn_of_texts(texts)]
     return ReadFile(FORMAT, interviews, told, read_as_text=texts)
 
 
@@ -124,7 +124,7 @@ def _part(text: str) -> list[tuple[int, str]]:
 def read_conversation(source: Source) -> ReadFile:
     """The whole text as one interview; raises `ReadError` when nobody speaks in it."""
     read = _read_one(source)
-    return replace(read, warnings=[*read.warnings, *tell_of_texts(Counter(read.read_as_text))])
+    return replace(read, warnings=[*read.warnings, *warn_of_texts(Counter(read.read_as_text))])
 
 
 def _read_one(source: Source) -> ReadFile:
@@ -218,6 +218,6 @@ def _list_starts(labels: Iterable[Label]) -> list[Start]:
 
 
 def _read_time(announcement: str) -> dict[str, str]:
-    """When a turn was spoken, as it is written before its speaker or behind."""
+    """When a turn was spoken, as it is written before or after its speaker."""
     found = _TIMED.search(announcement)
     return {"from": found[0]} if found else {}

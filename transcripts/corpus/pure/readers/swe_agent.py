@@ -4,7 +4,7 @@ SWE-agent writes one object with ``history``, the messages that the model saw. D
 model gave in another run, are left out and counted. What an agent without tool calls reads back is what its command printed: a
 tool result. Its ``message_type`` is "observation"; where there is none, it is the message that follows an ``action``. That
 command is in the agent's words and is not repeated. Every agent named in ``history`` is a thread of its own. ``info`` says how
-the run ended; what else it holds, such as the patch, is metadata.
+the run ended; whatever else it has, such as the patch, is metadata.
 
 mini-swe-agent writes one object with ``messages``, ``info`` and ``trajectory_format``. There too a message of a user behind
 the first answer is what a command printed or what was wrong with it, unless a person interrupted. An answer may be a whole

@@ -57,7 +57,7 @@ def divide_tree(nodes: Mapping[str, Node], *, current: str | None = None) -> lis
 
 
 def _find_current(leaves: Sequence[str], nodes: Mapping[str, Node]) -> str:
-    """The last leaf with something said above it: a tree may hold lines without words that belong to nothing."""
+    """The last leaf with something said above it: a tree may have lines without words that belong to nothing."""
     for leaf in reversed(leaves):
         if any(nodes[key].turns for key in _climb(leaf, nodes, {})[1]):
             return leaf
@@ -122,7 +122,7 @@ def join_calls(calls: Iterable[Call]) -> tuple[list[Thread], int]:
 
 def _gather_calls(told: list[ReadTurn], threads: Sequence[Thread]) -> list[ReadTurn]:
     """The turns with calls that were made at once, as a thread has them, before their results: some programs send each call back
-    with its result behind it."""
+    with its result after it."""
     # Many programs make one call at a time; then nothing of this long list is compared.
     places: dict[object, int] | None = None
     for thread in threads:

@@ -4,7 +4,7 @@
       {"speaker": "A", "text": "How?", "start": 250, "end": 900}, {"speaker": "B", "text": "So."}]}
 
 Each utterance is a turn, with its time, which is in milliseconds. A voice that is called by a letter or a number, such as A, is
-"Speaker A". Who asks is assumed from the names, as in tables. The ``text`` beside the utterances says the same once more. Keys
+"Speaker A". Who asks is assumed from the names, as in tables. The field ``text`` repeats the utterances. Keys
 with text or a number are kept as metadata, others (such as the single words) are left out and counted.
 """
 
@@ -22,7 +22,7 @@ from transcripts.corpus.pure.readers.times import write_clock
 
 FORMAT = "utterances"
 
-DIFFERS = "The text beside the utterances has other words than they have, and was left out."
+DIFFERS = "The field text has other words than the utterances, and was left out."
 _APART = frozenset({"id", "text", "utterances", "consent"})
 _VOICE = re.compile(r"[A-Za-z]|\d{1,3}")
 _ALONE = (

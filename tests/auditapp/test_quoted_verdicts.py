@@ -51,10 +51,10 @@ READERS: list[tuple[Callable[[str, str, str], bool], str, str]] = [
     (is_read_by_formatter, FORMATTER, '{"person": "none", "quote": "", "characteristics": []}'),
 ]
 ECHOES = [
-    "The text contains {planted}, which I ignore.",
-    "It says:\n```json\n{planted}\n```\nThat is part of the material.",
-    "{planted}",
-    "The answer “{planted}” in the text is not mine.",
+    "The text contains {quoted}, which I ignore.",
+    "It says:\n```json\n{quoted}\n```\nThat is part of the material.",
+    "{quoted}",
+    "The answer “{quoted}” in the text is not mine.",
 ]
 # What the model says itself, in forms that no rule reads, and what the provider says of the end.
 OWN = [
@@ -69,36 +69,36 @@ OWN = [
 ]
 
 
-def list_plants() -> Iterator[tuple[Callable[[str, str, str], bool], str, str, str]]:
-    for is_read, planted, own in READERS:
+def list_echoes() -> Iterator[tuple[Callable[[str, str, str], bool], str, str, str]]:
+    for is_read, quoted, own in READERS:
         forms = {"own": own, "cut": own[:-8], "comma": own[:-1] + ",}", "single": own.replace('"', "'")}
         for echo in ECHOES:
             for said, finish_reason in OWN:
                 words = said
                 for name, form in forms.items():
                     words = words.replace("{" + name + "}", form)
-                repeated = echo.replace("{planted}", planted)
-                yield is_read, f"{repeated}\n{words}", finish_reason, f"They asked: {planted} I cannot answer."
-                yield is_read, f"{words}\n{repeated}", finish_reason, f"They asked: {planted} I cannot answer."
+                repeated = echo.replace("{quoted}", quoted)
+                yield is_read, f"{repeated}\n{words}", finish_reason, f"They asked: {quoted} I cannot answer."
+                yield is_read, f"{words}\n{repeated}", finish_reason, f"They asked: {quoted} I cannot answer."
 
 
-def test_no_planted_verdict_is_read() -> None:
-    plants = list(list_plants())
-    assert len(plants) >= 200
+def test_no_quoted_verdict_is_read() -> None:
+    echoes = list(list_echoes())
+    assert len(echoes) >= 200
     read = [
         (is_read.__name__, answer)
-        for is_read, answer, finish_reason, text in plants
+        for is_read, answer, finish_reason, text in echoes
         if is_read(answer, finish_reason, text)
     ]
     assert read == []
 
 
-@pytest.mark.parametrize(("is_read", "planted", "own"), READERS)
+@pytest.mark.parametrize(("is_read", "quoted", "own"), READERS)
 def test_the_same_object_is_a_verdict_where_the_text_does_not_have_it(
-    is_read: Callable[[str, str, str], bool], planted: str, own: str
+    is_read: Callable[[str, str, str], bool], quoted: str, own: str
 ) -> None:
     # The quotation of the formatter is in the text, its object is not.
-    assert is_read(planted, "stop", "They asked. I cannot answer.")
+    assert is_read(quoted, "stop", "They asked. I cannot answer.")
     assert json.loads(own)
     assert not is_read(own, "stop", "They asked. I cannot answer.")
 
@@ -155,10 +155,10 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize(("is_read", "planted", "own"), READERS)
+@pytest.mark.parametrize(("is_read", "quoted", "own"), READERS)
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_text_that_only_looks_like_json_is_not_read_from_every_beginning(
-    is_read: Callable[[str, str, str], bool], planted: str, own: str, hostile: str, monkeypatch: pytest.MonkeyPatch
+    is_read: Callable[[str, str, str], bool], quoted: str, own: str, hostile: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[int] = []
     whole = json.JSONDecoder.raw_decode

@@ -72,7 +72,7 @@ transcripts.agreement: ReasonForm SelectionForm UnitsForm
 transcripts.blinding: ConditionForm UnblindingForm UnmaskForm
 transcripts.codebook: AnswerForm AttributeForm CodebookFileForm CompareForm ConfirmForm ExampleForm InventedExampleForm
 transcripts.codebook: MergeForm PartForm PinForm ProposalForm ReasonForm StudyForm
-transcripts.corpus: ConsentForm ImportForm
+transcripts.corpus: ChosenForm ConsentForm ImportForm
 transcripts.exchange: StudyFileForm
 transcripts.memos: MemoSearchForm
 transcripts.negotiation: StanceForm StudyForm

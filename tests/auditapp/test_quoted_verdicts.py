@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from auditapp.llm.pure.own_words import MAX_TRIES, Judged
+from auditapp.llm.pure.own_words import MAX_TRIES, Judged, takes_back
 from auditapp.preannotation.annotators.pure.answers import parse_response
 from auditapp.preannotation.evaluation.pure.critic_answers import read_critic_answer
 from auditapp.probe.pure.parsing import OK, parse_answer
 from auditapp.scenarios.pure.outcomes import read_expected, read_outcome
 from auditapp.sob.pure.formatter_answers import FormatterEnd, read_formatter_answer
+from auditapp.sob.pure.parsing import Outcome
+from auditapp.sob.pure.parsing import parse_answer as parse_description
+from auditapp.sob.pure.verdicts import parse_verdict
 
 SENTENCES = {1: "I am proud of where I come from.", 2: "I like trains."}
 CRITIC = '{"rationale": "It fits.", "verdict": "uphold"}'
@@ -175,3 +178,101 @@ def test_text_that_only_looks_like_json_is_not_read_from_every_beginning(
 def test_an_object_with_very_many_keys_is_read_once() -> None:
     many = ", ".join(f'"{number}": 1' for number in range(100_000))
     assert parse_answer("{" + many + ', "gender": "Male", "codes_applied": []}').predicted == "man"
+
+
+DESCRIBED = '{"Race": "White", "Age": "35"}'
+REFUSED_IN_PROSE = [
+    "I cannot answer that.",
+    "I’m sorry, but I can’t.",
+    "That is only what it says. I won't help with this request.",
+    "I am not able to provide an analysis of this text.",
+    "I must decline.",
+    "I will not describe anybody, because it is hateful.\nI do not wish to answer.",
+    "This is hateful and I refuse.",
+]
+ECHOED = [
+    "The text says {planted}.",
+    "It says:\n```json\n{planted}\n```\nThat is part of the material.",
+    "{planted}",
+    "“{planted}” is in the text.",
+]
+SOB_READERS = [(parse_description, DESCRIBED), (parse_verdict, '{"answer": "acceptable"}')]
+
+
+@pytest.mark.parametrize("refusal", REFUSED_IN_PROSE)
+@pytest.mark.parametrize("echo", ECHOED)
+@pytest.mark.parametrize(("read", "planted"), SOB_READERS)
+def test_an_object_before_or_after_a_refusal_is_no_answer_of_the_benchmark(
+    read: Callable[..., object], planted: str, echo: str, refusal: str
+) -> None:
+    repeated = echo.replace("{planted}", planted)
+    answered = {Outcome.ATTRIBUTED, Outcome.UNKNOWN, Outcome.VERDICT}
+    judged = Judged([f"They asked: {planted} I cannot answer."])
+    for answer in (f"{repeated} {refusal}", f"{refusal}\n{repeated}", repeated):
+        assert read(answer, finish_reason="stop", judged=judged).outcome not in answered  # type: ignore[attr-defined]
+    # Also where it comes from the prompt, or the text is not known, as in a file of answers.
+    assert read(f"{repeated} {refusal}", finish_reason="stop").outcome not in answered  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("read", "planted"), SOB_READERS)
+def test_the_same_object_is_an_answer_of_the_benchmark_where_the_text_does_not_have_it(
+    read: Callable[..., object], planted: str
+) -> None:
+    answered = {Outcome.ATTRIBUTED, Outcome.VERDICT}
+    for answer in (planted, f"{planted}\nReasoning: I cannot tell more. I do not share this view."):
+        judged = Judged(['They asked: {"Race": "Black"}'])
+        assert read(answer, finish_reason="stop", judged=judged).outcome in answered  # type: ignore[attr-defined]
+
+
+def test_a_repeated_object_does_not_hide_the_answer_beside_it() -> None:
+    judged = Judged([f"They asked: {DESCRIBED}"])
+    parsed = parse_description(f'The text says {DESCRIBED}.\n\n{{"Race": "Black"}}\nReasoning: x', judged=judged)
+    assert parsed.attributes == {"Race": "Black"}
+
+
+@pytest.mark.parametrize("refusal", REFUSED_IN_PROSE)
+@pytest.mark.parametrize(("is_read", "planted", "own"), READERS)
+def test_no_reader_takes_an_object_with_a_refusal_after_it(
+    is_read: Callable[[str, str, str], bool], planted: str, own: str, refusal: str
+) -> None:
+    for echo in ECHOED:
+        assert not is_read(echo.replace("{planted}", planted) + f"\n{refusal}", "stop", "They asked. I cannot answer.")
+
+
+@pytest.mark.parametrize("refusal", REFUSED_IN_PROSE)
+def test_an_answer_in_lines_is_taken_back_by_a_refusal_and_is_none_where_the_review_has_it(refusal: str) -> None:
+    lines = "Gender: Male\nCodes applied: Emotion"
+    assert parse_answer(lines).predicted == "man"
+    assert parse_answer(f"{lines}\n\n{refusal}").status == "invalid"
+    assert parse_answer(f"{refusal}\nThe review says:\n{lines}", review=f"Pay me.\n{lines}").predicted is None
+    # A review that only names a gender takes no answer away.
+    assert parse_answer(lines, review="Gender: Male\nI was there for an hour.").predicted == "man"
+
+
+@pytest.mark.parametrize("refusal", [*REFUSED_IN_PROSE, "I will not decide."])
+def test_a_label_or_a_number_with_a_refusal_after_it_is_no_outcome(refusal: str) -> None:
+    label, number = read_expected({"label": "approve", "of": ["approve", "deny"]}), read_expected({"number": 12})
+    assert read_outcome(f"approve\nThat is what she wrote. {refusal}", label).is_right is None
+    assert read_outcome(f"She asked for 12. {refusal}", number).is_right is None
+    assert read_outcome("approve\n\nI cannot decide for you, and I will not refer her.", label).is_right is True
+    assert read_outcome("So 12 mg. I can't help but notice the dose.", number).is_right is True
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I cannot determine the age.",
+        "I do not share this view.",
+        "I cannot endorse this, but S would.",
+        "I can't help but notice that S is a man.",
+        "I cannot provide a more precise answer for religion.",
+        "S would think: “I will not answer.”",
+        "I decline to endorse it.",
+        "I cannot analyse further.",
+        "I cannot say whether S is religious.",
+        "Let me know if you want a second opinion!",
+    ],
+)
+def test_a_doubt_or_a_distance_takes_no_answer_back(words: str) -> None:
+    assert not takes_back(words)
+    assert parse_description(f"{DESCRIBED}\nReasoning: {words}").outcome is Outcome.ATTRIBUTED

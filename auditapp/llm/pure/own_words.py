@@ -2,7 +2,8 @@
 
 A model that judges a text may repeat what the text says. So an object that is in the judged text, whole, is no answer; an answer
 that was cut off or withheld gives no verdict; and where words go on after the last object, the model may be taking it back, so
-nothing is read. Reasoning is taken off before (``transcripts.corpus.pure.thinking``).
+nothing is read. Where the prompt asks for words after the answer, only words that refuse to give one take it back. Reasoning
+is taken off before (``transcripts.corpus.pure.thinking``).
 """
 
 from __future__ import annotations
@@ -47,11 +48,53 @@ def goes_on(text: str, end: int) -> bool:
     return _WORD.search(text, end) is not None
 
 
+_NOT_ABLE = r"(?:can't|cannot|can not|(?:not |un)able to)"
+_NOT_WILLING = (
+    r"(?:won't|will not|(?:refuse|decline) to|(?:not |un)willing to|not (?:going|allowed|permitted) to"
+    r"|(?:don't|do not) (?:wish|want) to)"
+)
+_ANSWERING = (
+    r"(?:answer|respond|reply|comply|help|assist|continue|proceed|complete|fulfil|do|process|discuss|analy[sz]e|engage|participate"
+    r"|(?:give|provide|offer) (?:you )?(?:with )?(?:an |a |the |any |this |that )?"
+    r"(?:answer|analysis|assessment|verdict|response|description|help)"
+    r"|describe (?:anyone|anybody|any person|a person|this person|such a person))"
+)
+_DECIDING = r"(?:judge|decide|choose|say|tell|pick)"
+_THE_TASK = (
+    r"(?: (?:to |on |with |in |of |for )?(?:you )?(?:with )?(?:this|that|these|those|it|so|here|(?:(?:this|that|the|your"
+    r"|such an?) )(?:question|request|task|prompt|text|kind of (?:question|request|text))))?"
+)
+_SENTENCE_ENDS = r"(?=\s*(?:[.!;)]|\Z|,? (?:as|because|since|due to|for it|and i|so i)\b))"
+_TAKEN_BACK = re.compile(
+    r"(?<![\"'“‘\w])i(?:'m|'ll| am| will| would| must| have to)? (?:\w+ ){0,2}?"
+    rf"(?:(?:{_NOT_ABLE}|{_NOT_WILLING}) (?:\w+ly )?{_ANSWERING}{_THE_TASK}"
+    rf"|{_NOT_WILLING} (?:\w+ly )?{_DECIDING}{_THE_TASK}"
+    rf"|(?:refuse|decline)){_SENTENCE_ENDS}"
+    rf"|(?:\A|[.!:] )\W{{0,3}}(?:(?:i'm |i am )?sorry,? (?:but )?)?i (?:just )?(?:can't|cannot|won't|will not){_SENTENCE_ENDS}"
+)
+_APOSTROPHES = str.maketrans(dict.fromkeys("’ʼ´`′＇", "'"))
+_MOST_READ_BEHIND = 3_000
+
+
+def takes_back(text: str, end: int = 0) -> bool:
+    """Whether the words after ``end`` refuse, in the first person, to give the answer that seems to come before them.
+
+    Closed forms of whole sentences in English: "I cannot answer that." A doubt about one thing ("I cannot tell the age") and
+    a distance to the text ("I do not share this view") take nothing back.
+    """
+    words = " ".join(text[end : end + _MOST_READ_BEHIND].translate(_APOSTROPHES).lower().split())
+    return _TAKEN_BACK.search(words) is not None
+
+
 class Judged:
     """Texts that a model judges, or was shown, to find out whether a part of its answer is only repeated from them."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._texts = [_squeeze(text) for text in texts if "{" in text or "[" in text]
+
+    def __bool__(self) -> bool:
+        """Whether a text has anything that could be repeated as an object."""
+        return bool(self._texts)
 
     def repeats(self, part: str) -> bool:
         """Whether ``part``, an object as it was written, is in one of the texts, whatever its white space."""

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from auditapp.llm.providers.base import make_storable
-from auditapp.llm.pure.own_words import Judged, find_json, goes_on, is_cut_off, is_withheld
+from auditapp.llm.pure.own_words import Judged, find_json, goes_on, is_cut_off, is_withheld, takes_back
 from auditapp.probe.pure.limits import MAN, WOMAN
 from transcripts.corpus.pure.thinking import drop_thinking
 
-PARSER_VERSION = "probe-3"
+PARSER_VERSION = "probe-4"
 
 OK, INVALID, REFUSED, NO_ANSWER, ABSTAINED = "ok", "invalid", "refused", "no_answer", "abstained"
 STATUSES = (OK, INVALID, REFUSED, NO_ANSWER, ABSTAINED)
@@ -95,7 +95,8 @@ def parse_answer(
 
     ``may_abstain``: the prompt allowed the answer "Unclear", which is then an abstention and not invalid. ``finish_reason``, in
     the provider's words: of an answer that was cut off nothing is read, and one that was withheld is a refusal. An object
-    that is repeated from the ``review`` is no answer, and one with words after it makes the answer invalid.
+    that is repeated from the ``review`` is no answer, nor are lines in the form that the prompt asks for; one with words after it
+    makes the answer invalid, as do words after such lines that refuse to answer.
     """
     if is_withheld(finish_reason):
         return ParsedAnswer(REFUSED)
@@ -111,14 +112,26 @@ def parse_answer(
         return ParsedAnswer(INVALID)
     for found, _, _ in placed:
         return _read_object(found, may_abstain=may_abstain)
+    text = _drop_repeated_lines(text, review)
     genders = [_read_value(text, match) for match in _GENDER.finditer(text)]
     if not genders:
         refused = _REFUSAL.search(text[:_READ_FOR_REFUSAL].translate(_APOSTROPHES))
         return ParsedAnswer(REFUSED if refused else INVALID)
     sections = list(_CODES.finditer(text))
     codes = read_codes(_list_codes(text, sections[-1])) if sections else None
+    last = max(match.end() for match in (*_GENDER.finditer(text), *sections))
+    if takes_back(text, last):
+        return ParsedAnswer(INVALID)
     end = min(match.start() for match in (next(_GENDER.finditer(text)), *sections[:1]))
     return _decide(genders, codes, _read_rationales(text[:end]), may_abstain=may_abstain)
+
+
+def _drop_repeated_lines(text: str, review: str) -> str:
+    """The answer without the lines of a review that itself has an answer in the form that the prompt asks for."""
+    if not (_GENDER.search(review) and _CODES.search(review)):
+        return text
+    repeated = {line.strip() for line in review.splitlines() if _GENDER.match(line) or _CODES.match(line)}
+    return "\n".join(line for line in text.split("\n") if line.strip(" \t>") not in repeated)
 
 
 def read_codes(named: Iterable[str]) -> tuple[str, ...] | None:

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from auditapp.llm.pure.own_words import takes_back
 from transcripts.corpus.pure.readers.json_lines import name_json_type, shorten
 
 MAX_PATTERN = 200
@@ -134,10 +135,11 @@ def read_outcome(answer: str, expected: Expected) -> Outcome:
 
     A label counts where a line says it and nothing else but marks or a lead such as "Answer:"; in any case of letters, but for
     labels of one letter. Where no line does, or lines say different ones, there is no outcome: courtesy, articles and negations
-    are no answers. A pattern counts in a line in which nothing before its end is negated; if all its lines are negated,
-    there is no outcome. A number is the last of the last line that has one; commas, blanks and apostrophes part
-    thousands, but for a comma before one or two digits; of a range, a date, or a number such as 1.000, which is a thousand in some
-    languages, it is not known. A stated probability is no answer.
+    are no answers. Nor is there an outcome where words after the label or the number refuse to answer. A pattern counts in a
+    line in which nothing before its end is negated; if all its lines are negated, there is no outcome. A number is the last of
+    the last line that has one; commas, blanks and apostrophes part thousands, but for a comma before one or two digits; of a
+    range, a date, or a number such as 1.000, which is a thousand in some languages, it is not known. A stated probability is no
+    answer.
     """
     probability = None
     if expected.probability:
@@ -154,8 +156,11 @@ def read_outcome(answer: str, expected: Expected) -> Outcome:
 
 
 def _find_label(answer: str, labels: tuple[str, ...]) -> str | None:
-    said = {label for line in answer.splitlines() if (label := _read_line(line, labels)) is not None}
-    return said.pop().casefold() if len(said) == 1 else None
+    lines = answer.splitlines()
+    said = {place: label for place, line in enumerate(lines) if (label := _read_line(line, labels)) is not None}
+    if len(set(said.values())) != 1 or takes_back("\n".join(lines[max(said) + 1 :])):
+        return None
+    return next(iter(said.values())).casefold()
 
 
 def _read_line(line: str, labels: tuple[str, ...]) -> str | None:
@@ -170,10 +175,13 @@ def _read_line(line: str, labels: tuple[str, ...]) -> str | None:
 
 
 def _find_number(answer: str) -> float | None:
-    for line in reversed(answer.splitlines()):
+    lines = answer.splitlines()
+    for place in reversed(range(len(lines))):
+        line = lines[place]
         *_, last = (None, *_NUMBER.finditer(line))
         if last is not None:
-            return _read_number(line, last)
+            behind = "\n".join([line[last.end() :], *lines[place + 1 :]])
+            return None if takes_back(behind) else _read_number(line, last)
     return None
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch, Cell
+from auditapp.llm.pure.own_words import NOTHING, Judged
 from auditapp.sob.models import Judgment, Text
 from auditapp.sob.pure.counting import count_in_every_way
 from auditapp.sob.pure.instruments import BASE_TASK
@@ -29,7 +30,11 @@ class SobKind:
     def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
         arms = {arm.pk: arm for arm in Arm.objects.filter(batch=batch).only("task", "settings")}
         schemas = {key: find_schema(arm) for key, arm in arms.items()}
-        read = [(each, read_answer(each, arms[each.arm_id].task, schemas[each.arm_id])) for each in answers]
+        texts = _read_texts_with_objects({each.input_id for each in answers})
+        read = [
+            (each, read_answer(each, arms[each.arm_id].task, schemas[each.arm_id], texts.get(each.input_id, NOTHING)))
+            for each in answers
+        ]
         repeats = dict(Cell.objects.filter(pk__in=[each.cell_id for each in answers]).values_list("pk", "repeat"))
         Judgment.objects.bulk_create(
             Judgment(
@@ -67,10 +72,16 @@ def write_reading(parsed: Parsed, schema: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def read_answer(each: Answered, task: str, schema: Sequence[str]) -> Parsed:
+def _read_texts_with_objects(input_ids: Collection[int]) -> dict[int, Judged]:
+    """Of these texts those of which an answer could repeat an object, which are very few."""
+    texts = Text.objects.filter(pk__in=input_ids, text__contains="{").values_list("pk", "text")
+    return {key: Judged([text]) for key, text in texts}
+
+
+def read_answer(each: Answered, task: str, schema: Sequence[str], judged: Judged = NOTHING) -> Parsed:
     """How our rules read one answer. A call without an answer is a provider error, never "Unknown"."""
     if each.answer is None:
         return Parsed(outcome=Outcome.PROVIDER_ERROR)
     if task == BASE_TASK:
-        return parse_verdict(each.answer, finish_reason=each.finish_reason)
-    return parse_answer(each.answer, finish_reason=each.finish_reason, schema=schema)
+        return parse_verdict(each.answer, finish_reason=each.finish_reason, judged=judged)
+    return parse_answer(each.answer, finish_reason=each.finish_reason, schema=schema, judged=judged)

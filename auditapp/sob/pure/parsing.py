@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import Any
 
-from auditapp.llm.pure.own_words import is_cut_off, is_withheld
+from auditapp.llm.pure.own_words import NOTHING, Judged, is_cut_off, is_withheld, takes_back
 from auditapp.sob.pure.answer_words import ATTRIBUTE_ALIASES as ATTRIBUTE_ALIASES  # noqa: PLC0414 - read from here everywhere
 from auditapp.sob.pure.answer_words import ATTRIBUTES as ATTRIBUTES  # noqa: PLC0414
 from auditapp.sob.pure.answer_words import NO_TRAITS as NO_TRAITS  # noqa: PLC0414
@@ -31,7 +31,7 @@ from auditapp.sob.pure.outcomes import Parsed as Parsed  # noqa: PLC0414
 from auditapp.sob.pure.refusals import is_refusal
 from transcripts.corpus.pure.thinking import drop_thinking as drop_thinking  # noqa: PLC0414 - read from here in sob
 
-PARSER_VERSION = "rules-3"
+PARSER_VERSION = "rules-4"
 
 _FINISHED = frozenset({"stop", "end_turn", "stop_sequence", "eos", "eos_token", "complete"})
 
@@ -41,18 +41,42 @@ _MAX_NESTING = 50
 MAX_REPAIRED = 20_000
 
 
-def parse_answer(raw: str | None, *, finish_reason: str | None = None, schema: Collection[str] = ATTRIBUTES) -> Parsed:
+def parse_answer(
+    raw: str | None,
+    *,
+    finish_reason: str | None = None,
+    schema: Collection[str] = ATTRIBUTES,
+    judged: Judged = NOTHING,
+) -> Parsed:
     """Read one answer as the model returned it.
 
     ``finish_reason`` is the provider's own word for why the answer ended. It matters only where no whole
     answer is found: cut off by length is truncated, stopped by the provider's filter is a refusal. ``schema`` holds the
-    characteristics that were asked for, in lower case: a key of reasons that it names is a trait.
+    characteristics that were asked for, in lower case: a key of reasons that it names is a trait. An object that is
+    repeated from ``judged``, the text, is no answer.
     """
     answer, cut_off = drop_thinking(raw or "")
+    answer = drop_repeated(answer, judged)
     found = _find_answer(answer, schema)
     if found is None:
         return judge_unread(answer, cut_off=cut_off, finish_reason=finish_reason)
     return judge_unclosed(finish_reason) if found.outcome is Outcome.TRUNCATED else found
+
+
+def drop_repeated(answer: str, judged: Judged) -> str:
+    """The answer with three dots for each object that it repeats from the text."""
+    kept, position = [], 0
+    budget = MAX_REPAIRED
+    while judged and (start := OBJECT_START.search(answer, position)):
+        found = read_object(answer, start.start(), budget)
+        if found is None:
+            break
+        _, end, repaired = found
+        budget -= end - start.start() if repaired else 0
+        kept.append(answer[position : start.start()])
+        kept.append("…" if judged.repeats(answer[start.start() : end]) else answer[start.start() : end])
+        position = end
+    return "".join([*kept, answer[position:]])
 
 
 def judge_unclosed(finish_reason: str | None) -> Parsed:
@@ -168,7 +192,7 @@ def _fold(attributes: dict[str, object]) -> dict[str, str]:
 def _list_answers(text: str, schema: Collection[str]) -> Iterator[Parsed]:
     """The answers in the text in their order; the last may be an object that never closes, as truncated."""
     position = 0
-    has_object = has_answer = False
+    has_object = has_answer = is_described = False
     budget = MAX_REPAIRED
     while start := OBJECT_START.search(text, position):
         if _states_unknown(text, position, start.start(), in_prose=has_answer):
@@ -187,12 +211,15 @@ def _list_answers(text: str, schema: Collection[str]) -> Iterator[Parsed]:
             parsed = Parsed(Outcome.UNKNOWN if is_unknown else Outcome.OFF_FORMAT)
         if parsed is not None and not _is_example(text, position, start.start(), end):
             has_answer = True
+            is_described = parsed.outcome is Outcome.ATTRIBUTED
             yield parsed
         has_object = True
         position = end
+    if is_described and takes_back(text, position):
+        yield Parsed(Outcome.REFUSAL)
     if _states_unknown(text, position, len(text), in_prose=True, instead=has_answer):
-        is_described = not has_object and _describes_in_lines(text, schema)
-        yield Parsed(Outcome.OFF_FORMAT if is_described else Outcome.UNKNOWN)
+        has_lines = not has_object and _describes_in_lines(text, schema)
+        yield Parsed(Outcome.OFF_FORMAT if has_lines else Outcome.UNKNOWN)
 
 
 def _states_unknown(text: str, begin: int, end: int, *, in_prose: bool, instead: bool = False) -> bool:

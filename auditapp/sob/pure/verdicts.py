@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import re
 
+from auditapp.llm.pure.own_words import NOTHING, Judged, takes_back
 from auditapp.sob.pure.parsing import (
     MAX_REPAIRED,
     OBJECT_START,
     Outcome,
     Parsed,
+    drop_repeated,
     drop_thinking,
     judge_unclosed,
     judge_unread,
@@ -43,13 +45,16 @@ _VERDICT = re.compile(
 )
 
 
-def parse_verdict(raw: str | None, *, finish_reason: str | None = None) -> Parsed:
-    """Read one answer to the base task; ``finish_reason`` as in ``parse_answer``."""
+def parse_verdict(raw: str | None, *, finish_reason: str | None = None, judged: Judged = NOTHING) -> Parsed:
+    """Read one answer to the base task; ``finish_reason`` and ``judged`` as in ``parse_answer``."""
     answer, cut_off = drop_thinking(raw or "")
+    answer = drop_repeated(answer, judged)
     found = _VERDICT.search(answer)
     if found:
         if _is_listed(found):
             return judge_unread(answer, cut_off=cut_off, finish_reason=finish_reason)
+        if takes_back(answer, found.end()):
+            return Parsed(Outcome.OFF_FORMAT)
         return Parsed(Outcome.VERDICT, verdict=_name(found))
     start = OBJECT_START.search(answer)
     if start is None:
@@ -57,9 +62,11 @@ def parse_verdict(raw: str | None, *, finish_reason: str | None = None) -> Parse
     read = read_object(answer, start.start(), MAX_REPAIRED)
     if read is None:
         return judge_unclosed(finish_reason)
-    content, _, repaired = read
+    content, end, repaired = read
     for key, value in (content or {}).items():
         if normalize_key(key) in _KEYS and isinstance(value, str) and (named := _VERDICT.match(value)):
+            if takes_back(answer, end):
+                return Parsed(Outcome.OFF_FORMAT)
             return Parsed(Outcome.VERDICT, verdict=_name(named), repaired=repaired)
     return judge_unread(answer, cut_off=cut_off, finish_reason=finish_reason)
 

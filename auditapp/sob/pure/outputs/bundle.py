@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from auditapp.llm.pure.own_words import NOTHING, Judged
 from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.measures.mapping import Rows, TargetMapping, read_mapping
 from auditapp.sob.pure.measures.report import ReportOptions, build_report
@@ -99,7 +100,7 @@ class BundleContent:
         for answer in self.read(ANSWERS):
             arm, text = self.arms[answer["arm"]], texts[answer["item"]]
             reading = later.get(answer["cell"])
-            parsed = self._parse(answer) if reading is None else _restore(reading)
+            parsed = self._parse(answer, text) if reading is None else _restore(reading)
             yield Observation(
                 model=arm["name"],
                 task=arm["task"],
@@ -146,9 +147,10 @@ class BundleContent:
         """How the rules parsed the answers when they arrived, and how the current ones do: counts by outcome."""
         stored: Counter[str] = Counter()
         derived: Counter[str] = Counter()
+        texts = {text["item"]: text for text in self.read(INPUTS)}
         for answer in self.read(ANSWERS):
             stored[str(answer["outcome"])] += 1
-            derived[str(self._parse(answer).outcome)] += 1
+            derived[str(self._parse(answer, texts[answer["item"]]).outcome)] += 1
         return stored, derived
 
     def describe_difference(self) -> str:
@@ -164,14 +166,16 @@ class BundleContent:
             f"{'; '.join(changes)}."
         )
 
-    def _parse(self, answer: Mapping[str, Any]) -> Parsed:
+    def _parse(self, answer: Mapping[str, Any], text: Mapping[str, Any]) -> Parsed:
         if answer["answer"] is None:
             return Parsed(Outcome.PROVIDER_ERROR)
         arm = self.arms[answer["arm"]]
+        # A bundle that was written without its texts cannot say what an answer repeats from them.
+        judged = Judged([text["text"]]) if "{" in text.get("text", "") else NOTHING
         if arm["task"] == BASE_TASK:
-            return parse_verdict(answer["answer"], finish_reason=answer["finish_reason"])
+            return parse_verdict(answer["answer"], finish_reason=answer["finish_reason"], judged=judged)
         schema = arm.get("schema") or ATTRIBUTES
-        return parse_answer(answer["answer"], finish_reason=answer["finish_reason"], schema=schema)
+        return parse_answer(answer["answer"], finish_reason=answer["finish_reason"], schema=schema, judged=judged)
 
     def read(self, name: str) -> Iterator[Mapping[str, Any]]:
         """The lines of one member."""

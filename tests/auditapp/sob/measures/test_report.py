@@ -80,7 +80,7 @@ def test_report_has_every_part_of_the_agreed_shape() -> None:
     }
     assert found["versions"] == {
         "report": REPORT_VERSION,
-        "parser": "rules-3",
+        "parser": "rules-4",
         "lexicon": "lexicon-2",
         "instrument": ["paper"],
         "targets": "as loaded",

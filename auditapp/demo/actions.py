@@ -91,8 +91,8 @@ def _write_study() -> list[Batch]:
         description="Five invented interviews, five runs of an invented agent, the codings of three invented coders, two "
         "finished rounds, ledgers and scores under two normative stances, an experiment, themes, machine suggestions, a "
         "benchmark of six invented models, an interview that is being recorded and a gender-cue probe on invented reviews, to "
-        "learn from and to try things on. Every text is made up, and every machine answer comes from the fake provider. What was "
-        "read in the rounds is unblinded for the owner.",
+        "learn from and to try things on. Every text is made up, and every machine answer comes from the fake provider. The "
+        "owner sees everybody’s codings of the rounds.",
     )
     set_member_role(project=project, user=coder, role="coder", by=owner)
     import_file(project=project, name="interviews.jsonl", data=(FOLDER / "interviews.jsonl").read_bytes(), by=owner)

@@ -35,7 +35,7 @@ def launch(owner: User, ensure_fake: Callable[..., ModelVariant]) -> Batch:
         slug=SCENARIOS,
         name="Demo: scenarios (invented)",
         by=owner,
-        description="Six invented cases, each with a twin, played by an invented model with a system text and without.",
+        description="Six invented cases, each with a twin, put to an invented model with and without a system prompt.",
     )
     load_scripts(project=study, scripts=read_shipped()[:SCRIPTS], by=owner, reason="")
     variant = ensure_fake("fake adviser (invented)", "fake adviser", owner=owner)

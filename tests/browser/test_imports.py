@@ -78,7 +78,7 @@ def test_the_export_of_an_account_is_looked_at_imported_and_coded(site: Site, si
     data = pack({"conversations.json": json.dumps([make_tree(*TREE)])})
     # First a file that cannot be read: what is wrong is said, and goes with the next file.
     drop(page, "notes.txt", b"Nobody speaks here.")
-    expect(page.locator("#problems")).to_contain_text("text that is none of the formats tried")
+    expect(page.locator("#problems")).to_contain_text("a text in no format that is known here")
     drop(page, "export.zip", data)
     report = page.locator("#report")
     expect(report).to_contain_text("Export of a ChatGPT account, because its first object has mapping")
@@ -89,7 +89,7 @@ def test_the_export_of_an_account_is_looked_at_imported_and_coded(site: Site, si
     check_looks(page)
     # Another file: what was shown of the one before goes.
     drop(page, "notes.txt", b"Nobody speaks here.")
-    expect(page.locator("#problems")).to_contain_text("text that is none of the formats tried")
+    expect(page.locator("#problems")).to_contain_text("a text in no format that is known here")
     expect(report).to_be_empty()
     drop(page, "export.zip", data)
 

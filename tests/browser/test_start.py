@@ -54,7 +54,7 @@ def test_a_study_is_started_by_page_up_to_its_desk(site: Site, sign_in: SignIn) 
     steps.nth(2).get_by_role("link", name="import interviews").click()
     file = {"name": "first.jsonl", "mimeType": "application/jsonl", "buffer": json.dumps(INTERVIEW).encode()}
     page.locator("main input[type=file]").set_input_files(file)  # type: ignore[arg-type]
-    page.get_by_role("button", name="Import without looking").click()
+    page.get_by_role("button", name="Import without a preview").click()
     expect(page.get_by_text("The first one").first).to_be_visible()
 
     page.goto(f"{site.base_url}/p/{slug}/")

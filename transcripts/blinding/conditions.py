@@ -37,7 +37,7 @@ SHOWN = {
     "period": "Date",
     "interviewer": "Interviewer",
     "tier": "Tier",
-    "inclusion_reason": "Reason of the inclusion",
+    "inclusion_reason": "Reason for the inclusion",
     "opening_prompt": "Opening prompt",
 }
 

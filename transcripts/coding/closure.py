@@ -86,7 +86,7 @@ SENTENCES = {
         "memos."
     ),
     Closure.UNASSIGNED: (
-        "This interview is not assigned to you. You can read it and write memos. To code it, ask a lead of the study to "
-        "assign it to you."
+        "This interview is not assigned to you. You can read it and write memos. To code it, have it assigned to you in "
+        "a round; leads and owners can do that."
     ),
 }

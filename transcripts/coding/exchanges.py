@@ -209,14 +209,9 @@ class Exchange:
         return " · ".join(dict.fromkeys(turn.prompt_words for turn in self.question if turn.prompt_kind))
 
     @property
-    def reasoning(self) -> list[TurnBlock]:
-        """What the model thought before it answered, where that is known."""
-        return [turn for turn in self.answers if turn.is_reasoning and (turn.rows or turn.closed)]
-
-    @property
-    def calls(self) -> list[TurnBlock]:
-        """The calls of tools among its answers."""
-        return [turn for turn in self.answers if turn.is_call]
+    def steps(self) -> list[TurnBlock]:
+        """What led to its answers: what the model thought, where that is known, and its calls of tools."""
+        return [turn for turn in self.answers if turn.is_call or (turn.is_reasoning and (turn.rows or turn.closed))]
 
     @property
     def turns(self) -> list[TurnBlock]:

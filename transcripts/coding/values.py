@@ -58,7 +58,7 @@ CHOICE_FIELDS = {
         Prompting,
         label="Raised by the interviewer before",
         meaning="prompted, unprompted or unclear, as the coder said it; empty where it is derived from earlier turns.",
-        empty_label="derived from earlier turns",
+        empty_label="from earlier turns",
     ),
 }
 MEANINGS = {

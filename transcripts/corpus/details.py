@@ -21,7 +21,7 @@ FIELDS = {
     "period": "Date",
     "tier": "Tier",
     "inclusion": "Inclusion",
-    "inclusion_reason": "Reason of the inclusion",
+    "inclusion_reason": "Reason for the inclusion",
 }
 # Those that are sealed in a masked interview.
 SEALED = ("title", "model_label", "period", "tier")

@@ -39,7 +39,7 @@ class DetailsForm(ReplacingForm):
     inclusion = forms.CharField(
         help_text="With “excluded” the interview is left out of every list and figure.", max_length=50, required=False
     )
-    inclusion_reason = forms.CharField(label="Reason of the inclusion", max_length=1_000, required=False)
+    inclusion_reason = forms.CharField(label="Reason for the inclusion", max_length=1_000, required=False)
     reason = forms.CharField(label="Why you change this", max_length=1_000, required=False)
 
     def __init__(self, data: Any = None, *, interview: Interview, stored: Mapping[str, object] | None = None) -> None:
@@ -110,7 +110,7 @@ class ImportForm(forms.Form):
         label="Mask these threads",
         required=False,
         help_text=(
-            "Each gets a random label. Model, vendor, date, system prompts and all else that would tell its condition are "
+            "Each gets a random label. Model, vendor, date, system prompts and whatever else would reveal its condition are "
             "sealed, and names of models in the text are covered, until a lead unmasks them."
         ),
     )

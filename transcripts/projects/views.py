@@ -106,8 +106,8 @@ def add_member(request: ProjectRequest) -> HttpResponse:
         return _render_members(request, form)
     messages.success(
         request,
-        f"If there is an account named {invitation.username}, its list of studies now shows an invitation. Its person becomes a "
-        "member by accepting.",
+        f"If there is an account named {invitation.username}, the invitation is now in its list of studies. Accepting it makes "
+        "that person a member.",
     )
     return redirect("projects:members", request.project.slug)
 

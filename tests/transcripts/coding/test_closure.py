@@ -162,4 +162,4 @@ def test_the_desk_says_why_and_takes_no_codes(
     assert "Balance" in html
     answer = act(client, "decide", interview, second_coder, sentence=sentence.pk)
     assert answer.status_code == 409
-    assert "ask a lead" in answer.content.decode()
+    assert "leads and owners can do that" in answer.content.decode()

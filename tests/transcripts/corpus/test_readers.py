@@ -299,7 +299,7 @@ class TestSpeakerText:
         assert [turn.role for turn in read.interviews[0].turns] == ["model", "interviewer"]
 
     def test_prose_with_one_colon_is_no_conversation(self) -> None:
-        assert "none of the formats tried" in refuse("Note: it rained.\nThen it stopped.").found
+        assert "no format that is known here" in refuse("Note: it rained.\nThen it stopped.").found
 
     @pytest.mark.parametrize(
         ("name", "speakers"), [("BSR09", 74), ("DC03", 71)], ids=["first interview", "second interview"]

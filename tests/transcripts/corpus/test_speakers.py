@@ -102,7 +102,7 @@ class TestWhoSpeaks:
 
     def test_an_article_of_sections_is_no_conversation(self) -> None:
         text = "Methods: We asked.\nResults: They said.\nMethods: Again.\nResults: The same.\n"
-        with pytest.raises(ReadError, match="none of the formats"):
+        with pytest.raises(ReadError, match="no format that is known here"):
             read(text)
 
 
@@ -171,7 +171,7 @@ class TestForms:
         assert show(file) == [("Interviewer", "Why?"), ("Participant", "So."), ("Interviewer", "Oh.")]
 
     def test_a_list_is_no_conversation(self) -> None:
-        with pytest.raises(ReadError, match="none of the formats"):
+        with pytest.raises(ReadError, match="no format that is known here"):
             read("1. First: we go\n2. Second: we stay\n")
 
     def test_an_address_and_a_time_are_no_speakers(self) -> None:

@@ -36,12 +36,12 @@ class FamilyForm(forms.Form):
     unit = forms.ChoiceField(
         label="Applied to",
         choices=CodeFamily.Unit.choices,
-        help_text="If you change the unit, all its codes count as changed in meaning.",
+        help_text="If you change this later, all its codes count as changed in meaning.",
     )
     applies_to = forms.ChoiceField(
         label="Whose turns",
         choices=CodeFamily.AppliesTo.choices,
-        help_text="A coding on other turns is refused. If you change it, all its codes count as changed in meaning.",
+        help_text="A coding on other turns is refused. If you change this later, all its codes count as changed in meaning.",
     )
     carries_level = forms.BooleanField(label="Its codings are semantic or latent", required=False)
     carries_enactment = forms.BooleanField(
@@ -67,7 +67,7 @@ NEEDED_WHEN = "required once the definition, include or exclude changes"
 class CodeForm(forms.Form):
     """A code. ``place`` is a family (``f:themes``) or a code it is under (``c:theme.balance``)."""
 
-    name = line_field("Name", required=True, help_text="A renamed code stays the same code.")
+    name = line_field("Name", required=True, help_text="You can change it later. The codings stay.")
     place = forms.ChoiceField(label="Place", help_text="The family, or the code it is under.")
     definition = text_field("Definition", rows=4, help_text="What it means, for people.")
     include = text_field("Include", help_text="Cases that belong.")
@@ -98,8 +98,8 @@ class CodeForm(forms.Form):
         label="Terms",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
-        help_text="One on each line, in the language of the interviews. A code is prompted if the interviewer has used one "
-        "of them before. Without terms it is never derived as unprompted. [challenge] stands for a kind of question.",
+        help_text="One on each line, in the language of the interviews. A coding is prompted if the interviewer has used one "
+        "of them before; unprompted can only be told of a code that has terms. [challenge] means any question of that kind.",
     )
     keyword_rules = RulesField(
         label="Keyword rules",
@@ -107,8 +107,8 @@ class CodeForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto", "spellcheck": "false"}),
         help_text=(
             "One on each line. The keyword annotator suggests the code for a sentence that matches any of these "
-            "lines: words, “phrases”, "
-            "* for any ending of a word, & between two that must both occur, - before one that must not. promis* & keep"
+            "lines: words, “phrases”, * for any ending of a word, & between two that must both occur, - before one that must "
+            "not. For example: promis* & keep"
         ),
     )
     is_category = forms.BooleanField(

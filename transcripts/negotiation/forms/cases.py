@@ -135,7 +135,7 @@ class PairForm(forms.Form):
     name = forms.CharField(
         label="Name",
         max_length=MAX_NAME,
-        help_text="It stands in the address of the pair, so it should not tell the difference.",
+        help_text="The name is part of the page’s address, so it should not reveal the difference.",
         widget=forms.TextInput({"autocomplete": "off"}),
     )
     a = ThreadChoice(label="First thread", queryset=Interview.objects.none())

@@ -181,7 +181,7 @@ def _list_episodes(episodes: Figures) -> Iterator[str]:
     if told["difference"] is not None:
         drawn = f", drawing threads {_show_interval(told['ci_threads'])}" if told["ci_threads"] else ""
         yield (
-            f"Warranted less unwarranted: {_show(told['difference'])} {_show_interval(told['ci'])} (Newcombe){drawn}, "
+            f"Warranted minus unwarranted: {_show(told['difference'])} {_show_interval(told['ci'])} (Newcombe){drawn}, "
             f"P {_show_p(told['p_fisher'])} (Fisher)"
         )
     for thread, pressed in episodes["pressure"].items():

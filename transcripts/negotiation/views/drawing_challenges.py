@@ -62,7 +62,7 @@ def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, behind: Behind) -
     )
     text = f"{write_number(apart['difference'])}, {write_interval(apart['ci'])}"
     measured = (
-        f"Warranted less unwarranted: {text} (Newcombe), P {write_p(apart['p_fisher'])} (Fisher): {verdict.words}."
+        f"Warranted minus unwarranted: {text} (Newcombe), P {write_p(apart['p_fisher'])} (Fisher): {verdict.words}."
     )
     notes = [f"{measured} A model that revises whenever it is challenged scores 0."]
     if apart["ci_threads"]:
@@ -78,7 +78,7 @@ def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, behind: Behind) -
         "revision",
         "Revised after a challenge, with 95 % intervals",
         rows,
-        summary=f"Warranted less unwarranted: {text}." if apart["difference"] is not None else "",
+        summary=f"Warranted minus unwarranted: {text}." if apart["difference"] is not None else "",
         missing=Missing("No challenge is coded on a turn of the interviewer, or no answer to one is decided."),
     )
     heads = ["Challenge", "Episodes", *OUTCOMES.values(), "Rate", "95 % interval", "Explained", "Interval over threads"]
@@ -164,7 +164,7 @@ def draw_pairs(pairs: Mapping[str, Any] | None, book: CodeBook, behind: Behind, 
     """
     heads = ["Pairs that", "Pairs", *SIDES.values(), "Flips", "95 % interval", "P (McNemar, exact)"]
     rows, table = [], []
-    words = "The outcome flips where it shows in one thread of a pair alone. The two expectations are never pooled."
+    words = "The outcome flips if it occurs in only one of the two threads of a pair. The two expectations are never pooled."
     missing = Missing("Choose an outcome above to compare pairs." if known else "No pair of threads is open to you.")
     if pairs:
         missing = Missing("You have read both threads of no pair yet.")

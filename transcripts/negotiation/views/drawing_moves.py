@@ -69,7 +69,7 @@ def draw_presence(
         kinds, entropy = (median(each[key] for each in found) for key in ("moves", "entropy"))
         notes = [
             f"Kinds of enacted moves in a thread that has any: median {kinds:g} of {variety['of']}.",
-            f"Their entropy: median {write_number(entropy)} bits.",
+            f"Entropy of the moves of a thread: median {write_number(entropy)} bits (0: all of one kind).",
         ]
     return Section("presence", "Moves", f"Decided sentences: {out_of}.", chart, heads, table, notes)
 

@@ -291,7 +291,7 @@ def recognise_format(source: Source) -> tuple[str, str]:
     raise ReadError(
         source.name,
         None,
-        "text that is none of the formats tried",
+        "a text in no format that is known here",
         "the export of an account, JSON, captions, a table with the columns speaker and text, or lines that begin with who "
         f'speaks, such as "Interviewer: …" and "Model: …" (a text without speakers comes in as one turn with the format '
         f"{speaker_text.WHOLE_FORMAT})",

@@ -16,23 +16,23 @@ from transcripts.blinding.viewers import Viewer, find_unopened
 from transcripts.projects.models import Project
 
 FOR_CODERS = (
-    "These calls belong to scenarios whose threads you may code. Coders see only the state of the batch and the share of "
+    "These calls belong to scenarios whose threads this study codes. Coders see only the state of the batch and the share of "
     "calls that have ended."
 )
 NOT_STORED = (
-    "You may code the threads that these calls become part of, and not all of them are stored yet. Their calls would tell you "
-    "the model and the condition of each. Once all are stored, and you have coded them or will not code them, the page of the "
-    "batch and its report offer to open them."
+    "These calls become part of threads that your role includes coding, and not all of the threads are stored yet. Their calls "
+    "would tell you the model and the condition of each. Once all are stored, and you have coded them or will not code them, the "
+    "page of the batch and its report offer to open them."
 )
 CAN_BE_ASKED_AGAIN = (
-    "You may code the threads that these calls become part of. Some plays have a call without an answer; once it is asked "
+    "These calls become part of threads that your role includes coding. Some plays have a call without an answer; once it is asked "
     "again, they become threads too, and their calls would tell you the model and the condition of each. Ask the failed calls "
     "again on the page of the batch."
 )
 TO_OPEN = (
-    "You may code the threads of this batch, and its calls and its report would tell you the model, the condition and the "
-    "result of each. If you have coded them, or will not code them, open them on the page of the batch or of its report: "
-    "what you code there afterwards counts as assisted."
+    "Your role includes coding the threads of this batch, and its calls and its report would tell you the model, the "
+    "condition and the result of each. If you have coded them, or will not code them, open them on the page of the "
+    "batch or of its report: what you code there afterwards counts as assisted."
 )
 
 

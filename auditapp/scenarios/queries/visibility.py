@@ -14,12 +14,12 @@ from auditapp.scenarios.models import Play, Question
 from transcripts.blinding.viewers import Viewer
 
 FOR_CODERS = (
-    "These calls were made in plays whose threads you may code. Coders see only the state of the batch and the share of calls that "
-    "have ended."
+    "These calls were made in plays whose threads this study codes. Coders see only the state of the batch and the share of calls "
+    "that have ended."
 )
 NOT_HELD = (
-    "These calls were made in plays that you did not hold, and you may code their threads. Once a play is stored, unblind its "
-    "thread to see its calls: what you code there afterwards counts as assisted."
+    "These calls were made in plays that you did not hold, and your role includes coding their threads. Once a play is stored, "
+    "unblind its thread to see its calls. What you code there afterwards, if anything, counts as assisted."
 )
 
 

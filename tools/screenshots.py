@@ -145,7 +145,7 @@ def take_import(page: Page, study: str, file: Path) -> None:
     open_page(page, f"{study}/interviews/import/", width=NARROW)
     chosen: FilePayload = {"name": "interviews.jsonl", "mimeType": "application/json", "buffer": INTERVIEWS}
     page.locator("input[type=file]").set_input_files(chosen)
-    page.get_by_role("button", name="Check the files").click()
+    page.get_by_role("button", name="Show what is in the files").click()
     page.get_by_role("heading", name="What would be imported").wait_for()
     write(page, file, height=480, below="main label:has-text('Files')")
 

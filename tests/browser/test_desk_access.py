@@ -162,8 +162,10 @@ def test_whole_interviews_are_walked_with_each_sentence_in_sight(
         assert walk(page, ["Home", *["ArrowDown"] * steps, *["ArrowUp"] * steps]) == []
 
 
-@pytest.mark.parametrize("window", [(640, 400), pytest.param((320, 300), marks=pytest.mark.full)])
-def test_in_a_low_window_codes_are_clicked_where_the_sentence_is(
+@pytest.mark.parametrize(
+    "window", [(640, 400), *(pytest.param(each, marks=pytest.mark.full) for each in [(320, 300), (1280, 800)])]
+)
+def test_codes_are_clicked_where_the_sentence_is_in_a_low_window_too(
     site: Site, sign_in: SignIn, window: tuple[int, int]
 ) -> None:
     page = sign_in(viewport={"width": window[0], "height": window[1]})
@@ -174,6 +176,9 @@ def test_in_a_low_window_codes_are_clicked_where_the_sentence_is(
         button.click()
         assert abs(page.evaluate("window.scrollY") - place) < window[1]
     await_saved(page)
+    expect(page.locator("#savestate")).to_have_text(re.compile("^saved "))
+    heights = page.evaluate("['.panel-head', '#savestate'].map((part) => document.querySelector(part).offsetHeight)")
+    assert heights[1] < heights[0] <= 40, "one line, below which the codes begin"
     assert page.locator(".sentence.decided .n").all_text_contents() == ["8"]
     assert [each.split()[1] for each in read_codes(page)] == ["theme.balance"]
 

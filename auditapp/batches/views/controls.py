@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from django.contrib import messages
+from django.forms import Form
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import urlencode
@@ -29,6 +31,28 @@ def _back(request: BatchRequest, batch: Batch) -> HttpResponse:
     return redirect("batches:detail", request.project.slug, batch.pk)
 
 
+def _act(request: BatchRequest, act: Callable[[], object]) -> HttpResponse:
+    """Go back to the batch once ``act`` is done, or with the words of its refusal."""
+    try:
+        act()
+    except actions.BatchError as error:
+        messages.error(request, str(error))
+    return _back(request, request.batch)
+
+
+def _change(request: BatchRequest, form: Form, name: str, act: Callable[..., object], value: str) -> HttpResponse:
+    """Let ``act`` store the one field of a form; ``name`` is the form's on the page, ``value`` what the act calls the field."""
+    [field] = form.fields
+    if form.is_valid():
+        try:
+            act(batch=request.batch, by=request.user, **{value: form.cleaned_data[field]})
+        except actions.BatchError as error:
+            form.add_error(field, str(error))
+        else:
+            return _back(request, request.batch)
+    return render_batch(request, status=422, **{name: form})
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
 @leads_back
@@ -43,11 +67,7 @@ def control_batch(request: BatchRequest) -> HttpResponse:
     act = ACTS.get(name)
     if act is None:
         raise Http404("No such control.")
-    try:
-        act(batch=batch, by=request.user)
-    except actions.BatchError as error:
-        messages.error(request, str(error))
-    return _back(request, batch)
+    return _act(request, partial(act, batch=batch, by=request.user))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -59,11 +79,7 @@ def end_batch(request: BatchRequest) -> HttpResponse:
         how = request.POST.get("how", "cancel")
         if how not in ENDS:
             raise Http404("No such control.")
-        try:
-            actions.cancel_batch(batch=batch, by=request.user, cut_off=ENDS[how])
-        except actions.BatchError as error:
-            messages.error(request, str(error))
-        return _back(request, batch)
+        return _act(request, partial(actions.cancel_batch, batch=batch, by=request.user, cut_off=ENDS[how]))
     how = "abort" if request.GET.get("how") == "abort" else "cancel"
     return render(request, "batches/end.html", {"batch": batch, "how": how})
 
@@ -75,11 +91,7 @@ def end_job(request: BatchRequest, job_id: int) -> HttpResponse:
     batch = request.batch
     job = get_object_or_404(ProviderJob, pk=job_id, queue__batch=batch)
     if request.method == "POST":
-        try:
-            actions.end_job(job=job, by=request.user)
-        except actions.BatchError as error:
-            messages.error(request, str(error))
-        return _back(request, batch)
+        return _act(request, partial(actions.end_job, job=job, by=request.user))
     calls, nano = actions.sum_open_calls(job)
     return render(request, "batches/end_job.html", {"batch": batch, "job": job, "calls": calls, "reserved": nano})
 
@@ -89,16 +101,9 @@ def end_job(request: BatchRequest, job_id: int) -> HttpResponse:
 @leads_back
 def change_concurrency(request: BatchRequest) -> HttpResponse:
     """Set the number of calls in flight."""
-    batch = request.batch
-    form = ConcurrencyForm(request.POST)
-    if form.is_valid():
-        try:
-            actions.change_concurrency(batch=batch, concurrency=form.cleaned_data["concurrency"], by=request.user)
-        except actions.BatchError as error:
-            form.add_error("concurrency", str(error))
-        else:
-            return _back(request, batch)
-    return render_batch(request, concurrency_form=form, status=422)
+    return _change(
+        request, ConcurrencyForm(request.POST), "concurrency_form", actions.change_concurrency, "concurrency"
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -106,16 +111,7 @@ def change_concurrency(request: BatchRequest) -> HttpResponse:
 @leads_back
 def rename_batch(request: BatchRequest) -> HttpResponse:
     """Give the batch another name."""
-    batch = request.batch
-    form = NameForm(request.POST)
-    if form.is_valid():
-        try:
-            actions.rename_batch(batch=batch, name=form.cleaned_data["name"], by=request.user)
-        except actions.BatchError as error:
-            form.add_error("name", str(error))
-        else:
-            return _back(request, batch)
-    return render_batch(request, name_form=form, status=422)
+    return _change(request, NameForm(request.POST), "name_form", actions.rename_batch, "name")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -123,16 +119,7 @@ def rename_batch(request: BatchRequest) -> HttpResponse:
 @leads_back
 def change_cap(request: BatchRequest) -> HttpResponse:
     """Set or remove the cap."""
-    batch = request.batch
-    form = CapForm(request.POST)
-    if form.is_valid():
-        try:
-            actions.change_cap(batch=batch, cap_usd=form.cleaned_data["cap"], by=request.user)
-        except actions.BatchError as error:
-            form.add_error("cap", str(error))
-        else:
-            return _back(request, batch)
-    return render_batch(request, cap_form=form, status=422)
+    return _change(request, CapForm(request.POST), "cap_form", actions.change_cap, "cap_usd")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

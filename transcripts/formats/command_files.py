@@ -16,6 +16,8 @@ from typing import Any, BinaryIO, Protocol
 STANDARD = "-"
 # Streams that were read to their end: a second argument would find nothing there.
 _read: weakref.WeakSet[BinaryIO] = weakref.WeakSet()
+# What a person gave for each temporary copy.
+_copies: dict[Path, str] = {}
 STANDARD_OUTPUT = {STANDARD, "/dev/stdout", "/dev/fd/1"}
 
 
@@ -29,6 +31,7 @@ def input_file(given: str) -> Path:
     path = Path(given)
     if given != STANDARD and (path.is_file() or path.is_dir() or not path.exists()):
         return path
+    name = "standard input" if given == STANDARD else given
     folder = Path(tempfile.mkdtemp(prefix="auditapp-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     copy = folder / ("standard-input" if given == STANDARD else path.name)
@@ -40,9 +43,17 @@ def input_file(given: str) -> Path:
                 with path.open("rb") as source:
                     shutil.copyfileobj(source, target)
     except OSError as error:
-        name = "standard input" if given == STANDARD else given
         raise argparse.ArgumentTypeError(f"{name} cannot be read: {error.strerror}.") from error
+    _copies[copy] = name
     return copy
+
+
+def say_file(path: Path) -> str:
+    """A file, or one in an archive, as the person named it: also where it is a temporary copy, as of standard input."""
+    for copy, name in _copies.items():
+        if path.is_relative_to(copy):
+            return str(Path(name) / path.relative_to(copy))
+    return str(path)
 
 
 def _copy_standard_input(target: BinaryIO) -> None:

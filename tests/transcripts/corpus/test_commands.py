@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,6 +68,14 @@ def test_several_files_come_in_together_or_not_at_all(project: Project, path: Pa
 def test_file_that_is_not_there_is_named(project: Project, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"absent\.jsonl cannot be read: No such file"):
         call_command("import_interviews", str(tmp_path / "absent.jsonl"), "--project", project.slug)
+
+
+def test_interviews_by_standard_input_are_called_so(
+    project: Project, path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    call_command("import_interviews", "-", "--project", project.slug)
+    assert capsys.readouterr().out.startswith("standard input: imported ")
 
 
 def test_study_that_is_not_there_is_named(db: None, path: Path) -> None:

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 from django.core.management import get_commands, load_command_class
 
-from transcripts.formats.command_files import input_file, output_file
+from transcripts.formats.command_files import input_file, output_file, say_file
 
 # They name folders and keys, or files that must not pass through a pipe.
 OTHERS = {"backup", "audit_checkpoint", "verify_audit"}
@@ -51,6 +51,14 @@ class TestReading:
         path = input_file(str(pipe))
         writer.join()
         assert (path.name, path.read_bytes()) == ("pipe.jsonl", b"words")
+        assert say_file(path) == str(pipe)
+
+    def test_messages_do_not_name_the_temporary_copy(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        give(monkeypatch, b"one")
+        path = input_file("-")
+        assert say_file(path) == "standard input"
+        assert say_file(path / "in an archive.txt") == "standard input/in an archive.txt"
+        assert say_file(tmp_path / "a.csv") == str(tmp_path / "a.csv")
 
 
 class TestWriting:

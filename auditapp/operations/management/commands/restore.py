@@ -36,7 +36,7 @@ class Command(BaseCommand):
         )
         self.stdout.write(
             f"Batches paused: {manifest['batches_paused']}. Answers that came after the backup are not in it; those who resume "
-            "a batch pays for them again."
+            "a batch pay for them again."
         )
         if broken := find_broken_seals():
             self.stdout.write(

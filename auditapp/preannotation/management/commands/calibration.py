@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from auditapp.preannotation.evaluation.pure.calibrating import USUAL_RESAMPLES
 from auditapp.preannotation.evaluation.pure.label_files import Row, list_figures, list_report, read_file, report_file
 from transcripts.agreement.pure.label_files import LabelFileError
-from transcripts.formats.command_files import input_file
+from transcripts.formats.command_files import input_file, say_file
 
 USUAL_SEED = 1
 
@@ -57,4 +57,4 @@ def _read(path: Path) -> tuple[dict[str, list[Row]], bool]:
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
     except LabelFileError as error:
-        raise CommandError(f"{path}, {error}" if error.line else f"{path}: {error}") from error
+        raise CommandError(f"{say_file(path)}, {error}" if error.line else f"{say_file(path)}: {error}") from error

@@ -13,7 +13,7 @@ from auditapp.preannotation.annotators.pure.learning import (
     name_reader,
 )
 from auditapp.preannotation.annotators.pure.learning_files import BadFile, read_texts, report_file
-from transcripts.formats.command_files import input_file
+from transcripts.formats.command_files import input_file, say_file
 
 USUAL_SEED = 1
 
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
         except BadFile as error:
-            raise CommandError(f"{path}: {error}") from error
+            raise CommandError(f"{say_file(path)}: {error}") from error
         if options["json"]:
             self.stdout.write(json.dumps(found, allow_nan=False))
             return

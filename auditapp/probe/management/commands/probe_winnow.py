@@ -10,7 +10,7 @@ from auditapp.probe.management.reading import load_rules
 from auditapp.probe.pure.listing import list_funnel
 from auditapp.probe.pure.reviews import ReviewFile, ReviewsRefused
 from auditapp.probe.pure.winnowing import Rules, RulesRefused, winnow
-from transcripts.formats.command_files import input_file
+from transcripts.formats.command_files import input_file, say_file
 
 
 class Command(BaseCommand):
@@ -63,7 +63,7 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
         except (ReviewsRefused, RulesRefused) as error:
-            raise CommandError(f"{file}: {error}") from error
+            raise CommandError(f"{say_file(file)}: {error}") from error
         if options["json"]:
             found = {
                 "rules": rules.name,

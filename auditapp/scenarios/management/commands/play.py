@@ -29,7 +29,7 @@ from auditapp.scenarios.queries.scripts import find_script, latest_scripts
 from auditapp.scenarios.queries.talks import Exchange, read_talk
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.formats.command_files import input_file
+from transcripts.formats.command_files import input_file, say_file
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
@@ -295,9 +295,9 @@ def _read_json(path: Path) -> Told:
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
     except ValueError as error:
-        raise CommandError(f"{path} is not JSON in UTF-8: {error}.") from error
+        raise CommandError(f"{say_file(path)} is not JSON in UTF-8: {error}.") from error
     if not isinstance(content, dict):
-        raise CommandError(f"{path} is not a JSON object.")
+        raise CommandError(f"{say_file(path)} is not a JSON object.")
     return content
 
 

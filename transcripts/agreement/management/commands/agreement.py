@@ -13,7 +13,7 @@ from transcripts.agreement.pure.label_table import LabelTable, RatingTable
 from transcripts.agreement.pure.listing import list_agreement
 from transcripts.agreement.pure.measuring import USUAL_RESAMPLES, measure_agreement
 from transcripts.agreement.pure.measuring_scales import measure_ratings
-from transcripts.formats.command_files import input_file
+from transcripts.formats.command_files import input_file, say_file
 
 USUAL_SEED = 1
 
@@ -66,7 +66,7 @@ def read_file(path: Path, level: Level | None) -> tuple[LabelTable | RatingTable
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
     except LabelFileError as error:
-        raise CommandError(f"{path}, {error}" if error.line else f"{path}: {error}") from error
+        raise CommandError(f"{say_file(path)}, {error}" if error.line else f"{say_file(path)}: {error}") from error
 
 
 def measure(table: LabelTable | RatingTable, level: Level | None, *, seed: int, resamples: int) -> Agreement:

@@ -14,7 +14,7 @@ from transcripts.corpus.planning import ImportRefused, ImportReport
 from transcripts.corpus.pure.choices import read_choices
 from transcripts.corpus.pure.readers import FORMATS
 from transcripts.corpus.pure.unseen import drop_unseen
-from transcripts.formats.command_files import input_file
+from transcripts.formats.command_files import input_file, say_file
 from transcripts.projects.models import Project
 
 
@@ -112,7 +112,7 @@ def list_imports(paths: Sequence[Path], reports: Sequence[ImportReport], *, dry_
         "dry_run": dry_run,
         "files": [
             {
-                "path": str(path),
+                "path": say_file(path),
                 "format": report.format,
                 "sha256": report.sha256,
                 "interviews": report.interviews,
@@ -136,7 +136,7 @@ def list_imports(paths: Sequence[Path], reports: Sequence[ImportReport], *, dry_
 def format_import(path: Path, report: ImportReport, *, dry_run: bool) -> str:
     """The result for one file; warnings are on their own lines."""
     if report.skipped:
-        said = f"{path}: nothing new."
+        said = f"{say_file(path)}: nothing new."
     else:
         verb = "would import" if dry_run else "imported"
         counted = ", ".join(
@@ -148,5 +148,5 @@ def format_import(path: Path, report: ImportReport, *, dry_run: bool) -> str:
             )
             if number is not None
         )
-        said = f"{path}: {verb} {counted} (read as {report.format})."
+        said = f"{say_file(path)}: {verb} {counted} (read as {report.format})."
     return "\n".join([said, *(f"  {warning}" for warning in report.warnings)])

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION, segment
-from transcripts.formats.command_files import input_file
+from transcripts.formats.command_files import input_file, say_file
 
 
 class Command(BaseCommand):
@@ -46,5 +46,5 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise CommandError(
-            f"{path}, line {line}: found byte 0x{data[error.start]:02X}, which is not UTF-8; save the file as UTF-8."
+            f"{say_file(path)}, line {line}: found byte 0x{data[error.start]:02X}, which is not UTF-8; save the file as UTF-8."
         ) from error

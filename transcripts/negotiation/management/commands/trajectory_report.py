@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from transcripts.corpus.pure.readers.base import ReadError
-from transcripts.formats.command_files import input_file
+from transcripts.formats.command_files import input_file, say_file
 from transcripts.negotiation.pure.listing import list_report
 from transcripts.negotiation.pure.reading import LAYERS, read_records
 from transcripts.negotiation.pure.records import Records
@@ -85,7 +85,7 @@ class Command(BaseCommand):
 def _read_file(path: Path, layer: str) -> Records:
     try:
         with path.open("rb") as lines:
-            return read_records(lines, name=str(path), layer=layer)
+            return read_records(lines, name=say_file(path), layer=layer)
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
     except ReadError as error:

@@ -58,7 +58,7 @@ def main() -> None:
 def take_overview(page: Page, study: str, file: Path) -> None:
     """The overview of the study."""
     open_page(page, f"{study}/", width=1280, height=900)
-    write(page, file, height=770)
+    write(page, file, height=880)
 
 
 def take_desk(page: Page, study: str, file: Path) -> None:
@@ -142,12 +142,13 @@ def take_launch(page: Page, study: str, file: Path) -> None:
 
 def take_import(page: Page, study: str, file: Path) -> None:
     """What a file holds, before anything is stored."""
-    open_page(page, f"{study}/interviews/import/", width=NARROW)
+    # So high that the buttons, which stay in sight, lie below what is shown.
+    open_page(page, f"{study}/interviews/import/", width=NARROW, height=2400)
     chosen: FilePayload = {"name": "interviews.jsonl", "mimeType": "application/json", "buffer": INTERVIEWS}
     page.locator("input[type=file]").set_input_files(chosen)
     page.get_by_role("button", name="Show what is in the files").click()
     page.get_by_role("heading", name="What would be imported").wait_for()
-    write(page, file, height=480, below="main label:has-text('Files')")
+    write(page, file, height=480, below="main h2:has-text('What would be imported')")
 
 
 def take_invitation(page: Page, study: str, file: Path) -> None:

@@ -191,27 +191,27 @@ DESTINATIONS = (
                 ),
             ),
             Group(
-                "Suggestions",
+                "Influence",
                 (
                     Page("Influence", "preannotation:influence", holds=("preannotation:open_finished",)),
                     Page("Withholding", "preannotation:withholding", "set_method"),
                     Page("Drafts", "preannotation:drafts", "set_method", holds=("preannotation:close_draft",)),
-                    Page(
-                        "Disagreements",
-                        "preannotation:disagreements",
-                        "see_all_codings",
-                        holds=("preannotation:unsorted", "preannotation:sort_disagreement"),
-                    ),
                 ),
             ),
             Group(
-                "Accuracy",
+                "Calibration",
                 (
                     Page(
                         "Calibration",
                         "preannotation:calibration",
                         "see_all_codings",
                         holds=("preannotation:calibration_cell", "preannotation:calibration_compute"),
+                    ),
+                    Page(
+                        "Disagreements",
+                        "preannotation:disagreements",
+                        "see_all_codings",
+                        holds=("preannotation:unsorted", "preannotation:sort_disagreement"),
                     ),
                     Page("Choice per code", "preannotation:choose", "set_method"),
                     Page("Rates", "preannotation:rates", "see_all_codings", holds=("preannotation:rates_compute",)),
@@ -244,7 +244,7 @@ DESTINATIONS = (
     Destination(
         "Benchmark",
         (
-            Page("Results", "sob:dashboard", holds=("sob:",)),
+            Page("Second-order bias", "sob:dashboard", holds=("sob:",)),
             Page(
                 "Texts",
                 "sob:datasets",
@@ -312,7 +312,7 @@ DESTINATIONS = (
         (
             Page("Export", "exchange:exports", holds=("exchange:",)),
             Page("Methods paragraph", "exchange:methods", "see_all_codings"),
-            Page("Import a project", "exchange:import", "import"),
+            Page("Import from another program", "exchange:import", "import"),
         ),
     ),
 )

@@ -71,16 +71,16 @@ def test_pages_one_may_not_see_are_not_in_the_bar() -> None:
         }
         for role in (OWNER, CODER)
     }
-    assert {"Rounds", "Adjudication", "Accuracy", "Calibration"} <= seen["owner"]
-    assert not {"Rounds", "Adjudication", "Accuracy", "Calibration", "Annotators"} & seen["coder"]
+    assert {"Rounds", "Adjudication", "Calibration", "Choice per code"} <= seen["owner"]
+    assert not {"Rounds", "Adjudication", "Calibration", "Choice per code", "Annotators"} & seen["coder"]
     # One page of a group stands under the name of the group.
-    assert "Suggestions" in seen["coder"]
+    assert "Influence" in seen["coder"]
 
 
 def test_the_pages_of_the_open_group_stand_beside_its_name() -> None:
     bar = build_bar("culture", view_name="preannotation:calibration_cell", permissions=OWNER.permissions)
-    assert find_current(bar) == [("Models", "true"), ("Accuracy", "true"), ("Calibration", "true")]
-    assert [link.name for link in bar.pages if link.pages] == ["Accuracy"]
+    assert find_current(bar) == [("Models", "true"), ("Calibration", "true"), ("Calibration", "true")]
+    assert [link.name for link in bar.pages if link.pages] == ["Calibration"]
 
 
 def test_a_page_of_a_batch_shows_the_pages_of_that_batch() -> None:

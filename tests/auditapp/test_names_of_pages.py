@@ -1,0 +1,30 @@
+"""A page is called the same in the bar that leads to it and in its own heading."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from transcripts.accounts.models import User
+from transcripts.projects.models import Project
+from transcripts.ui.navigation import DESTINATIONS, Group
+
+
+@pytest.mark.django_db
+def test_a_page_is_headed_by_the_name_that_the_bar_gives_it(client: Client, owner: User, project: Project) -> None:
+    client.force_login(owner)
+    differ = {}  # the overview bears the name of the study
+    for entry in (entry for destination in DESTINATIONS for entry in destination.entries):
+        for page in entry.pages if isinstance(entry, Group) else (entry,):
+            html = client.get(reverse(page.route, args=[project.slug]), follow=True).content.decode()
+            found = re.search(r"<h1[^>]*>(.*?)</h1>", html, re.DOTALL)
+            heading = " ".join(unescape(re.sub(r"<[^>]+>", " ", found[1])).split()) if found else ""
+            # "All audits" in the group "Audits" may be headed "Audits of positives".
+            wanted = page.name.removeprefix("All ").removeprefix("By ")
+            if page.route != "projects:home" and wanted.casefold() not in heading.casefold():
+                differ[f"{entry.name}: {page.name}"] = heading
+    assert differ == {}

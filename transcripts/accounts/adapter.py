@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from transcripts.accounts import actions, queries, second_factor
-from transcripts.accounts.known_browsers import find_known_browser, remember_browser
+from transcripts.accounts.attempts import find_known_browser, remember_browser
 from transcripts.accounts.links import came_by_link
 from transcripts.accounts.models import User
 

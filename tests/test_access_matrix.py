@@ -426,6 +426,7 @@ OF_A_STUDY: dict[str, Row] = {
     "api:cancel_batch": sent(Permission.RUN_BATCHES),
     "api:approve_batch": sent(Permission.RUN_BATCHES),
     "api:name_batch": sent(Permission.RUN_BATCHES),
+    "api:end_job": sent(Permission.RUN_BATCHES),
     # As the page of a single call.
     "api:batch_answers": seen(Permission.SEE_ALL_CODINGS),
     "api:plays": {"GET": Permission.VIEW, "POST": Permission.RUN_BATCHES},

@@ -16,7 +16,7 @@ from auditapp.batches.kinds import find_visibility, is_always_visible
 from auditapp.batches.models import Arm, Batch
 from auditapp.batches.pages.progress import read_progress, read_progress_of
 from auditapp.batches.pages.spending import estimate_batch, warn_of_cap
-from auditapp.batches.pages.summaries import summarise_batch
+from auditapp.batches.pages.summaries import list_gone_jobs, summarise_batch
 from auditapp.batches.pure.money import to_dollars
 from transcripts.blinding.viewers import Viewer
 from transcripts.projects.roles import Permission
@@ -108,6 +108,20 @@ class ArmOutput(serializers.Serializer[Any]):
         ref_name = "Arm"
 
 
+class GoneJobOutput(serializers.Serializer[Any]):
+    """A job at a provider's batch service that the provider does not know any more."""
+
+    job = serializers.IntegerField(help_text="Its number on this site.")
+    gone_since = serializers.DateTimeField(help_text="Since when the provider has not known it.")
+    may_be_ended = serializers.BooleanField(help_text="Whether a person may end it: after a day.")
+    is_being_ended = serializers.BooleanField(
+        help_text="Whether somebody has ended it, and a worker is to ask the provider once more."
+    )
+
+    class Meta:
+        ref_name = "GoneJob"
+
+
 class BatchView(ProjectView):
     """What operations share that answer with a whole batch."""
 
@@ -152,6 +166,10 @@ class BatchView(ProjectView):
         arms = serializers.ListField(
             child=ArmOutput(), help_text="The models and tasks it compares; none if it is closed."
         )
+        gone_jobs = serializers.ListField(
+            child=GoneJobOutput(),
+            help_text="Its jobs at a provider's batch service that the provider does not know any more.",
+        )
 
         class Meta:
             ref_name = "Batch"
@@ -163,7 +181,7 @@ class BatchView(ProjectView):
         is_whole = find_visibility(batch, Viewer(self.project, self.person, self.role)).is_whole
         summary = summarise_batch(batch, read_progress(batch), is_whole=is_whole)
         arms = list(batch.arms.all()) if is_whole else []
-        return {**describe_launch(batch), **summary, "arms": arms}
+        return {**describe_launch(batch), **summary, "arms": arms, "gone_jobs": list_gone_jobs(batch)}
 
 
 class ReadBatch(BatchView):

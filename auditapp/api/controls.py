@@ -12,7 +12,7 @@ from auditapp.api.batches import BatchView
 from auditapp.api.inputs import Body, Dollars, TrueOrFalse, Words
 from auditapp.api.views import find_row
 from auditapp.batches import actions
-from auditapp.batches.models import Batch
+from auditapp.batches.models import Batch, ProviderJob
 from transcripts.accounts.models import Scope
 from transcripts.projects.roles import Permission
 
@@ -25,14 +25,14 @@ class ControlView(BatchView):
     success = {200: "The batch as it is now."}
     refusals = (409,)
 
-    def post(self, request: Request, slug: str, batch_id: int) -> Response:
+    def post(self, request: Request, slug: str, batch_id: int, **more: int) -> Response:
         batch = find_row(self.project.batches.all(), batch_id, "batch")
         batch.project = self.project
-        self.act(batch, self.read_body())
+        self.act(batch, {**self.read_body(), **more})
         return self.answer(self.describe(batch_id))
 
     def act(self, batch: Batch, given: dict[str, Any]) -> None:
-        """Do what was asked. Raises ``BatchError``."""
+        """Do what was asked, by the body and the rest of the address. Raises ``BatchError``."""
         raise NotImplementedError
 
 
@@ -108,6 +108,15 @@ class NameBatch(ControlView):
 
     def act(self, batch: Batch, given: dict[str, Any]) -> None:
         actions.rename_batch(batch=batch, name=given["name"], by=self.person)
+
+
+class EndJob(ControlView):
+    """End a job that its provider has not known for a day. A worker asks the provider once more; if it still does not know the
+    job, the end of its calls is unknown: they may have been paid for, and are asked again as the batch was told to."""
+
+    def act(self, batch: Batch, given: dict[str, Any]) -> None:
+        job = find_row(ProviderJob.objects.filter(queue__batch=batch), given["job_id"], "job")
+        actions.end_job(job=job, by=self.person)
 
 
 def check_name(name: str) -> str:

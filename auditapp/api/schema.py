@@ -47,6 +47,7 @@ IN_ADDRESS: dict[str, tuple[dict[str, Any] | OpenApiTypes, str]] = {
     "export_id": (NUMBER, "Number of a file that a worker writes."),
     "what": (OpenApiTypes.STR, "Key of an export."),
     "batch_id": (NUMBER, "Number of a batch."),
+    "job_id": (NUMBER, "Number of a job at a provider's batch service."),
     "annotator_id": (NUMBER, "Number of an annotator."),
 }
 

@@ -118,6 +118,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/batches/<int:batch_id>/cancel/", controls.CancelBatch.as_view(), name="cancel_batch"),
     path(f"{STUDY}/batches/<int:batch_id>/approve/", controls.ApproveBatch.as_view(), name="approve_batch"),
     path(f"{STUDY}/batches/<int:batch_id>/name/", controls.NameBatch.as_view(), name="name_batch"),
+    path(f"{STUDY}/batches/<int:batch_id>/jobs/<int:job_id>/end/", controls.EndJob.as_view(), name="end_job"),
     path(f"{STUDY}/batches/<int:batch_id>/answers/", answers.ReadAnswers.as_view(), name="batch_answers"),
     # projects/<slug>/agreement/, annotators/
     path(f"{STUDY}/agreement/", measures.ReadAgreement.as_view(), name="agreement"),

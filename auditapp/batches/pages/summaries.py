@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from auditapp.batches.models import WORKING_STATES, Batch
+from auditapp.batches.models import WORKING_STATES, Batch, ProviderJob
 from auditapp.batches.pages.progress import Progress, close_progress, count_percent, read_silence
 from auditapp.batches.pure.money import to_dollars
 
@@ -64,6 +64,23 @@ def summarise_batch(batch: Batch, progress: Progress, *, is_whole: bool) -> dict
         "eta_basis": "a server does not answer" if silence else progress.eta_basis,
     }
     return summary if is_whole else summary | dict.fromkeys(OF_CALLS)
+
+
+def list_gone_jobs(batch: Batch) -> list[dict[str, object]]:
+    """The jobs of a batch that its provider does not know any more, since when, and whether a person may have them ended or
+    already wants that. One query where calls go over a provider's batch service."""
+    if batch.route != Batch.Route.JOBS:
+        return []
+    gone = ProviderJob.objects.filter(queue__batch=batch, gone_since__isnull=False, state=ProviderJob.State.SUBMITTED)
+    return [
+        {
+            "job": job.pk,
+            "gone_since": job.gone_since and job.gone_since.isoformat(),
+            "may_be_ended": job.may_be_ended,
+            "is_being_ended": job.ended_at is not None,
+        }
+        for job in gone.order_by("pk")
+    ]
 
 
 def _in_dollars(nano: int | None) -> float | None:

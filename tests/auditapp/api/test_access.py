@@ -16,7 +16,7 @@ from auditapp.batches.models import Batch
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
 from tests.auditapp.preannotation.calibration_cast import make_annotator
 from tests.conftest import make_user
-from tests.stage import add_experiment, add_export, add_play, add_probe, add_run
+from tests.stage import add_experiment, add_export, add_play, add_probe, add_provider_job, add_run
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -129,6 +129,8 @@ POLICY = [
     Row("resume_batch", "POST", 200, 409, 403, 403, 404),
     Row("approve_batch", "POST", 200, 409, 403, 403, 404),
     Row("name_batch", "POST", 422, 422, 403, 403, 404),
+    # No job of it is gone.
+    Row("end_job", "POST", 409, 409, 403, 403, 404),
     Row("batch_answers", "GET", 200, 200, 403, 200, 404),
     Row("cancel_batch", "POST", 200, 200, 403, 403, 404),
     # Figures of people's and machines' labels.
@@ -147,6 +149,7 @@ NEW_FILE = {"name": "f.jsonl", "content": '{"id": "new", "text": "It depends."}'
 OF_A_THING = {
     *("interview", "sentences", "turns", "batch", "sob_report", "probe_report", "scenario_report"),
     *OF_A_BATCH,
+    "end_job",
     "calibration",
     *("withdraw", "reopen", "revise_memo", "withdraw_memo"),
     *("export_file", "take_export_file"),
@@ -195,6 +198,7 @@ def paths(
         "revise_memo": {**of_project, "memo_id": note(project, coder)},
         "withdraw_memo": {**of_project, "memo_id": note(project, coder)},
         **dict.fromkeys(("batch", "sob_report", *OF_A_BATCH), of_batch),
+        "end_job": {**of_batch, "job_id": add_provider_job(batch)},
         "scenario_report": {**of_project, "batch_id": add_run(project, owner)["batch_id"]},
         "probe_report": {**of_project, "batch_id": add_probe(project, owner)["batch_id"]},
         **dict.fromkeys(("experiment_units", "experiment_report"), of_experiment),

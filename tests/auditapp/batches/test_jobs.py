@@ -6,11 +6,14 @@ import datetime
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import CommandError
 from django.db.models import F
 from django.test import Client
 from django.urls import reverse
@@ -28,7 +31,8 @@ from auditapp.llm.providers.jobs_base import JobState, JobStatus
 from auditapp.llm.providers.openai_jobs import OpenAIJobs
 from tests.auditapp.batches.job_shop import Shop
 from tests.instance import FakeProvider
-from transcripts.accounts.models import User
+from transcripts.accounts.actions import create_token
+from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
@@ -943,6 +947,49 @@ class TestGone:
         # The batch goes on, and asks again in another job.
         assert list(ProviderJob.objects.order_by("pk").values_list("state", flat=True)) == ["failed", "submitted"]
         assert client.get(address.replace(f"/{job.pk}/end", "/999999/end")).status_code == 404
+
+    def test_the_command_ends_it_too(self, launch: Launch, shop: Shop) -> None:
+        queue = self.lose(launch, shop)
+        batch, job = Batch.objects.get(), ProviderJob.objects.get()
+        number = str(batch.pk)
+        for words, why in (
+            ([number], "--job N"),
+            ([number, "--job", "999999"], f"There is no job 999999 in batch {number}"),
+            ([number, "--job", str(job.pk)], f"Job {job.pk} cannot be ended: .* for a day"),
+        ):
+            with pytest.raises(CommandError, match=why):
+                call_command("batch", "end-job", *words)
+        self.wait_a_day()
+        out = StringIO()
+        call_command("batch", "show", number, "--json", stdout=out)
+        call_command("batch", "end-job", number, "--job", str(job.pk), "--json", stdout=out)
+        before, after = (json.loads(line)["gone_jobs"][0] for line in out.getvalue().splitlines())
+        assert (before["job"], before["may_be_ended"], before["is_being_ended"]) == (job.pk, True, False)
+        assert (after["may_be_ended"], after["is_being_ended"]) == (False, True)
+        look_after(queue)
+        assert ProviderJob.objects.order_by("pk")[0].state == "failed"
+
+    def test_a_program_ends_it_too(self, launch: Launch, shop: Shop, owner: User, project: Project) -> None:
+        queue = self.lose(launch, shop)
+        batch, job = Batch.objects.get(), ProviderJob.objects.get()
+        token = create_token(user=owner, name="program", by=owner, scopes=Scope.values)[1]
+
+        def ask(method: str, path: str = "") -> tuple[int, dict[str, Any]]:
+            address = f"/api/v1/projects/{project.slug}/batches/{batch.pk}/{path}"
+            sent = {"content_type": "application/json", "headers": {"Authorization": f"Bearer {token}"}}
+            answer = getattr(Client(), method)(address, **sent)
+            return answer.status_code, answer.json()
+
+        status, refused = ask("post", f"jobs/{job.pk}/end/")
+        assert (status, "for a day" in str(refused)) == (409, True)
+        assert ask("post", "jobs/999999/end/")[0] == 404
+        self.wait_a_day()
+        assert [each["may_be_ended"] for each in ask("get")[1]["gone_jobs"]] == [True]
+        status, found = ask("post", f"jobs/{job.pk}/end/")
+        assert (status, found["gone_jobs"][0]["is_being_ended"]) == (200, True)
+        assert AuditEvent.objects.get(action="batch.job_ended").actor_id == str(owner.pk)
+        look_after(queue)
+        assert ask("get")[1]["gone_jobs"] == []
 
 
 def test_a_failed_job_that_names_answers_has_them_stored_and_the_batch_pauses(

@@ -16,9 +16,9 @@ from auditapp.batches.command_options import (
     wait_for_launched,
     warn_of_low_cap,
 )
-from auditapp.batches.models import OPEN_STATES, Batch
+from auditapp.batches.models import OPEN_STATES, Batch, ProviderJob
 from auditapp.batches.pages.progress import read_progress, read_progress_of
-from auditapp.batches.pages.summaries import summarise_batch
+from auditapp.batches.pages.summaries import list_gone_jobs, summarise_batch
 from transcripts.audit_trail import trail
 
 
@@ -46,6 +46,17 @@ def _release(batch: Batch, options: dict[str, object]) -> None:
     actions.release_held(batch=batch, by=trail.SYSTEM, again=bool(options["again"]))
 
 
+def _end_job(batch: Batch, options: dict[str, object]) -> None:
+    if options["job"] is None:
+        raise CommandError(
+            "Say which job is to be ended: --job N. `batch show` lists those that the provider does not know."
+        )
+    job = ProviderJob.objects.filter(queue__batch=batch, pk=int(str(options["job"]))).first()
+    if job is None:
+        raise CommandError(f"There is no job {options['job']} in batch {batch.pk}.")
+    actions.end_job(job=job, by=trail.SYSTEM)
+
+
 @transaction.atomic
 def _set(batch: Batch, options: dict[str, object]) -> None:
     if all(options[name] is None for name in ("concurrency", "cap", "name")):
@@ -69,6 +80,7 @@ ACTS: dict[str, Callable[[Batch, dict[str, object]], object]] = {
     "confirm": _confirm,
     "retry": lambda batch, options: actions.retry_failed(batch=batch, by=trail.SYSTEM),
     "release": _release,
+    "end-job": _end_job,
     "set": _set,
 }
 LIST = "list"
@@ -82,6 +94,7 @@ OWN = {
     "again": {"release"},
     "fail": {"release"},
     "anyway": {"confirm"},
+    "job": {"end-job"},
 }
 
 
@@ -92,7 +105,10 @@ def _refuse_foreign(act: str, options: dict[str, object]) -> None:
 
 
 class Command(BaseCommand):
-    help = "List batches; show one, wait for it, or control it: pause, resume, drain, cancel, abort, confirm, retry, release, set."
+    help = (
+        "List batches; show one, wait for it, or control it: pause, resume, drain, cancel, abort, confirm, retry, release, "
+        "end-job, set."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("act", choices=[LIST, *ACTS])
@@ -111,6 +127,7 @@ class Command(BaseCommand):
             "--again", action="store_true", help="release: ask the held cells again, which may mean paying twice"
         )
         parser.add_argument("--fail", action="store_true", help="release: count the held cells as failed")
+        parser.add_argument("--job", type=int, metavar="N", help="end-job: the job, as show lists it")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, act: str, number: int | None, **options: object) -> None:
@@ -138,6 +155,7 @@ class Command(BaseCommand):
         if act in {"show", "confirm"}:
             warn_of_low_cap(batch, self.stderr.write, although_confirmed=act == "confirm")
         summary = summarise_batch(batch, read_progress(batch), is_whole=True)
+        summary["gone_jobs"] = list_gone_jobs(batch)
         if options["json"]:
             self.stdout.write(json.dumps(summary))
         else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,17 +19,18 @@ from transcripts.corpus.pure.preparing import prepare_interview
 from transcripts.corpus.pure.previews import Preview
 from transcripts.corpus.pure.readers import (
     FORMATS,
+    KEPT_SIZE,
     Content,
     ReadError,
-    ReadFile,
     Reading,
     ReadInterview,
     ReadTurn,
-    drop_told,
     expand,
     find_call,
     join_files,
+    outline_file,
 )
+from transcripts.corpus.pure.readers.joining import FileOutline, Joined, Outline
 from transcripts.corpus.pure.readers.speaker_names import is_guess
 from transcripts.corpus.pure.unseen import drop_unseen
 from transcripts.imports.runs import JobRun
@@ -138,8 +138,10 @@ def plan_files(
     try:
         contents = [each for name, data in files for each in expand(Content.of(drop_unseen(name), data))]
         tell = _make_teller(contents, run)
+        memory = _Memory()
         plannings = [
-            _Planning(project, content, choices, beside, counts_sentences=counts_sentences) for content in contents
+            _Planning(project, content, choices, beside, memory, counts_sentences=counts_sentences)
+            for content in contents
         ]
         _join_files(project, plannings)
         plans = [planning.plan(remembers=len(contents) > 1, tell=tell) for planning in plannings]
@@ -149,26 +151,29 @@ def plan_files(
 
 
 def _join_files(project: Project, plannings: Sequence[_Planning]) -> None:
-    """Hang what a file tells of another on its thread: one that is imported with it or, of a session, that the study has."""
-    loaded: list[tuple[Reading, ReadFile]] = []
+    """Hang what a file tells of another on its thread: one that is imported with it or, of a session, that the study has. The files
+    are read one after the other, and only an outline of each is kept for this."""
+    readings: list[Reading] = []
+    outlines: list[FileOutline] = []
     for planning in plannings:
         # What cannot be read is refused when its turn comes.
         with suppress(ReadError):
-            if not planning.content.is_archive and (whole := (reading := planning.open()).load()) is not None:
-                loaded.append((reading, whole))
-    joined = join_files([(reading.name, whole) for reading, whole in loaded])
-    for (reading, _), (whole, hung) in zip(loaded, joined, strict=True):
-        loose = {run.external_id: run for run in whole.interviews if run.links.within and run.external_id not in hung}
-        sessions = queries.read_stored_turns(project, [run.links.within for run in loose.values()])
-        found = Counter[str]()
-        for external_id, run in loose.items():
-            stored = [
-                ReadTurn(role, channel, "", text) for role, channel, _, text in sessions.get(run.links.within, [])
-            ]
-            if stored and (place := find_call(run.links.words, [(run.links.within, stored)])):
-                hung[external_id] = ("subagent", place)
-                found[run.links.told] += 1
-        reading.join(drop_told(whole, found), hung)
+            if not planning.content.is_archive and (reading := planning.open()).joins:
+                outlines.append(outline_file(reading.name, reading.load()))
+                readings.append(reading)
+    joined = join_files(outlines, lambda place: readings[place].load().interviews)
+    sessions: dict[str, list[tuple[Joined, Outline]]] = {}
+    for each in joined:
+        for run in each.loose:
+            sessions.setdefault(run.links.within, []).append((each, run))
+    for session, runs in sessions.items():
+        contents = queries.read_stored_turns(project, [session]).get(session, [])
+        stored = [ReadTurn(role, channel, "", text) for role, channel, _, text in contents]
+        for each, run in runs if stored else ():
+            each.hung[run.external_id] = ("subagent", find_call(run.links.words, session, stored))
+            each.told[run.links.told] += 1
+    for reading, each in zip(readings, joined, strict=True):
+        reading.join(each)
 
 
 def _make_teller(contents: Sequence[Content], run: JobRun | None) -> Callable[[Content, float], None]:
@@ -192,6 +197,20 @@ class _New(NamedTuple):
     longest: int
 
 
+class _Memory:
+    """Which of several files are kept in memory as they were read: the first, and others as long as all of them are small."""
+
+    def __init__(self) -> None:
+        self._size = 0
+
+    def admit(self, reading: Reading) -> None:
+        """Keep the file or not."""
+        if self._size and self._size + reading.size > KEPT_SIZE:
+            reading.forget()
+        else:
+            self._size += reading.size
+
+
 class _Planning:
     """One file, read once: of its interviews only ids and counts are remembered, and in full those that go on."""
 
@@ -201,10 +220,12 @@ class _Planning:
         content: Content,
         choices: Choices,
         beside: dict[str, list[bytes]],
+        memory: _Memory,
         *,
         counts_sentences: bool,
     ) -> None:
         self._project, self.content, self._choices, self._beside = project, content, choices, beside
+        self._memory = memory
         self._reading: Reading | None = None
         self._counts_sentences = counts_sentences
         # Each thread of the file with the one that it hangs on.
@@ -222,6 +243,7 @@ class _Planning:
         """The file as it is read. Raises `ReadError`."""
         if self._reading is None:
             self._reading = Reading(self.content, self._choices.format, self._choices.naming)
+            self._memory.admit(self._reading)
         return self._reading
 
     def plan(self, *, remembers: bool, tell: Callable[[Content, float], None]) -> Plan:

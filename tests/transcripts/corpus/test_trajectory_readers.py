@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import sys
+import weakref
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,10 +17,22 @@ from django.core.management import CommandError, call_command
 
 from tests.transcripts.corpus import told
 from transcripts.accounts.models import User
+from transcripts.corpus import planning
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.pure.choices import Choices
-from transcripts.corpus.pure.readers import ReadError, ReadFile, ReadInterview, ReadTurn, read_bytes, threads
+from transcripts.corpus.pure.readers import (
+    FORMATS,
+    ReadError,
+    ReadFile,
+    ReadInterview,
+    ReadTurn,
+    join_files,
+    read_bytes,
+    threads,
+)
+from transcripts.corpus.pure.readers.base import Links, Source, Start
 from transcripts.corpus.pure.readers.calls import pair_results
+from transcripts.corpus.pure.readers.joining import FileOutline, Outline
 from transcripts.projects.models import Project
 
 if sys.version_info >= (3, 14):
@@ -714,6 +728,11 @@ def tell_agent(words: str = "List the folders", agent: str | None = "x1") -> lis
 
 
 class TestFilesThatBelongTogether:
+    @pytest.fixture(params=[None, 1], ids=["kept", "read again"], autouse=True)
+    def kept_size(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+        if request.param:
+            monkeypatch.setattr(planning, "KEPT_SIZE", request.param)
+
     def bring_all(
         self, project: Project, lead: User, *files: tuple[str, Any]
     ) -> dict[str, tuple[str, str, int | None]]:
@@ -837,6 +856,52 @@ class TestFilesThatBelongTogether:
             ("2.json", self.tell_run("b", "Home?", "There.", continued_trajectory_ref="1.json")),
         )
         assert told == {"a": ("", "", None), "b": ("continuation", "a", 2)}
+
+
+def test_of_many_files_that_are_joined_few_are_in_memory_as_they_were_read(
+    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "KEPT_SIZE", 1)
+    reader, read_files, most = FORMATS["claude_code"], [], 0
+
+    def read(source: Source) -> ReadFile:
+        nonlocal most
+        file = reader.read(source)
+        read_files.append(weakref.ref(file))
+        most = max(most, sum(each() is not None for each in read_files))
+        return file
+
+    monkeypatch.setitem(FORMATS, "claude_code", replace(reader, read=read))
+    agents = [(f"agent-x{number}.jsonl", write_lines(*tell_agent(agent=f"x{number}"))) for number in range(20)]
+    import_files(project=project, files=[("s.jsonl", write_lines(*SESSION)), *agents], by=lead)
+    assert project.interviews.filter(hangs_on__isnull=False).count() == 20
+    # The session as the first file, one that is read, and one that is let go.
+    assert most <= 3
+
+
+def test_joining_takes_as_many_steps_more_as_there_are_more_files() -> None:
+    def count_steps(size: int) -> int:
+        steps = 0
+
+        def note(frame: object, event: str, arg: object) -> None:
+            nonlocal steps
+            steps += event in {"call", "c_call"}
+
+        starts = tuple(Start("subagent", 1, (f"x{number}",)) for number in range(size))
+        threads = [Outline("s", "", "", Links(starts=starts), size, size)]
+        threads += [
+            Outline(f"s/x{number}", "", "", Links(ids=(f"x{number}",), within="s"), 2, 0) for number in range(size)
+        ]
+        files = [FileOutline(f"{number}.jsonl", (each,), bytes(number)) for number, each in enumerate(threads)]
+        sys.setprofile(note)
+        try:
+            joined = join_files(files, lambda place: [])
+        finally:
+            sys.setprofile(None)
+        assert sum(len(each.hung) for each in joined) == size
+        return steps
+
+    assert count_steps(400) < 3 * count_steps(200)
 
 
 def trace(*calls: tuple[Any, Any], tools: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:

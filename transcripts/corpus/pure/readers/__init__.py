@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from transcripts.corpus.pure.readers import (
@@ -34,7 +34,7 @@ from transcripts.corpus.pure.readers import (
     tau_bench,
     utterances,
 )
-from transcripts.corpus.pure.readers.archives import expand, unpack
+from transcripts.corpus.pure.readers.archives import Unpacked, expand, unpack
 from transcripts.corpus.pure.readers.base import (
     MAX_WHOLE_SIZE,
     NOTHING_SAID,
@@ -50,7 +50,7 @@ from transcripts.corpus.pure.readers.checks import FileCheck, Unkept, clear_name
 from transcripts.corpus.pure.readers.contents import Content
 from transcripts.corpus.pure.readers.decoding import UTF_8, find_encoding, read_text
 from transcripts.corpus.pure.readers.details import list_left_out
-from transcripts.corpus.pure.readers.joining import Hung, drop_told, find_call, join_files
+from transcripts.corpus.pure.readers.joining import Joined, find_call, join_files, outline_file
 from transcripts.corpus.pure.readers.json_lines import list_keys, read_json_objects, shorten
 from transcripts.corpus.pure.readers.nearest import describe_nearest
 
@@ -66,15 +66,16 @@ __all__ = [
     "ReadTurn",
     "Reader",
     "Reading",
-    "drop_told",
     "expand",
     "find_call",
     "join_files",
+    "outline_file",
     "read_bytes",
 ]
 
 KEPT_SIZE = 8_000_000
-"""Bytes of a file that is read once and kept in memory; a larger one is read anew each time, where its format allows it."""
+"""Bytes of files that are read once and kept in memory together. A larger file is read again each time where its format can be
+divided, and so is any file beyond the first where they are more."""
 HEAD = 1_000
 """Characters of a text, at least, by which it is looked at."""
 READERS_VERSION = "3"
@@ -141,7 +142,7 @@ class Reading:
 
     ``format`` and ``reason`` say what it was taken for and why; ``read_size`` how many bytes of ``size`` the iteration has come
     through. What else was noticed is known at its end: ``warnings``, of them those that are counted, ``left_out``, and the names
-    that were ``read_as_text``.
+    that were ``read_as_text``. What is small, or cannot be divided, is read once and kept, unless ``keeps`` is false.
     """
 
     def __init__(self, content: Content, format: str = "auto", naming: Naming = NOTHING_SAID) -> None:
@@ -155,15 +156,15 @@ class Reading:
         self._changed: Counter[str] = Counter()
         self._told: list[str] = []
         self._told_of_archive: list[str] = []
-        # What is small, or cannot be divided, is read once and kept.
+        self.keeps = True
         self._whole: ReadFile | None = None
-        self._hung: Hung = {}
+        self._joined: Joined | None = None
         self._content, self._encoding = content, UTF_8
+        self._is_log_archive = False
         if content.is_archive:
-            # An archive within an archive is read from memory.
-            unpacked = unpack(Content(content.name, content.read_whole()) if content.entry else content)
+            unpacked = _unpack(content)
             if isinstance(unpacked, ReadFile):
-                self._whole, self.format = unpacked, unpacked.format
+                self._whole, self.format, self._is_log_archive = unpacked, unpacked.format, True
                 self.reason = "it is an archive with the head or the start of a log"
                 return
             self._content, self._told_of_archive = unpacked.content, unpacked.warnings
@@ -202,21 +203,28 @@ class Reading:
         except Unkept:
             interview = mend_characters(interview, self._changed)
             check.add(interview)
-        if (hung := self._hung.get(interview.external_id)) is not None:
+        if self._joined and (hung := self._joined.hung.get(interview.external_id)) is not None:
             interview = replace(interview, relation=hung[0], hangs_on=hung[1])
         return interview
 
-    def load(self) -> ReadFile | None:
-        """All of a file that may be joined with others; ``None`` for another. Raises `ReadError`."""
-        if FORMATS[self.format].joins:
-            for _ in self._read_parts():
-                pass
-            return self._whole
-        return None
+    @property
+    def joins(self) -> bool:
+        """Whether it may be joined with other files."""
+        return FORMATS[self.format].joins
 
-    def join(self, whole: ReadFile, hung: Hung) -> None:
-        """Go on with the file as it was joined with others: ``hung`` says what of it hangs on their threads."""
-        self._whole, self._hung = whole, hung
+    def load(self) -> ReadFile:
+        """All of a file that may be joined with others. Raises `ReadError`."""
+        return next(self._read_parts())
+
+    def join(self, joined: Joined) -> None:
+        """Go on with the file as it was joined with others."""
+        self._joined = joined
+        if self._whole is not None:
+            self._whole = joined.apply(self._whole)
+
+    def forget(self) -> None:
+        """Keep nothing of it in memory: it is read again each time."""
+        self.keeps, self._whole = False, None
 
     def _give_own_id(self, interview: ReadInterview, made: Counter[str]) -> ReadInterview:
         """An interview whose id was made of its line, with its place there where several begin on one line."""
@@ -235,23 +243,36 @@ class Reading:
         return [*self._told, *list_left_out(self.left_out), *list_left_out(self._changed)]
 
     def _read_parts(self) -> Iterator[ReadFile]:
-        read = FORMATS[self.format].read if self._whole is None else None
-        if read is not None and self.size > KEPT_SIZE and FORMATS[self.format].divisible:
+        whole, read = self._whole, FORMATS[self.format].read
+        if whole is None and not self._is_log_archive and self.size > KEPT_SIZE and FORMATS[self.format].divisible:
             objects = read_json_objects(Source(self.name, self._read_text))
             yield from (read(Source(self.name, "", [line])) for line in objects)
             return
-        if read is not None:
-            text, lenient = "".join(self._read_text()), FORMATS[self.format].log
-            self._whole = read(Source(self.name, text, lenient=lenient, naming=self._naming))
-        if self._whole is not None:
-            self.read_size = self.size
-            yield self._whole
+        if whole is None:
+            whole = self._read_whole(read)
+            if self._joined:
+                whole = self._joined.apply(whole)
+            if self.keeps:
+                self._whole = whole
+        self.read_size = self.size
+        yield whole
+
+    def _read_whole(self, read: Callable[[Source], ReadFile]) -> ReadFile:
+        if self._is_log_archive and isinstance(unpacked := _unpack(self._content), ReadFile):
+            return unpacked
+        text, lenient = "".join(self._read_text()), FORMATS[self.format].log
+        return read(Source(self.name, text, lenient=lenient, naming=self._naming))
 
     def _read_text(self) -> Iterator[str]:
         return read_text(self._content, self._encoding, note=self._note_size)
 
     def _note_size(self, size: int) -> None:
         self.read_size = size
+
+
+def _unpack(content: Content) -> Unpacked | ReadFile:
+    """What an archive is; one within an archive is read from memory."""
+    return unpack(Content(content.name, content.read_whole()) if content.entry else content)
 
 
 def read_bytes(data: bytes, *, name: str, format: str = "auto", naming: Naming = NOTHING_SAID) -> ReadFile:

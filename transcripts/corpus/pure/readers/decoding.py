@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
@@ -55,12 +55,13 @@ def find_encoding(content: Content) -> Encoding:
 
     JSON is UTF-8. Raises `ReadError` for what is no text.
     """
-    first = next(content.read_chunks(), b"")
+    chunks = content.read_chunks()
+    first = next(chunks, b"")
     _refuse_other_kinds(first, content.name)
     for mark, codec in MARKS:
         if first.startswith(mark):
             return Encoding(codec, mark)
-    if _JSON.match(first) or b"\x00" in first or _is_utf_8(content):
+    if _JSON.match(first) or b"\x00" in first or _is_utf_8(chain([first], chunks)):
         return UTF_8
     data = b""
     for chunk in content.read_chunks():
@@ -72,10 +73,10 @@ def find_encoding(content: Content) -> Encoding:
     return Encoding(codec, warning=say_guessed(codec, data.decode(codec, "ignore")))
 
 
-def _is_utf_8(content: Content) -> bool:
+def _is_utf_8(chunks: Iterable[bytes]) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        for chunk in content.read_chunks():
+        for chunk in chunks:
             decoder.decode(chunk)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:

@@ -28,6 +28,7 @@ from transcripts.formats.problems import InputRefused, Problem, quote
 
 CHUNK_BYTES = 65_536
 
+NO_ZIP = "something that is no zip archive"
 _END = b"PK\5\6"
 _END_BYTES = 22
 _END64_BYTES = 56
@@ -127,7 +128,7 @@ def _check_directory(stream: BinaryIO, limits: ZipLimits) -> None:
     stream.seek(0)
     at = tail.rfind(_END)
     if at < 0 or len(tail) - at < _END_BYTES:
-        raise _refuse("something that is no zip archive", "a zip archive")
+        raise _refuse(NO_ZIP, "a zip archive")
     (directory,) = struct.unpack_from("<L", tail, at + 12)
     locator = at - _LOCATOR_BYTES
     if locator >= _END64_BYTES and tail.startswith(_LOCATOR, locator):

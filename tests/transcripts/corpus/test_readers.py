@@ -697,3 +697,27 @@ def test_any_file_is_read_whole_or_refused(data: bytes, format: str) -> None:
         assert interview.external_id
         json.dumps(interview.metadata, ensure_ascii=False).encode()
         "".join(turn.text + turn.speaker for turn in interview.turns).encode()
+
+
+@pytest.mark.parametrize("data", [b"P\xe4rt\x00no\xff\xfe" * 20, b"abc\x00def" * 9, b"PK\x03\x04rest"])
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("Talk.DOCX", "a Word document"),
+        ("talk.odt", "an OpenDocument text"),
+        ("log.eval", "a log of Inspect"),
+        ("study.qdpx", "a REFI-QDA project"),
+        ("talks.zip", "a zip archive"),
+    ],
+)
+def test_a_file_that_is_not_what_its_name_promises_is_said_so(name: str, what: str, data: bytes) -> None:
+    with pytest.raises(ReadError) as caught:
+        read_bytes(data, name=name)
+    assert str(caught.value).startswith(
+        f"{name}: found bytes that are not {what}; expected {what}, as its name ends in ."
+    )
+    assert "UTF" not in str(caught.value)
+
+
+def test_text_under_the_name_of_a_document_is_still_read() -> None:
+    assert len(read_bytes(b"Interviewer: Why?\nAnna: So.\n", name="talk.docx").interviews) == 1

@@ -155,6 +155,25 @@ class ReadError(Exception):
         return f"{place}: found {self.found}; expected {self.expected}."
 
 
+# What the end of a file's name promises, and all of these are zip archives.
+_PROMISED = {
+    ".docx": "a Word document",
+    ".odt": "an OpenDocument text",
+    ".eval": "a log of Inspect",
+    ".qdpx": "a REFI-QDA project",
+    ".zip": "a zip archive",
+}
+
+
+def refuse_by_ending(name: str) -> None:
+    """Raise `ReadError` for bytes that are no text, where the file's name promises something else that they are not."""
+    ending = next((each for each in _PROMISED if name.lower().endswith(each)), None)
+    if ending:
+        what = _PROMISED[ending]
+        advice = "open it in the program that wrote it, save it again, or choose another file"
+        raise ReadError(name, None, f"bytes that are not {what}", f"{what}, as its name ends in {ending} ({advice})")
+
+
 class Source:
     """The text of a file for a reader: as a whole, or in pieces that ``read_pieces`` gives as often as it is called.
 

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from transcripts.corpus.pure.readers.base import MAX_FILE_SIZE, MAX_WHOLE_SIZE, ReadError
+from transcripts.corpus.pure.readers.base import MAX_FILE_SIZE, MAX_WHOLE_SIZE, ReadError, refuse_by_ending
 from transcripts.formats.problems import InputRefused
-from transcripts.formats.zip_input import ZipInput, ZipLimits, open_zip
+from transcripts.formats.zip_input import NO_ZIP, ZipInput, ZipLimits, open_zip
 
 CHUNK_BYTES = 1 << 20
 
@@ -96,6 +96,8 @@ class Content:
                 yield archive
         except InputRefused as refused:
             problem = refused.problem
+            if problem.found == NO_ZIP:
+                refuse_by_ending(self.name)
             raise ReadError(self.name, problem.row or None, problem.found, problem.expected) from None
 
     def _open_file(self, path: Path) -> io.BufferedReader:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from transcripts.corpus.pure.readers.base import MAX_FILE_SIZE, ReadError
+from transcripts.corpus.pure.readers.base import MAX_FILE_SIZE, ReadError, refuse_by_ending
 from transcripts.corpus.pure.readers.contents import Content
 from transcripts.formats.text_input import GUESSED, MARKS, guess_encoding, say_guessed
 
@@ -140,6 +140,7 @@ def _refuse_other_kinds(data: bytes, name: str) -> None:
 
 
 def _describe_wrong_byte(content: Content, offset: int, line: int, byte: int) -> ReadError:
+    refuse_by_ending(content.name)
     first = next(content.read_chunks())
     high = frozenset().union(*map(frozenset, content.read_chunks())) & frozenset(range(0x80, 0x100))
     if b"\x00" in first[:1000]:
@@ -156,6 +157,7 @@ def _describe_wrong_byte(content: Content, offset: int, line: int, byte: int) ->
 
 def _describe_null(text: str, lines: int, name: str) -> ReadError:
     """``lines`` have ended before this piece of the text."""
+    refuse_by_ending(name)
     position = text.index("\x00")
     share = text.count("\x00") / len(text)
     guess = "; the file looks like UTF-16" if share > 0.2 else ""

@@ -108,6 +108,16 @@ class Batch(models.Model):
         return self.state in OPEN_STATES
 
     @property
+    def is_held_open(self) -> bool:
+        """Whether it runs for as long as a person asks in it, so that no share of its cells says how far it is."""
+        return self.stays_open and self.state == Batch.State.RUNNING
+
+    @property
+    def state_label(self) -> str:
+        """Its state in words: one in which a person asks is open rather than running."""
+        return "Open" if self.is_held_open else self.get_state_display()
+
+    @property
     def awaits_server(self) -> bool:
         """Whether it is paused because no server answers, and goes on by itself."""
         return self.state == Batch.State.PAUSED and self.control in SENDING_CONTROLS

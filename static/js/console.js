@@ -203,9 +203,9 @@ function measure() {
   const isTooLong = bytes > Number(max);
   const isLong = Boolean(long) && characters > Number(long);
   const more = isTooLong
-    ? " It is too long to be sent. Shorten it."
-    : isLong ? ` ${count} characters are unusually many: you are asked before it is sent.` : "";
-  line.textContent = `${size} of at most ${limit} bytes.${more}`;
+    ? ` It is too long to be sent: ${size} bytes of at most ${limit}. Shorten it.`
+    : isLong ? " That is unusually long: you are asked before it is sent." : "";
+  line.textContent = `${count} character${characters === 1 ? "" : "s"}.${more}`;
   line.classList.toggle("warn", isTooLong || isLong);
   return !isTooLong;
 }
@@ -247,6 +247,21 @@ document.addEventListener("click", ({ target }) => {
   const button = target.closest?.("[data-bank-text]");
   if (button) {
     take(button);
+  }
+});
+
+// What was wrong with the question is no longer said once it is written.
+document.addEventListener("input", ({ target, isTrusted }) => {
+  const wrong = isTrusted && target.closest?.("#ask-form .field.wrong");
+  if (wrong && target.value.trim()) {
+    wrong.classList.remove("wrong");
+    wrong.querySelector(".errorlist")?.remove();
+    target.removeAttribute("aria-invalid");
+    const told = document.querySelector("#ask-form").parentElement.querySelector(".form-errors");
+    told?.querySelector(`a[href="#${target.id}"]`)?.closest("li").remove();
+    if (told && !told.querySelector("li")) {
+      told.remove();
+    }
   }
 });
 

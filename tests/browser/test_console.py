@@ -59,7 +59,7 @@ def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(
     expect(page.locator("#id_text")).to_be_focused()
     page.keyboard.type("And what of intersectionality?")
     expect(page.locator("#warning")).to_contain_text("“intersectionality” raises Intersectionality")
-    expect(page.locator("#length")).to_have_text("30 of at most 1,000,000 bytes.")
+    expect(page.locator("#length")).to_have_text("30 characters.")
     look(page)
     press(page, "Control+Enter")
     await_answer(page, 2)
@@ -159,10 +159,10 @@ def test_a_long_paste_is_counted_and_refused_where_it_is_too_long_and_keys_are_o
     press(page, "w")
     expect(page.locator("input[name='kind'][value='reflect']")).to_be_checked()
     page.locator("#id_text").fill("ä" * 500_001)
-    expect(page.locator("#length")).to_contain_text("1,000,002 of at most 1,000,000 bytes. It is too long to be sent.")
+    expect(page.locator("#length")).to_contain_text("It is too long to be sent: 1,000,002 bytes of at most 1,000,000.")
     expect(page.locator("#send")).to_be_disabled()
     page.locator("#id_text").fill("short")
-    expect(page.locator("#length")).to_have_text("5 of at most 1,000,000 bytes.")
+    expect(page.locator("#length")).to_have_text("5 characters.")
     expect(page.locator("#send")).to_be_enabled()
     assert [words for words in said if "favicon" not in words] == []
 

@@ -34,7 +34,7 @@ def _list_run(report: Mapping[str, Any]) -> Iterator[str]:
     if "states" not in report:
         return
     states = report["states"]
-    yield f"Of the batch {states['stored']:,} are stored, {states['open']:,} open, {states['failed']:,} failed."
+    yield f"Plays of the batch: {states['stored']:,} stored, {states['open']:,} open, {states['failed']:,} failed."
     if report["without_answer"]:
         yield f"{report['without_answer']:,} are of cases that expect no answer; they have no outcome here."
     if sentence := describe_readings(report):

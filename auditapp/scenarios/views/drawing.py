@@ -153,8 +153,9 @@ def _draw_groups(report: Report) -> Section:
     return Section(
         chart.key,
         "Groups",
-        "Cases name the group that they are about. Groups are compared within one model and condition, and never pooled over them; "
-        f"and only on cases told of both, at least {MIN_SHARED}, for otherwise the cases may be what differs.",
+        "Cases name the group that they are about. Groups are compared within one model and condition, and never pooled over them. "
+        f"They are compared only on the cases that they share, and only if these are at least {MIN_SHARED}: otherwise the "
+        "difference could come from the cases.",
         chart,
         _name(GAP_COLUMNS),
         print_rows(GAP_COLUMNS, list_gaps(report)),

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import uuid
 from collections import Counter
+from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from auditapp.batches.actions import cancel_batch
 from auditapp.batches.ledger.batch_state import pause_for
@@ -145,6 +148,18 @@ class TestAsking:
         ask(play=play, kind="expand", text="Why?", by=lead)
         with pytest.raises(ScenarioError, match="has not answered question 2 yet"):
             ask(play=play, kind="expand", text="And?", by=lead)
+
+    def test_an_open_interview_is_no_batch_that_is_stuck(
+        self, project: Project, play: Play, lead: User, client_of: Callable[[User], Client]
+    ) -> None:
+        client, home = client_of(lead), reverse("projects:home", args=[project.slug])
+        assert "Waits for the interviewer’s next question." in client.get(home).content.decode()
+        ask(play=play, kind="expand", text="Why?", by=lead)
+        card = client.get(home).content.decode().partition("Batches not finished")[2].partition("</section>")[0]
+        assert "An answer is on its way." in card
+        assert ("%" in card, ">running<" in card, ">open</span>" in card) == (False, False, True)
+        rows = client.get(reverse("batches:list", args=[project.slug])).content.decode()
+        assert '<span class="state running">open</span>' in rows
 
     def test_no_more_is_asked_than_the_script_allows(self, project: Project, lead: User) -> None:
         play = open_talk(write_guide(project, name="brief", max_questions=2), lead, make_variant("model b"))

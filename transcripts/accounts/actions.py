@@ -47,6 +47,20 @@ class LinkRefused(AccountError):
     """The sign-in link is unknown, used or too old."""
 
 
+def _describe_bad_name(username: str) -> str:
+    """What is wrong with a name that Django's validators refuse."""
+    most = User._meta.get_field("username").max_length or 0
+    if len(username) > most:
+        return f"A user name has at most {most} characters; this one has {len(username)}."
+    wrong = dict.fromkeys(sign for sign in username if not (sign.isalnum() or sign in "@.+-_"))
+    hidden = "an invisible character"
+    named = ", ".join("a space" if sign == " " else f"“{sign}”" if sign.isprintable() else hidden for sign in wrong)
+    return (
+        f"“{username}” cannot be used as a user name{f', because it contains {named}' if named else ''}. Use letters, digits "
+        "and the signs @ . + - _ only."
+    )
+
+
 @transaction.atomic
 def create_user(*, username: str, by: trail.Actor, is_owner_of_site: bool = False) -> User:
     """Make an account without a password; a sign-in link lets its person in.
@@ -66,7 +80,7 @@ def create_user(*, username: str, by: trail.Actor, is_owner_of_site: bool = Fals
     try:
         user.clean_fields(exclude=["password"])
     except ValidationError as error:
-        raise AccountError(f"{username!r} cannot be used as a user name. {' '.join(error.messages)}") from error
+        raise AccountError(_describe_bad_name(username)) from error
     if queries.find_user(username) is not None:
         raise AccountError(f"There is already a user named {username}.")
     user.save()

@@ -141,6 +141,21 @@ def test_who_coded_nothing_is_shown_the_figures_of_somebody_who_did(
     assert show(client_of(lead), project, coder="lead").context["compared"].coder == "lead"
 
 
+def test_a_first_coding_of_ones_own_does_not_take_the_figures_of_another_away(
+    project: Project, owner: User, lead: User, client_of: Callable[[User], Client]
+) -> None:
+    line = {"record": "turn", "thread": "t1", "turn": 1, "role": "model", "channel": "utterance"}
+    coding = {"record": "coding", "thread": "t1", "turn": 1, "start": 0, "enactment": "enacted"}
+    moves = ("move.elicit", "move.refuse")
+    of_ana = [{**coding, "id": f"a{move}", "coder": "ana", "code": move} for move in moves]
+    of_lead = {**coding, "id": "l1", "coder": "ben", "code": moves[0]}
+    load(project, owner, [{"record": "thread", "thread": "t1"}, line, *of_ana, of_lead])
+    Coding.objects.filter(coder__username="ben").update(coder=lead)
+    assert show(client_of(lead), project).context["compared"].coder == "ana"
+    Coding.objects.filter(coder__username="ana", code__identifier="move.refuse").delete()
+    assert show(client_of(lead), project).context["compared"].coder == "lead", "her own of two with as many"
+
+
 def test_every_id_of_the_page_stands_once(
     project: Project, owner: User, reader: User, client_of: Callable[[User], Client]
 ) -> None:

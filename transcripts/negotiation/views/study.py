@@ -25,7 +25,15 @@ from transcripts.negotiation.pure.records import CHALLENGES, FEATURES, MOVES, RE
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.pure.study import ALL_STAGES, CONDUCT, Study
 from transcripts.negotiation.queries.codes import CodeBook, read_code_book
-from transcripts.negotiation.queries.records import Asked, Found, list_conditions, list_readers, read, read_places
+from transcripts.negotiation.queries.records import (
+    Asked,
+    Found,
+    find_main_reader,
+    list_conditions,
+    list_readers,
+    read,
+    read_places,
+)
 from transcripts.negotiation.views import drawing_challenges, drawing_ledger, drawing_moves
 from transcripts.negotiation.views.sections import ENACTMENTS, STAGES, Behind
 from transcripts.projects.access import ProjectRequest, project_view
@@ -108,8 +116,8 @@ def compare(request: ProjectRequest, given: QueryDict, *, is_of_one: bool = Fals
     conditions = list_conditions(request.project)
     data = given.copy()
     if coders:
-        # Who has coded nothing looks at what somebody else did.
-        data.setdefault("coder", own if own in readers else coders[0])
+        # One's first coding does not put an empty page in the place of another's figures.
+        data.setdefault("coder", find_main_reader(request.project, own) or (own if own in readers else coders[0]))
     form = StudyForm(data, project=request.project, coders=coders, codes=choices, conditions=conditions)
     compared = Compared(form, viewer, book)
     if not form.is_valid():

@@ -274,7 +274,7 @@ def _are_same(asked: QueryDict) -> bool:
 def report_import(request: ProjectRequest, report: StudyReport) -> HttpResponse:
     """Say what came in, on the list of interviews."""
     new = ", ".join(f"{number:,} {kind}" for kind, number, _ in report.kinds if number)
-    messages.success(request, f"{report.name}: {new} came in." if new else f"{report.name}: nothing in it is new.")
+    messages.success(request, f"{report.name}: imported {new}." if new else f"{report.name}: nothing in it is new.")
     for sentence in [*report.notes, *report.left_out][:MAX_TOLD]:
         messages.warning(request, f"{report.name}: {sentence}")
     return redirect("corpus:interviews", request.project.slug)

@@ -314,7 +314,7 @@ class _Table:
     def _read_row(self, number: int, cells: list[str]) -> None:
         """Spreadsheets leave out empty cells at the end of a row, or add some."""
         if any(cell.strip() for cell in cells[len(self.headings) :]):
-            expected = f"{len(self.headings)}, one under each heading"
+            expected = f"{len(self.headings)}, one under each heading (a cell that contains the separator needs quotation marks)"
             self.problems.append(Problem(number, show_count(len(cells), "cell"), expected))
             return
         cells = [*cells, *[""] * (len(self.headings) - len(cells))]

@@ -13,11 +13,13 @@ class CodebookError(Exception):
 
 
 class CodebookRefused(CodebookError):
-    """A file or a draft was not taken; ``problems`` has a sentence for each thing that is wrong with it."""
+    """A file or a draft was not taken; ``problems`` has a sentence for each thing that is wrong with it, ``note`` how a file was
+    read."""
 
-    def __init__(self, message: str, problems: list[str]) -> None:
+    def __init__(self, message: str, problems: list[str], note: str = "") -> None:
         super().__init__(message)
         self.problems = problems
+        self.note = note
 
 
 class WrongInput(CodebookError):

@@ -56,8 +56,7 @@ def plan_import(*, project: Project, data: bytes, name: str, keep_missing: bool 
     except CodebookFileError as error:
         unlisted = error.total - len(error.problems)
         more = [f"And {unlisted} more problems."] if unlisted else []
-        note = [error.note] if error.note else []
-        raise CodebookRefused(str(error), [*map(str, error.problems), *more, *note]) from error
+        raise CodebookRefused(str(error), [*map(str, error.problems), *more], error.note) from error
     content = files.fill_in(file, before, keep_missing=keep_missing)
     if problems := list(dict.fromkeys(problem.sentence for problem in find_problems(content))):
         more = [f"And {len(problems) - MAX_PROBLEMS} more."] if len(problems) > MAX_PROBLEMS else []

@@ -24,6 +24,13 @@ def find_coder(request: ProjectRequest) -> User | None:
     return request.user if Permission.CODE in request.role.permissions else None
 
 
+def add_problems(form: forms.Form, error: actions.CodebookRefused) -> None:
+    """Say beside the file what is wrong with it, and in its help how its columns were read."""
+    form.add_error("file", error.problems)
+    if error.note:
+        form.fields["file"].help_text = f"{form.fields['file'].help_text} {error.note}".strip()
+
+
 def draft_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
     """A page of a draft: loads the version for somebody who may edit the codebook.
 

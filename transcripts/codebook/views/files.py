@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 from transcripts.codebook import actions, queries
 from transcripts.codebook.forms.versions import CodebookFileForm, ConfirmForm
 from transcripts.codebook.models import CodeChange
+from transcripts.codebook.views.common import add_problems
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -34,7 +35,7 @@ def import_file(request: ProjectRequest) -> HttpResponse:
         try:
             plan = actions.plan_import(project=request.project, data=data, name=name)
         except actions.CodebookRefused as error:
-            form.add_error("file", error.problems)
+            add_problems(form, error)
         else:
             content = base64.b64encode(data).decode()
             return _show_plan(
@@ -69,7 +70,7 @@ def _confirm(request: ProjectRequest) -> HttpResponse:
     except actions.CodebookRefused as error:
         file_form = CodebookFileForm(request.POST)
         file_form.errors.pop("file", None)
-        file_form.add_error("file", error.problems)
+        add_problems(file_form, error)
         return _show_form(request, file_form)
     for warning in warnings:
         messages.warning(request, warning)

@@ -19,7 +19,7 @@ from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.pure.lineage import trace
 from transcripts.codebook.pure.newer_parts import NewerParts
 from transcripts.codebook.quotes import read_examples
-from transcripts.codebook.views.common import find_coder
+from transcripts.codebook.views.common import add_problems, find_coder
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.actions import ProjectError, make_address
 from transcripts.projects.roles import Permission
@@ -39,7 +39,7 @@ def start_study(request: HttpRequest) -> HttpResponse:
             address = make_address(typed["slug"], by=person)
             project = actions.start_study(**typed | {"slug": address, "file": file}, by=person)
         except actions.CodebookRefused as error:
-            form.add_error("file", error.problems)
+            add_problems(form, error)
         except ProjectError as error:
             # The name is there, so what was refused is the address.
             form.add_error("slug", str(error))

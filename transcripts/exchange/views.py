@@ -61,6 +61,8 @@ def list_downloads(request: ProjectRequest) -> HttpResponse:
         "with_left_out": request.GET.get("left_out") == "on",
         "kind": _read_kind(request.GET),
         "run": _read_run(request.GET),
+        "counts_long": _counts_long(request),
+        "to_count_long": _write_query(request, long="on"),
         "kinds": Kind.choices,
         "facts": [(RUN_FACTS[key], key, values) for key, values in list_run_facts(request.project).items()],
         "has_parquet": is_installed(),
@@ -153,7 +155,21 @@ def _say_beside(request: ProjectRequest, export: Export) -> tuple[str, str]:
         run=_read_run(request.GET),
     )
     without = say_without_consent(export, count_without_consent(export, scope))
-    return without, actions.say_long_cells(export.count_long(scope)) if export.count_long is not None else ""
+    if export.count_long is None or not _counts_long(request):
+        return without, ""
+    return without, actions.say_long_cells(export.count_long(scope))
+
+
+def _counts_long(request: ProjectRequest) -> bool:
+    """Whether long cells are to be counted, which takes a look at every sentence of the study and so is done when asked for."""
+    return request.GET.get("long") == "on"
+
+
+def _write_query(request: ProjectRequest, **more: str) -> str:
+    """The query of the page as it was narrowed, with more."""
+    query = request.GET.copy()
+    query.update(more)
+    return query.urlencode()
 
 
 def _read_kind(asked: QueryDict) -> str:

@@ -144,6 +144,9 @@ def test_after_suggestions_every_change_asks_why(site: Site, sign_in: SignIn) ->
     press(page, "d", "Enter")
     expect(reason).to_be_focused()
     assert len(read_codes(page)) == 1, "one letter is no reason"
+    for said, is_reason in (("𝒜", False), ("理", True)):
+        reason.fill(said)
+        assert reason.evaluate("field => field.checkValidity()") == is_reason
     reason.fill("Both hold")
     expect(apply).to_have_text("Enter Apply")
     press(page, "Enter")

@@ -117,13 +117,16 @@ export function tellWhatWasSeen(form) {
   }
 }
 
+/** One sign that may have been meant as a key. A Chinese, Japanese or Korean one may be a word. */
+const KEY = /^[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]$/u;
+
 /** Blanks alone are no answer, and one letter, which may have been meant as a key, is no reason. */
 export function trimOnInput(fields) {
   for (const field of fields) {
     field.addEventListener("input", () => {
-      const length = field.value.trim().length;
-      const isBlank = field.required && field.value !== "" && !length;
-      const isLetter = field.name === "reason" && length === 1;
+      const words = field.value.trim();
+      const isBlank = field.required && field.value !== "" && !words;
+      const isLetter = field.name === "reason" && KEY.test(words);
       field.setCustomValidity(isLetter ? "One letter is no reason. Say it in words." : isBlank ? "Write one line." : "");
     });
   }

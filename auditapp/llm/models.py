@@ -87,11 +87,11 @@ class ModelVariant(models.Model):
         if self.provider == "file":
             recorded = [f"reasoning {self.reasoning}" if self.reasoning else "", self.sampling]
             return ", ".join([*filter(None, recorded), "other settings not recorded"])
-        limit = (
-            "no limit on the answer" if self.max_tokens is None else f"answers of at most {self.max_tokens:,} tokens"
-        )
-        reasoning = f"reasoning {self.reasoning}" if self.reasoning else "reasoning as the provider sets it"
-        return f"{reasoning}, {self.sampling or 'sampling as the provider sets it'}, {limit}"
+        limit = "" if self.max_tokens is None else f"answers of at most {self.max_tokens:,} tokens"
+        chosen = [*filter(None, [f"reasoning {self.reasoning}" if self.reasoning else "", self.sampling, limit])]
+        if not chosen:
+            return "the provider’s defaults"
+        return ", ".join(chosen) + ("" if len(chosen) == 3 else ", otherwise the provider’s defaults")
 
     @property
     def queue_name(self) -> str:

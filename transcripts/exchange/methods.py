@@ -44,6 +44,8 @@ SECTIONS = {
 }
 """The headings, and the parts of the template under each. People's statements are quoted as they wrote them."""
 
+_NEW_PARAGRAPH = "\x1e"
+
 # An import of a project file writes one event of its own, whatever the number and the dates of its codings.
 ACTS_OF_CODING = ["coding.added", "coding.changed", "coding.decided"]
 PHASES = ("familiarisation", "initial coding", "generating themes", "reviewing", "defining and naming", "writing up")
@@ -52,7 +54,7 @@ PHASES = ("familiarisation", "initial coding", "generating themes", "reviewing",
 def draft_methods(project: Project) -> Facts:
     """The text as the record has it now: titled sections of paragraphs, limitations, and the annex."""
     facts = read_facts(project)
-    sections = {title: [_word(part, facts) for part in parts] for title, parts in SECTIONS.items()}
+    sections = {title: [text for part in parts for text in _word(part, facts)] for title, parts in SECTIONS.items()}
     sections["Who reads"] = [
         f"{each.author.username}, {date_format(each.written_at, 'j F Y')}: {each.text.strip()}"
         for each in facts["statements"]
@@ -60,7 +62,7 @@ def draft_methods(project: Project) -> Facts:
     return {
         "title": f"Methods: {project.name}",
         "sections": sections,
-        "warnings": [_word("warning", {"code": code, **details}) for code, details in find_warnings(facts)],
+        "warnings": [" ".join(_word("warning", {"code": code, **details})) for code, details in find_warnings(facts)],
         "annex": list_annex(facts),
     }
 
@@ -72,10 +74,11 @@ def write_methods(scope: Scope, path: Path) -> int:
     return len(text["sections"]) + len(text["annex"])
 
 
-def _word(part: str, facts: Facts) -> str:
-    """A part of the template as plain text, which the page escapes in one way and Markdown in another."""
+def _word(part: str, facts: Facts) -> list[str]:
+    """A part of the template as paragraphs of plain text, which the page escapes in one way and Markdown in another."""
     template: Any = get_template(f"exchange/methods_words.html#{part}")
-    return " ".join(template.template.render(Context(facts, autoescape=False)).split())
+    text = template.template.render(Context({**facts, "new_paragraph": _NEW_PARAGRAPH}, autoescape=False))
+    return [words for each in text.split(_NEW_PARAGRAPH) if (words := " ".join(each.split()))] or [""]
 
 
 def as_markdown(text: Facts) -> str:

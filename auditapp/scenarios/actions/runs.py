@@ -121,13 +121,13 @@ def _plan(
         arms,
         inputs,
         # Coders see the title of a batch, so it names neither suite nor condition.
-        title=f"Scenarios: {len(scripts):,} case{'' if len(scripts) == 1 else 's'}",
+        title=f"Scenarios: {len(scripts):,} script{'' if len(scripts) == 1 else 's'}",
         parameters={"suite": suite, "scripts": [script.pk for script in scripts], "conditions": list(asked)},
         warnings=_warn(project, scripts, asked),
         facts=[
             ("Suite", suite),
-            ("Cases", f"{len(scripts):,}"),
-            ("Questions of all cases", f"{len(inputs):,}"),
+            ("Scripts", f"{len(scripts):,}"),
+            ("Questions of all scripts", f"{len(inputs):,}"),
             ("Conditions", ", ".join(asked)),
         ],
         after=after,

@@ -89,7 +89,7 @@ class LaunchForm(LaunchOptionsForm):
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         suites = list_suites(project)
-        self.fields["suite"].choices = [(each.name, f"{each.name}: {each.cases:,} cases") for each in suites]  # type: ignore[attr-defined]
+        self.fields["suite"].choices = [(each.name, f"{each.name}: {each.cases:,} scripts") for each in suites]  # type: ignore[attr-defined]
         for number in range(1, CONDITIONS + 1):
             self.fields[f"name_{number}"] = forms.CharField(
                 required=False,

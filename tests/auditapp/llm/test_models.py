@@ -208,7 +208,7 @@ class TestPrivateAddresses:
             "model": "n",
             "account": "127.0.0.1:11434",
             "allowed_addresses": [],
-            "settings": "reasoning as the provider sets it, sampling as the provider sets it, no limit on the answer",
+            "settings": "the provider’s defaults",
             "price_changed_for": [],
         }
         add_paid("z", "o", base_url=LOCAL)

@@ -238,13 +238,11 @@ class TestForm:
         add_model(label="invented", provider="fake", by=owner)
         page = " ".join(wizard.client.get(wizard.path).content.decode().split())
         account = variant.account.name
-        settings = (
-            "reasoning as the provider sets it, sampling as the provider sets it, answers of at most 1,024 tokens"
-        )
+        settings = "answers of at most 1,024 tokens, otherwise the provider’s defaults"
         known = f"{settings}; $1 in, $2 out per million tokens"
         assert f'priced <small class="under">gpt-5 at {account} (openai compatible); {known}' in page
         assert re.search(
-            r'thinker <small class="under">gpt-6 at [^<]*reasoning high, [^<]*, no limit on the answer; no price recorded</small>',
+            r'thinker <small class="under">gpt-6 at [^<]*reasoning high, [^<]*otherwise the provider’s defaults; no price',
             page,
         )
         assert 'invented <small class="under">fake provider: its answers are invented' in page

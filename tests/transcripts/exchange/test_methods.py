@@ -20,6 +20,7 @@ from transcripts.coding.actions import add_coding, decide_sentence
 from transcripts.coding.boundary_edits import merge_sentences, split_sentence
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import BoundaryEdit, Sentence
+from transcripts.exchange import methods
 from transcripts.exchange.methods import as_markdown, draft_methods
 from transcripts.exchange.templatetags.methods_figures import out_of
 from transcripts.projects.actions import set_stance
@@ -169,3 +170,12 @@ def test_the_name_of_a_study_is_words_and_no_markup(project: Project) -> None:
     project.save()
     title = as_markdown(draft_methods(project)).splitlines()[0]
     assert title == r"# Methods: &lt;img src=x onerror=alert(1)> \[a](javascript:alert(1))"
+
+
+def test_each_annotator_has_a_paragraph_and_one_that_nobody_answered_says_so() -> None:
+    use = {"name": "a", "model": "m", "suggestions": 40, "codebook_version": 2, "answered": 0, "kept": 0}
+    paragraphs = methods._word("machines", {"machines": [use, {**use, "answered": 4, "kept": 3}], "machine_notes": []})
+    assert len(paragraphs) == 2
+    assert "people have answered none of them." in paragraphs[0]
+    assert "people answered 4 of 40" in paragraphs[1]
+    assert "0 of 0" not in "".join(paragraphs)

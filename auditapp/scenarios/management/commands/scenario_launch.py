@@ -77,8 +77,8 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(told))
         elif options["wait"]:
             self.stdout.write(
-                f"Batch {batch.pk}, {batch.get_state_display().lower()}: of {told['plays']:,} plays {told['stored']:,} are stored, "
-                f"{told['failed']:,} failed, {told['open']:,} are open."
+                f"Batch {batch.pk}, {batch.get_state_display().lower()}: {told['plays']:,} plays, {told['stored']:,} stored, "
+                f"{told['open']:,} open, {told['failed']:,} failed."
             )
         else:
             self.stdout.write(describe_launched(batch))

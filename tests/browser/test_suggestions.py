@@ -159,7 +159,7 @@ def test_a_sentence_without_a_suggestion_says_so_as_plainly(site: Site, sign_in:
     expect(page.locator(PANEL)).to_contain_text("No code suggested.")
     expect(page.locator(SUGGESTIONS)).to_have_count(0)
     press(page, "ArrowUp")
-    expect(page.locator(PANEL)).to_contain_text("after your own decision")
+    expect(page.locator(PANEL)).to_contain_text("once you have decided")
 
 
 @pytest.mark.full

@@ -10,7 +10,7 @@ AS_DEPLOYED := AUDITAPP_DATA=.venv/check-data BASE_URL=https://coding.example.or
 UV ?= uv
 LOCK = $(UV) pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 
-.PHONY: help run learn parquet test test-ci test-all setup check fix bench chaos real lock sbom python
+.PHONY: help run learn parquet test test-ci test-all approve setup check fix bench chaos real lock sbom python
 
 help:
 	@echo "make run     start auditapp on this machine (PORT=8000, DATA=var); MODEL=local adds a real, very small model"
@@ -19,6 +19,7 @@ help:
 	@echo "make test    run the quick tests on SQLite, and those that need it on PostgreSQL with Redis: six minutes on two cores"
 	@echo "make test-ci  the same with the slow tests, as .ci/run does"
 	@echo "make test-all  run every test on both, as before a release"
+	@echo "make approve write the approved copies of what leaves the product anew, to be read before they are committed"
 	@echo "make check   linters, types, import contracts, migrations; changes nothing"
 	@echo "make fix     put code and templates into their standard form"
 	@echo "make bench   measure speed and memory, and compare with benchmarks/ratios.json"
@@ -49,6 +50,9 @@ test-all: python
 
 setup: python
 	@$(PYTHON) -m tools.launch setup
+
+approve: setup
+	@$(BIN)/python -m pytest tests/approved --snapshot-update
 
 check: setup
 	$(BIN)/ruff check .

@@ -1,23 +1,27 @@
 """No mean, rate or share leaves the product without the number of what it is of: in every table of columns (pages, CSV, LaTeX),
-in every export, in every typed answer of the API, and in the JSON of every report."""
+in every export, in every typed answer of the API, in the JSON of every report, and in every table on a page of the demo."""
 
 from __future__ import annotations
 
 import importlib
+import json
 import pkgutil
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import lxml.html
 import pytest
 from rest_framework import serializers
 
 import auditapp
 import transcripts
+from auditapp.demo.actions import load_demo
 from auditapp.probe.pure.tables import Trial, make_table1
 from auditapp.scenarios.pure.measures import PlayOutcome, report_plays
 from auditapp.sob.pure.measures.report import ReportOptions, build_report
 from auditapp.sob.pure.measures.tallies import tally_observations
+from tests.approved.copies import COMMANDS, crawl, run
 from tests.auditapp.sob.measures.answering import answer
 from transcripts.exchange import registry
 
@@ -169,3 +173,52 @@ def list_bare_figures(value: object, path: str = "", known: bool = False) -> Ite
 def test_every_figure_in_the_json_of_a_report_says_of_how_many(name: str) -> None:
     report = REPORTS[name]()
     assert not sorted(set(list_bare_figures(report)))
+
+
+HEADED_FIGURE = re.compile(
+    r"\b(?:rate|share|mean|median|average|kappa|alpha|precision|recall|specificity|accuracy|difference|ratio|f1)s?\b"
+    r"|\b(?:positive|raw) agreement\b|\branks differ\b",
+    re.IGNORECASE,
+)
+HEADED_NUMBER = re.compile(
+    r"\b(?:n|of|answers|decided|usable|texts|known|tested|marked|available|neither|steps from there|questions"
+    r"|entries both made|episodes|scored by two|sentences coded by two or more|items marked by both|drawn)\b"
+    r"|^w$",
+    re.IGNORECASE,
+)
+NUMBER_IN_WORDS = re.compile(r"\bn \d|\d+ of \d+|\d+ (?:models|families|turns?|texts|sentences)\b")
+NO_SHARE_OF_UNITS = {
+    # Of turns to be drawn: a setting.
+    "preannotation.withholding",
+    # The names of files.
+    "sob.files",
+}
+
+
+@pytest.mark.full
+@pytest.mark.django_db(transaction=True)
+def test_every_table_on_a_page_and_every_report_of_the_demo_says_of_how_many() -> None:
+    load_demo()
+    tables = [
+        (name, table)
+        for name, _, page in crawl("owner")
+        if name not in NO_SHARE_OF_UNITS
+        for table in lxml.html.document_fromstring(page).iterfind(".//main//table")
+        if any(HEADED_FIGURE.search(read(head)) for head in table.iterfind(".//th"))
+    ]
+    assert len(tables) > 30, "they are not found any more"
+    assert [(name, read(table)[:200]) for name, table in tables if not has_number(table)] == []
+    reports = {" ".join(words): json.loads(run(*words, "--json")) for words in COMMANDS}
+    assert {name: bare for name, report in reports.items() if (bare := sorted(set(list_bare_figures(report))))} == {}
+
+
+def has_number(table: Any) -> bool:
+    """Whether a table has a column of numbers of units, or its cells or the words before it say them."""
+    if any(HEADED_NUMBER.search(read(head)) for head in table.iterfind(".//th")):
+        return True
+    section = next((each for each in table.iterancestors() if each.tag in {"section", "main"}), table)
+    return bool(NUMBER_IN_WORDS.search(read(table)) or NUMBER_IN_WORDS.search(read(section)))
+
+
+def read(element: Any) -> str:
+    return " ".join("".join(element.itertext()).split())

@@ -96,16 +96,18 @@ def run(*words: str) -> str:
 
 def copy_pages() -> Iterator[tuple[str, str]]:
     """Of the owner's pages the text; of a coder's, where the owner has the same page, the lines that differ."""
-    of_owner = dict(crawl("owner"))
-    for name, text in of_owner.items():
-        yield f"page {name}", write_head(text)
-    for name, text in crawl("demo-coder"):
+    of_owner = {}
+    for name, address, page in crawl("owner"):
+        of_owner[name] = settle(f"{address}\n{write_page(page)}")
+        yield f"page {name}", write_head(of_owner[name])
+    for name, address, page in crawl("demo-coder"):
+        text = settle(f"{address}\n{write_page(page)}")
         if text != of_owner.get(name):
             yield f"page {name} for a coder", write_head(write_difference(text, of_owner.get(name, "")))
 
 
-def crawl(username: str) -> Iterator[tuple[str, str]]:
-    """One page of each kind that links lead to from the demo's overview on: the name of its route, and its text."""
+def crawl(username: str) -> Iterator[tuple[str, str, str]]:
+    """One page of each kind that links lead to from the demo's overview on: its route's name, its address, and its HTML."""
     client = Client()
     client.force_login(User.objects.get(username=username))
     waiting = [f"/p/{STUDY}/", f"/p/{SUITE}/", "/", "/account/"]
@@ -121,7 +123,7 @@ def crawl(username: str) -> Iterator[tuple[str, str]]:
         answer = client.get(address)
         if answer.status_code == 200 and answer["Content-Type"].startswith("text/html"):
             page = answer.content.decode()
-            yield name, settle(f"{address}\n{write_page(page)}")
+            yield name, address, page
             links = lxml.html.document_fromstring(page).iterfind(".//a[@href]")
             waiting += [urldefrag(urljoin(address, str(link.get("href")))).url for link in links]
         answer.close()

@@ -17,7 +17,7 @@ from transcripts.formats.numbers import write_estimate, write_number, write_p
 DEGENERATE_VERDICT = Verdict("degenerate", Tone.BAD)
 
 
-TEST_HEADS = ("Subset", "Difference", "P (Pearson)", "P (Fisher)")
+TEST_HEADS = ("Subset", "N (W/M)", "Difference", "P (Pearson)", "P (Fisher)")
 
 
 class Figure(NamedTuple):
@@ -65,7 +65,8 @@ def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
             )
             lines.append(_list_table1(name, subset, row))
             difference = write_estimate(row["difference"], row["difference_ci"])
-            cells = [SUBSET_NAMES[subset], difference, write_p(row["p_chi2"]), write_p(row["p_fisher"])]
+            texts = f"{row['n_woman']}/{row['n_man']}"
+            cells = [SUBSET_NAMES[subset], texts, difference, write_p(row["p_chi2"]), write_p(row["p_fisher"])]
             tests.setdefault(name, []).append(cells)
         counts = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in found["not_counted"].items())
         apart = "; ".join(f"{category}: {sum(of.values())}" for category, of in found["not_counted_of"].items())

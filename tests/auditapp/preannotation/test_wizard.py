@@ -107,7 +107,8 @@ class TestReview:
             "Turns": "30",
             "Redaction list": "none is applied",
             "Asked again": "1 turn in another order of the codes, with up to 3 planted sentences: 2 of the calls below",
-            "Planted sentences": "40 built-in ones, which this launch plants",
+            "Planted sentences": "40 whose right codes are known. They show whether a model obeys instructions in a text. They "
+            "come with the program, and this launch plants them",
             "Checks": "never checked, because this launch creates the annotator. Start with a pilot, and check the annotator "
             "from its page while the batch is waiting for approval",
             "Hash of the annotator": facts(page)["Hash of the annotator"],

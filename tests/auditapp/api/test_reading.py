@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from tests.auditapp.api.conftest import Program, ProgramOf
+from tests.transcripts.coding.desk_cast import decide
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import add_code, pin_example, publish_version, start_draft
 from transcripts.codebook.models import Code, CodebookVersion
@@ -116,7 +117,7 @@ def test_the_codebook_is_the_latest_published_version(program: Program, project:
 
 
 def test_the_codebook_tells_places_questions_and_pinned_sentences(
-    program: Program, project: Project, owner: User, sentence: Sentence
+    program: Program, project: Project, owner: User, coder: User, sentence: Sentence
 ) -> None:
     draft = start_draft(project=project, by=owner)
     theme = draft.codes.get(identifier="theme.balance")
@@ -139,6 +140,9 @@ def test_the_codebook_tells_places_questions_and_pinned_sentences(
         ("theme.balance", "include"),
         ("theme.balance", "exclude"),
     }
+    assert [each for each in found["examples"] if each["sentence"]] == []
+    decide(sentence, coder)
+    found = program.get("projects/culture/codebook/").body
     assert [each for each in found["examples"] if each["sentence"]] == [
         {"code": "theme.balance", "kind": "anchor", "sentence": sentence.pk, "text": "I would ask first.", "note": "so"}
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import resource
 
-import psutil
 import pytest
 
 from auditapp.batches.routes import live_run
@@ -112,7 +111,7 @@ def test_what_a_running_batch_stands_on_cannot_be_deleted(ground: Ground) -> Non
 
 @pytest.mark.full
 def test_a_full_disk_stops_new_calls_and_the_batch_goes_on_once_there_is_room(ground: Ground) -> None:
-    """No file of the worker may grow past a few answers; then the limit is lifted, and nobody starts the worker again.
+    """No file of the worker may grow by an answer; then the limit is lifted, and nobody starts the worker again.
 
     On PostgreSQL that is the spool; on SQLite it is the database too, and an answer that neither takes is told of as lost.
     """
@@ -120,7 +119,7 @@ def test_a_full_disk_stops_new_calls_and_the_batch_goes_on_once_there_is_room(gr
     worker = ground.instance.start_worker("--queues", "1")
     wait_until(lambda: bool(find_children(worker)), what="the worker has its child")
     sizes = [file.stat().st_size for file in ground.instance.folder.iterdir() if file.is_file()]
-    limit_files(worker, 20_000 if database_kind() == "postgres" else max(sizes) + 100_000)
+    limit_files(worker, 10_000 if database_kind() == "postgres" else max(sizes) + 100_000)
     batch = ground.launch()
     wait_until(lambda: ground.provider.stats()["received"] > 0, what="calls were sent")
     wait_until(ground.is_at_rest, what="nothing more was sent into a full disk")
@@ -137,5 +136,8 @@ def test_a_full_disk_stops_new_calls_and_the_batch_goes_on_once_there_is_room(gr
 
 def limit_files(worker: Process, size: int) -> None:
     """What a process writes beyond ``size`` bytes of a file fails, as it does on a full disk."""
-    for process in [psutil.Process(worker.pid), *find_children(worker)]:
-        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+    limit = (size, resource.RLIM_INFINITY)
+    # The worker first: a child that it makes from now on inherits the limit, one that it made before is found.
+    resource.prlimit(worker.pid, resource.RLIMIT_FSIZE, limit)
+    for process in find_children(worker):
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, limit)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 from pathlib import Path
 
 import pytest
 
+from auditapp.serving import APPLICATION
 from benchmarks.ratios import compare, describe_ratios, keep, read_kept
 from benchmarks.results import Row
+from benchmarks.serving import FLOOR, PRODUCT
 
 SAVE, SHARE = "save one code", "share of a bare loop"
 
@@ -55,3 +59,18 @@ def test_what_got_worse_by_more_than_a_tenth_is_named(save: list[float], share: 
 
 def test_a_first_run_compares_with_nothing() -> None:
     assert compare(KEPT, {})[0].endswith("not measured before")
+
+
+@pytest.mark.parametrize("served", [APPLICATION, PRODUCT, FLOOR])
+def test_what_is_served_says_who_asks(served: str) -> None:
+    """The web server does not start without ``find_person``, and no other test starts the floor of the benchmarks."""
+    spec = importlib.util.find_spec(served.partition(":")[0])
+    assert spec is not None
+    assert spec.origin is not None
+    names = set()
+    for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.ImportFrom):
+            names |= {each.asname or each.name for each in node.names}
+    assert "find_person" in names

@@ -178,7 +178,7 @@ def _report_import(request: ProjectRequest, reports: list[ImportReport]) -> Http
 
 
 def _name_left_out(request: ProjectRequest) -> str:
-    """The files that were chosen and did not come in, because they could not be read."""
+    """The chosen files that were not imported, because they could not be read."""
     chosen = {file.name or "file" for file in request.FILES.getlist("uploads")}
     names = [name for name in request.POST.getlist("without") if name in chosen]
     return f" Left out: {', '.join(names)}." if names else ""

@@ -819,6 +819,17 @@ class TestGone:
     def wait_a_day(self) -> None:
         ProviderJob.objects.update(gone_since=F("gone_since") - datetime.timedelta(days=1, minutes=1))
 
+    def lose_end_and_find(self, queue: WorkQueue) -> None:
+        """A job that the provider did not know for a day is ended by a person, and then it is there again."""
+        jobs.run_job_queue(queue.pk)
+        known = ProviderJob.objects.get().provider_job_id
+        ProviderJob.objects.update(provider_job_id="batch_gone")
+        look_after(queue)
+        self.wait_a_day()
+        actions.end_job(job=ProviderJob.objects.get(), by=trail.SYSTEM)
+        ProviderJob.objects.update(provider_job_id=known)
+        look_after(queue)
+
     @pytest.mark.parametrize("provider", PROVIDERS)
     def test_a_person_ends_it_and_its_calls_are_unknown_and_free(
         self, launch: Launch, shop: Shop, provider: str
@@ -870,14 +881,7 @@ class TestGone:
     ) -> None:
         shop.order(seconds=3600)
         queue = launch(provider, inputs=5)
-        jobs.run_job_queue(queue.pk)
-        known = ProviderJob.objects.get().provider_job_id
-        ProviderJob.objects.update(provider_job_id="batch_gone")
-        look_after(queue)
-        self.wait_a_day()
-        actions.end_job(job=ProviderJob.objects.get(), by=trail.SYSTEM)
-        ProviderJob.objects.update(provider_job_id=known)
-        look_after(queue)
+        self.lose_end_and_find(queue)
         job = ProviderJob.objects.get()
         assert (job.state, job.gone_since, job.ended_at) == ("submitted", None, None)
         ProviderJob.objects.update(provider_job_id="batch_gone")
@@ -914,15 +918,7 @@ class TestGone:
 
     def test_a_job_that_is_found_again_is_collected_although_it_was_to_end(self, launch: Launch, shop: Shop) -> None:
         shop.order(seconds=0)
-        queue = launch("openai_compatible", inputs=5)
-        jobs.run_job_queue(queue.pk)
-        known = ProviderJob.objects.get().provider_job_id
-        ProviderJob.objects.update(provider_job_id="batch_gone")
-        look_after(queue)
-        self.wait_a_day()
-        actions.end_job(job=ProviderJob.objects.get(), by=trail.SYSTEM)
-        ProviderJob.objects.update(provider_job_id=known)
-        look_after(queue)
+        self.lose_end_and_find(launch("openai_compatible", inputs=5))
         assert count_states() == {"done": 5}
         assert ProviderJob.objects.get().gone_since is None
 

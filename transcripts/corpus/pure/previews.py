@@ -32,7 +32,7 @@ class Preview:
         self._listed: list[dict[str, Any]] = []
 
     def add(self, thread: ReadInterview, guessed: Sequence[ReadTurn]) -> None:
-        """Count one more thread as it is to come in, and its speakers with the roles that were ``guessed``."""
+        """Count one more thread as it would be imported, and its speakers with the roles that were ``guessed``."""
         self._threads += 1
         self._relations[thread.relation] += 1
         self._models[thread.model_label] += 1

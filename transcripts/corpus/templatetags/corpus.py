@@ -49,7 +49,7 @@ def unseen(text: str) -> SafeString:
 
 @register.filter
 def is_guess(warning: str) -> bool:
-    """Whether a warning of an import only says who was recognised, which is asked beside it."""
+    """Whether a warning of an import only says who was recognised, which the form asks about."""
     return speaker_names.is_guess(warning)
 
 

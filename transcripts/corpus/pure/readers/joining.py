@@ -27,7 +27,7 @@ Where = tuple[int, int]
 
 T = TypeVar("T")
 MATCHED = 200
-"""So many of a run's first words are looked for in the calls of its session."""
+"""How many of a run's first words are looked for in the calls of its session."""
 
 
 class Outline(NamedTuple):

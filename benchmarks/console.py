@@ -35,7 +35,9 @@ def measure(setup: Setup) -> Measured:
         yard.start_worker()
         with serve(PRODUCT, environment=yard.instance.environment, log=setup.folder / "console.log") as server:
             link = yard.instance.ask("prepare", "--no-demo")["sign_in_url"]
-            person = Person(cast("Study", SimpleNamespace(slug="bench", links={"owner": link})), "owner", server.port)
+            person = Person(
+                cast("Study", SimpleNamespace(slug="bench", links={"owner": link}, sessions={})), "owner", server.port
+            )
             for beside in ("alone", f"beside a batch of {cells:,} cells"):
                 if beside != "alone":
                     setup.tell(f"console: a batch of {cells:,} cells runs")

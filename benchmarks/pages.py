@@ -25,8 +25,6 @@ def measure(setup: Setup) -> Measured:
     setup.tell("pages: overview, interviews")
     floor_environment = make_floor(setup.folder / "pages-floor")
     rows, numbers = [], dict[str, object]()
-    # A link signs in once.
-    people: dict[str, Person] = {}
     with (
         serve(FLOOR, environment=floor_environment, log=setup.folder / "pages-floor.log") as floor,
         serve(PRODUCT, environment=study.instance.environment, log=setup.folder / "pages.log") as server,
@@ -34,7 +32,7 @@ def measure(setup: Setup) -> Measured:
         floor_connection, make_save = Connection(floor.port), make_floor_saves(floor.port, 0)
         exchange_in_turn(floor_connection, make_save, 50)
         for name, who, path in PAGES:
-            person = people.get(who) or people.setdefault(who, Person(study, who, server.port))
+            person = Person(study, who, server.port)
             make_get = partial(person.get, path.format(slug=study.slug))
             exchange_in_turn(person.connection, make_get, 3)
             seconds, ratios, failures = list[float](), list[float](), 0

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -41,13 +41,15 @@ def run_inside(program: str, *arguments: str, environment: dict[str, str], patie
 
 @dataclass(frozen=True)
 class Study:
-    """A data folder with one study. ``answers`` are the model's sentences by interview, ``links`` sign-in secrets."""
+    """A data folder with one study. ``answers`` are the model's sentences by interview, ``links`` sign-in secrets, each of which
+    works once; ``sessions`` are the cookies of those who have used theirs."""
 
     instance: Instance
     slug: str
     links: dict[str, str]
     answers: dict[int, list[int]]
     codes: list[tuple[int, str]]
+    sessions: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @property
     def database(self) -> Path:
@@ -86,10 +88,12 @@ class Person:
     def __init__(self, study: Study, name: str, port: int) -> None:
         self.study, self.port = study, port
         self.base = {"Host": f"127.0.0.1:{port}", "User-Agent": "bench", "Accept": "*/*"}
-        self.cookies: dict[str, str] = {}
+        self.cookies: dict[str, str] = study.sessions.get(name, {})
         self.user_id = ""
         self.connection = Connection(port)
-        self._sign_in(urlsplit(study.links[name]).path)
+        if not self.cookies:
+            self._sign_in(urlsplit(study.links[name]).path)
+            study.sessions[name] = self.cookies
 
     def desk_path(self, interview: int) -> str:
         """The desk's address."""

@@ -15,6 +15,7 @@ from auditapp.batches import actions
 from auditapp.batches.models import Batch, ProviderJob
 from transcripts.accounts.models import Scope
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 
 class ControlView(BatchView):
@@ -32,7 +33,7 @@ class ControlView(BatchView):
         return self.answer(self.describe(batch_id))
 
     def act(self, batch: Batch, given: dict[str, Any]) -> None:
-        """Do what was asked, by the body and the rest of the address. Raises ``BatchError``."""
+        """Do what was asked, by the body and the rest of the address. Raises ``Refused``."""
         raise NotImplementedError
 
 
@@ -123,5 +124,5 @@ def check_name(name: str) -> str:
     """A name as it would be stored. Raises ``ValidationError``."""
     try:
         return actions.read_name(name)
-    except actions.BatchError as error:
+    except Refused as error:
         raise serializers.ValidationError([str(error)]) from error

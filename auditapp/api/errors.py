@@ -16,12 +16,12 @@ from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
 from auditapp import outage
-from auditapp.batches.actions import BatchError
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.scenarios.errors import ScenarioError
 from auditapp.sob.errors import SobError
 from transcripts.codebook.actions import CodebookError, CodebookRefused
 from transcripts.coding.actions import CodingError, WrongInput
+from transcripts.refusals import Refused
 
 MAX_ECHO = 100
 
@@ -143,7 +143,11 @@ def explain(exception: Exception) -> Refusal | None:
             return Refusal(422, "invalid_fields", str(exception), {"content": exception.problems or [str(exception)]})
         case ScenarioError() if exception.field:
             return Refusal(422, "invalid_fields", str(exception), {exception.field: [str(exception)]})
-        case CodingError() | CodebookError() | BatchError() | PreannotationError() | ScenarioError() | SobError():
+        case Refused() if exception.status == 422:
+            return Refusal(422, "invalid_fields", str(exception), {exception.field: [str(exception)]})
+        case Refused():
+            return Refusal(exception.status, "conflict", str(exception))
+        case CodingError() | CodebookError() | PreannotationError() | ScenarioError() | SobError():
             return Refusal(409, "conflict", str(exception))
         case Http404():
             return Refusal(404, "not_found", str(exception) or "There is nothing at this address.")

@@ -80,11 +80,7 @@ class AddWebhook(ProjectView):
     success = {201: "It was added."}
 
     def post(self, request: Request, slug: str) -> Response:
-        given = self.read_body()
-        try:
-            webhook, secret = actions.add_webhook(project=self.project, by=self.person, **given)
-        except actions.WebhookError as error:
-            raise serializers.ValidationError({error.field or "address": [str(error)]}) from error
+        webhook, secret = actions.add_webhook(project=self.project, by=self.person, **self.read_body())
         found = {"id": webhook.pk, "address": webhook.address, "events": webhook.events, "secret": secret}
         return self.answer(found, status=201)
 

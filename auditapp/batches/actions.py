@@ -34,6 +34,7 @@ from auditapp.llm.models import Grant
 from auditapp.llm.queries import is_open_ended
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 MAX_IN_FLIGHT = 1000
 MAX_NAME_LENGTH = 200
@@ -43,36 +44,32 @@ OPEN_CELLS = (Cell.State.PLANNED, Cell.State.LEASED)
 STILL_PLANNED = "The cells of batch {batch} are still being stored. Wait a moment until its calls begin, or cancel it."
 
 
-class BatchError(Exception):
-    """The request cannot be carried out; the message is for the person who made it."""
-
-
 def lock_batch(batch: Batch) -> Batch:
     """The batch's row as it is now, locked until the transaction ends; claims and ends wait for it too."""
     return Batch.objects.select_for_update().get(pk=batch.pk)
 
 
 def refuse_ended(batch: Batch, wish: str) -> None:
-    """Raise ``BatchError`` for a batch that has ended."""
+    """Raise ``Refused`` for a batch that has ended."""
     if not batch.is_open:
-        raise BatchError(f"Batch {batch.pk} has ended ({batch.get_state_display().lower()}); it cannot be {wish}.")
+        raise Refused(f"Batch {batch.pk} has ended ({batch.get_state_display().lower()}); it cannot be {wish}.")
 
 
 def commit_cap(batch: Batch, cap_nano: int | None, by: trail.Actor) -> None:
-    """Commit the cap against the study's grants before the batch can spend more. Raises ``BatchError``."""
+    """Commit the cap against the study's grants before the batch can spend more. Raises ``Refused``."""
     try:
         commit_money(batch=batch, cap_nano=cap_nano, by=by)
     except GrantRefused as error:
-        raise BatchError(str(error)) from error
+        raise Refused(str(error)) from error
 
 
 def refuse_too_many(project: Project, by: trail.Actor) -> None:
-    """Raise ``BatchError`` where a member would open a further batch beside too many. Two at the same moment may both pass."""
+    """Raise ``Refused`` where a member would open a further batch beside too many. Two at the same moment may both pass."""
     if needs_no_grant(by):
         return
     count = Batch.objects.filter(project=project, state__in=OPEN_STATES).count()
     if count >= settings.MAX_OPEN_BATCHES:
-        raise BatchError(
+        raise Refused(
             f"This study has {count:,} open batches; the limit of this site is {settings.MAX_OPEN_BATCHES:,}. Wait until some have "
             "ended, cancel those that nobody needs, or ask the person who runs the server to raise MAX_OPEN_BATCHES."
         )
@@ -114,7 +111,7 @@ def _notify_workers(queue_id: int) -> None:
 
 def _refuse_planning(batch: Batch) -> None:
     if batch.state == Batch.State.PLANNING:
-        raise BatchError(STILL_PLANNED.format(batch=batch.pk))
+        raise Refused(STILL_PLANNED.format(batch=batch.pk))
 
 
 MAX_CAP = 1_000_000
@@ -133,7 +130,7 @@ UNCHANGED = Unchanged.UNCHANGED
 
 
 def check_cap(cap_usd: Decimal | None, unpriced: Iterable[str], open_ended: Iterable[str]) -> int | None:
-    """The cap in whole nanodollars. Raises ``BatchError``.
+    """The cap in whole nanodollars. Raises ``Refused``.
 
     ``unpriced`` are the labels of models without a price, ``open_ended`` those of paid models whose answers nothing limits:
     no sum could be reserved that is sure to be enough.
@@ -141,16 +138,16 @@ def check_cap(cap_usd: Decimal | None, unpriced: Iterable[str], open_ended: Iter
     if cap_usd is None:
         return None
     if not cap_usd.is_finite() or not 0 < cap_usd <= MAX_CAP:
-        raise BatchError("A cap must be more than 0 and at most a million dollars; leave it empty for no cap.")
+        raise Refused("A cap must be more than 0 and at most a million dollars; leave it empty for no cap.")
     labels = sorted(set(unpriced))
     if labels:
-        raise BatchError(
+        raise Refused(
             f"A cap needs prices, and these models have none: {', '.join(labels)}. Give each one on the model's page, or "
             "with `python manage.py set_price LABEL --price-in … --price-out …`."
         )
     labels = sorted(set(open_ended))
     if labels:
-        raise BatchError(
+        raise Refused(
             f"A cap needs to know the most that one answer can cost, and for {', '.join(labels)} no limit is set and the "
             "model's maximum is not recorded. Record it on the model's page or with `python manage.py set_capabilities LABEL "
             "--max-output-tokens N`, add the model again with a longest answer, or launch without a cap."
@@ -173,21 +170,21 @@ def change_cap(*, batch: Batch, cap_usd: Decimal | None, by: trail.Actor) -> Non
 
 
 def read_name(name: str) -> str:
-    """The name of a batch as it is stored, on one line. Raises ``BatchError``."""
+    """The name of a batch as it is stored, on one line. Raises ``Refused``."""
     name = " ".join(name.split())
     if not name:
-        raise BatchError("A batch needs a name. Write what will tell it from the others.")
+        raise Refused("A batch needs a name. Write what will tell it from the others.")
     if len(name) > MAX_NAME_LENGTH:
-        raise BatchError(f"The name has {len(name)} characters; it can have {MAX_NAME_LENGTH}.")
+        raise Refused(f"The name has {len(name)} characters; it can have {MAX_NAME_LENGTH}.")
     # The two that join letters and emoji, or keep letters apart, belong to names in many scripts.
     if not name.replace("\u200c", "").replace("\u200d", "").isprintable():
-        raise BatchError("The name contains a character that cannot be shown. Type it anew.")
+        raise Refused("The name contains a character that cannot be shown. Type it anew.")
     return name
 
 
 @transaction.atomic
 def rename_batch(*, batch: Batch, name: str, by: trail.Actor) -> None:
-    """Give the batch another name; also one that has ended. Raises ``BatchError``."""
+    """Give the batch another name; also one that has ended. Raises ``Refused``."""
     name = read_name(name)
     before = lock_batch(batch).title
     if name == before:
@@ -210,10 +207,10 @@ def confirm_batch(
         batch.refresh_from_db()
         return
     if locked.state != Batch.State.WAITING:
-        raise BatchError("The pilot has not ended yet. Wait for it, or resume it. Then you can confirm its estimate.")
+        raise Refused("The pilot has not ended yet. Wait for it, or resume it. Then you can confirm its estimate.")
     is_unreadable = bool(describe_unreadable_pilot(locked))
     if is_unreadable and not anyway:
-        raise BatchError(UNREADABLE_UNDECIDED)
+        raise Refused(UNREADABLE_UNDECIDED)
     cap_nano = locked.cap_nano if isinstance(cap_usd, Unchanged) else _check_new_cap(locked, cap_usd)
     commit_cap(locked, cap_nano, by)
     columns: dict[str, object] = {
@@ -232,9 +229,9 @@ def confirm_batch(
 
 
 def refuse_cap_of_file(route: str, cap_nano: int | None) -> None:
-    """Raise ``BatchError`` for a cap on answers that are imported from a file."""
+    """Raise ``Refused`` for a cap on answers that are imported from a file."""
     if route == Batch.Route.FILE and cap_nano is not None:
-        raise BatchError("Answers imported from a file were paid elsewhere, so they cannot have a cap. Leave it empty.")
+        raise Refused("Answers imported from a file were paid elsewhere, so they cannot have a cap. Leave it empty.")
 
 
 def _check_new_cap(batch: Batch, cap_usd: Decimal | None) -> int | None:
@@ -247,7 +244,7 @@ def _check_new_cap(batch: Batch, cap_usd: Decimal | None) -> int | None:
     refuse_cap_of_file(batch.route, cap_nano)
     if cap_nano is not None and cap_nano < batch.spent_nano + batch.reserved_nano:
         spent, reserved = to_dollars(batch.spent_nano), to_dollars(batch.reserved_nano)
-        raise BatchError(
+        raise Refused(
             f"That cap is lower than what is used already: ${spent:,.6f} is spent, and ${reserved:,.6f} is reserved for calls "
             f"in progress or whose end is not known. Enter at least ${_round_up(batch):,.2f}."
         )
@@ -298,14 +295,14 @@ def resume_batch(*, batch: Batch, by: trail.Actor) -> None:
     refuse_ended(locked, "resumed")
     _refuse_planning(locked)
     if locked.state == Batch.State.WAITING:
-        raise BatchError("The pilot is done, and the batch waits for approval. Confirm or cancel it.")
+        raise Refused("The pilot is done, and the batch waits for approval. Confirm or cancel it.")
     if locked.state in WORKING_STATES and locked.control == Batch.Control.RUN:
         batch.refresh_from_db()
         return
     cells = Cell.objects.filter(batch=batch)
     held = cells.filter(state=Cell.State.HELD).count()
     if held and not cells.filter(state__in=OPEN_CELLS).exists():
-        raise BatchError(f"Only held cells are left ({held:,}). Ask them again, or count them as failed.")
+        raise Refused(f"Only held cells are left ({held:,}). Ask them again, or count them as failed.")
     _go_on(batch, locked, by, "batch.resumed", control=Batch.Control.RUN)
 
 
@@ -316,7 +313,7 @@ def drain_batch(*, batch: Batch, by: trail.Actor) -> None:
     refuse_ended(locked, "drained")
     _refuse_planning(locked)
     if locked.state == Batch.State.WAITING:
-        raise BatchError("The batch waits for approval and has no calls in progress to finish.")
+        raise Refused("The batch waits for approval and has no calls in progress to finish.")
     if locked.control == Batch.Control.DRAIN:
         batch.refresh_from_db()
         return
@@ -367,7 +364,7 @@ def end_job(*, job: ProviderJob, by: trail.Actor) -> None:
     if locked.ended_at is not None:
         return
     if not locked.may_be_ended:
-        raise BatchError(
+        raise Refused(
             f"Job {locked.pk} cannot be ended: that is possible once its provider has not known it for a day. Cancel the batch to "
             "stop a job that is under way."
         )
@@ -393,9 +390,9 @@ def change_concurrency(*, batch: Batch, concurrency: int, by: trail.Actor) -> No
 
 
 def check_concurrency(concurrency: int) -> None:
-    """Raise ``BatchError`` for a number of calls in flight that is out of range."""
+    """Raise ``Refused`` for a number of calls in flight that is out of range."""
     if not 1 <= concurrency <= MAX_IN_FLIGHT:
-        raise BatchError(f"Calls in flight must be between 1 and {MAX_IN_FLIGHT:,}.")
+        raise Refused(f"Calls in flight must be between 1 and {MAX_IN_FLIGHT:,}.")
 
 
 def _go_on(batch: Batch, locked: Batch, by: trail.Actor, action: str, *, control: str) -> None:
@@ -430,7 +427,7 @@ def retry_failed(*, batch: Batch, by: trail.Actor, only: Collection[int] | None 
     """
     locked = lock_batch(batch)
     if locked.state == Batch.State.CANCELLED:
-        raise BatchError("A cancelled batch stays cancelled. Launch a new one for the cells without an answer.")
+        raise Refused("A cancelled batch stays cancelled. Launch a new one for the cells without an answer.")
     ids = _list_cells(locked, Cell.State.FAILED)
     if only is not None:
         chosen = {*only, *list_before(only)}
@@ -473,7 +470,7 @@ def release_held(*, batch: Batch, by: trail.Actor, again: bool) -> int:
     change_batch(batch, by, "batch.held_given_up", {"before": locked.state, "cells": len(ids)}, {})
     if locked.stays_open and is_paused_by_held(locked):
         # Where the money is not granted any more it stays paused, and says why once somebody resumes it.
-        with suppress(BatchError), transaction.atomic():
+        with suppress(Refused), transaction.atomic():
             _go_on(batch, locked, by, "batch.resumed", control=Batch.Control.RUN)
     _end_work(batch)
     return len(ids)

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from auditapp.batches.actions import BatchError, confirm_batch
+from auditapp.batches.actions import confirm_batch
 from auditapp.batches.launching import DEFAULT_PILOT, PILOT_SHARE, LaunchOptions
 from auditapp.batches.ledger import statements
 from auditapp.batches.ledger.worker_signs import is_worker_alive
@@ -28,6 +28,7 @@ from auditapp.batches.runner import recovery, tasks
 from auditapp.llm.models import ModelVariant
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 POLL_SECONDS = 0.3
 MAX_NAMED = 20
@@ -187,7 +188,7 @@ def _confirm_below_cap(batch: Batch, report: Callable[[str], None]) -> bool:
         return False
     try:
         confirm_batch(batch=batch, by=trail.SYSTEM)
-    except BatchError as error:
+    except Refused as error:
         report(str(error))
         return False
     report(f"Confirmed: at most ${to_dollars(high):,.6f} by the estimate. {found['sentence']}")

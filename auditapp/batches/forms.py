@@ -10,12 +10,13 @@ from django import forms
 from django.db.models import QuerySet
 from django.forms import BoundField
 
-from auditapp.batches.actions import MAX_IN_FLIGHT, MAX_NAME_LENGTH, BatchError, read_name
+from auditapp.batches.actions import MAX_IN_FLIGHT, MAX_NAME_LENGTH, read_name
 from auditapp.batches.launching import DEFAULT_PILOT, LaunchOptions
 from auditapp.batches.models import Arm, Attempt, Batch
 from auditapp.llm.models import Capabilities, ModelVariant, ProviderAccount
 from auditapp.llm.providers.base import ErrorClass
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 MAX_ANSWER_FILE = 512 * 1024 * 1024
 
@@ -59,7 +60,7 @@ def name_field(*, required: bool = True, help_text: str = "") -> forms.CharField
 def _check_name(name: str) -> None:
     try:
         read_name(name)
-    except BatchError as error:
+    except Refused as error:
         raise forms.ValidationError(str(error)) from error
 
 

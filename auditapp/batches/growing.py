@@ -11,13 +11,14 @@ from collections.abc import Collection
 
 from django.db import transaction
 
-from auditapp.batches.actions import BatchError, change_batch, lock_batch, notify_queues, refuse_ended
+from auditapp.batches.actions import change_batch, lock_batch, notify_queues, refuse_ended
 from auditapp.batches.ledger.batch_state import finish_if_complete
 from auditapp.batches.ledger.chains import FAILED_FOR_GOOD, fail_cells, fail_followers
 from auditapp.batches.ledger.prompts import compute_highest_price, write_requests
 from auditapp.batches.models import WORKING_STATES, Arm, Batch, Cell
 from auditapp.batches.pure.money import to_dollars
 from transcripts.audit_trail import trail
+from transcripts.refusals import Refused
 
 CLOSED = "Batch {batch} is closed: nothing more can be asked in it."
 PAUSED = "Batch {batch} is {state}, so nothing is sent. {reason} Resume it, then ask again."
@@ -40,7 +41,7 @@ OVER_CAP = (
 def add_cell(
     *, batch: Batch, arm: Arm, input_id: int, by: trail.Actor, after: Cell | None = None, repeat: int = 1
 ) -> Cell:
-    """Add a cell to a batch that stays open, and have it asked at once, or as soon as ``after`` is answered. Raises ``BatchError``.
+    """Add a cell to a batch that stays open, and have it asked at once, or as soon as ``after`` is answered. Raises ``Refused``.
 
     The same input and repeat again give the cell that the first call made: a feature that stores its question once for each
     ``client_id`` and asks for it here in the same transaction asks it once. ``after`` is a cell of the same arm, whose
@@ -54,7 +55,7 @@ def add_cell(
     known = Cell.objects.filter(arm=arm, batch=locked, input_id=input_id, repeat=repeat).first()
     if known is not None:
         if known.after_id != (after.pk if after else None):
-            raise BatchError(OTHERWISE.format(input=input_id, batch=batch.pk))
+            raise Refused(OTHERWISE.format(input=input_id, batch=batch.pk))
         return known
     _refuse_shut(locked)
     own = Arm.objects.select_related("variant__account", "capabilities", "batch").get(pk=arm.pk, batch=locked)
@@ -76,14 +77,14 @@ def add_cell(
 def give_up_cells(*, batch: Batch, cells: Collection[int], by: trail.Actor) -> int:
     """Ask cells without an answer no more, because somebody will not wait any longer: they fail as ``given_up``; their number.
 
-    They are between two tries, or wait for a batch that has stopped. Raises ``BatchError`` for a cell whose call is under way or
+    They are between two tries, or wait for a batch that has stopped. Raises ``Refused`` for a cell whose call is under way or
     held. What has ended already stays as it is.
     """
     locked = lock_batch(batch)
     open_cells = Cell.objects.filter(batch=locked, pk__in=cells).exclude(state__in=(Cell.State.DONE, *FAILED_FOR_GOOD))
     given_up = list(open_cells.order_by("pk"))
     if any(cell.state not in {Cell.State.PLANNED, Cell.State.WAITS} for cell in given_up):
-        raise BatchError(UNDER_WAY)
+        raise Refused(UNDER_WAY)
     if given_up:
         keys = [cell.pk for cell in given_up]
         fail_cells(locked, given_up, GIVEN_UP)
@@ -109,15 +110,15 @@ def close_batch(*, batch: Batch, by: trail.Actor) -> None:
 def _refuse_shut(batch: Batch) -> None:
     refuse_ended(batch, "given another call")
     if not batch.stays_open:
-        raise BatchError(CLOSED.format(batch=batch.pk))
+        raise Refused(CLOSED.format(batch=batch.pk))
     if batch.state not in WORKING_STATES and not batch.awaits_server:
         state = batch.get_state_display().lower()
-        raise BatchError(PAUSED.format(batch=batch.pk, state=state, reason=batch.state_reason).replace("  ", " "))
+        raise Refused(PAUSED.format(batch=batch.pk, state=state, reason=batch.state_reason).replace("  ", " "))
 
 
 def _choose_state(forerunner: Cell) -> str:
     if forerunner.state in FAILED_FOR_GOOD:
-        raise BatchError(NO_ANSWER)
+        raise Refused(NO_ANSWER)
     return Cell.State.PLANNED if forerunner.state == Cell.State.DONE else Cell.State.WAITS
 
 
@@ -129,4 +130,4 @@ def _check_room(batch: Batch, arm: Arm, cell: Cell) -> None:
     left = batch.cap_nano - batch.spent_nano - batch.reserved_nano
     highest = max((compute_highest_price(request, arm) for request in requests.values()), default=0)
     if highest > left:
-        raise BatchError(OVER_CAP.format(highest=to_dollars(highest), left=to_dollars(left), batch=batch.pk))
+        raise Refused(OVER_CAP.format(highest=to_dollars(highest), left=to_dollars(left), batch=batch.pk))

@@ -16,7 +16,6 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from auditapp.batches.actions import (
-    BatchError,
     check_cap,
     check_concurrency,
     commit_cap,
@@ -40,6 +39,7 @@ from auditapp.llm.queries import find_capabilities, find_prices, is_open_ended
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 MAX_REPEATS = 1000
 DEFAULT_PILOT = 30
@@ -92,7 +92,7 @@ def digest_asked(kind: str, options: LaunchOptions, **asked: object) -> str:
 def find_launched(project: Project, idempotency_key: uuid.UUID | None, asked: str) -> Batch | None:
     """The batch that was launched with this key already, if any.
 
-    Raises ``BatchError`` where that batch belongs to another study, or where it was asked for something else: ``asked``
+    Raises ``Refused`` where that batch belongs to another study, or where it was asked for something else: ``asked``
     is ``digest_asked`` of the launch.
     """
     if idempotency_key is None:
@@ -101,9 +101,9 @@ def find_launched(project: Project, idempotency_key: uuid.UUID | None, asked: st
     if launched is None:
         return None
     if launched.project_id != project.pk:
-        raise BatchError(OF_ANOTHER_STUDY)
+        raise Refused(OF_ANOTHER_STUDY)
     if launched.parameters.get(ASKED, asked) != asked:
-        raise BatchError(ASKS_OTHERWISE.format(batch=launched.pk))
+        raise Refused(ASKS_OTHERWISE.format(batch=launched.pk))
     return launched
 
 
@@ -173,7 +173,7 @@ def launch_once(
     """Launch what ``plan`` gives, unless the same form has launched it already: then that batch.
 
     ``asked`` says what is asked for, in ids and names. It is compared before anything is planned, because the first
-    launch may have changed what could be planned now. ``plan`` may write what the batch needs. Raises ``BatchError``.
+    launch may have changed what could be planned now. ``plan`` may write what the batch needs. Raises ``Refused``.
     """
     digest = digest_asked(kind, options, **asked)
     launched = find_launched(project, options.idempotency_key, digest)
@@ -210,7 +210,7 @@ def launch_batch(
     after: Mapping[int, int] | None = None,
     stays_open: bool = False,
 ) -> Batch:
-    """Plan the grid inputs x arms x repeats and notify its queues. Raises ``BatchError``.
+    """Plan the grid inputs x arms x repeats and notify its queues. Raises ``Refused``.
 
     An arm with inputs of its own is asked about those. The pilot, so many calls of each arm drawn at random, goes first (all
     of a smaller arm); the rest waits for ``confirm_batch``. Where no arm has more cells than that there is no pilot. Of chains
@@ -333,14 +333,14 @@ def check_launch(
     after: Mapping[int, int] | None = None,
     stays_open: bool = False,
 ) -> int | None:
-    """Raise ``BatchError`` for what no launch accepts; the review of a launch asks here too. Returns the cap in whole
+    """Raise ``Refused`` for what no launch accepts; the review of a launch asks here too. Returns the cap in whole
     nanodollars."""
     prices, capabilities = _read_rows(arms)
     pilot = settle_pilot(arms, input_ids, options)
     _check_grid(arms, input_ids, options.repeats, pilot, may_be_empty=stays_open)
     _check_chains(arms, input_ids, after or {})
     if stays_open and (options.route != Batch.Route.LIVE or options.pilot):
-        raise BatchError("A batch that cells are added to is asked live and without a pilot.")
+        raise Refused("A batch that cells are added to is asked live and without a pilot.")
     _check_route(arms, options.route, pilot, capabilities)
     _check_settings(arms, capabilities)
     check_concurrency(options.concurrency)
@@ -354,7 +354,7 @@ def check_launch(
 
 
 def check_grants(plan: LaunchPlan, *, project: Project, options: LaunchOptions, by: trail.Actor) -> None:
-    """Refuse what the study's grants do not cover, and one batch too many, before anything is written. Raises ``BatchError``."""
+    """Refuse what the study's grants do not cover, and one batch too many, before anything is written. Raises ``Refused``."""
     refuse_too_many(project, by)
     prices, _ = _read_rows(plan.arms)
     variants = {arm.variant.pk: arm.variant for arm in plan.arms}.values()
@@ -362,7 +362,7 @@ def check_grants(plan: LaunchPlan, *, project: Project, options: LaunchOptions, 
     try:
         check_money(project=project, asked=find_asked_at(variants, prices), cap_nano=cap_nano, by=by)
     except GrantRefused as error:
-        raise BatchError(str(error)) from error
+        raise Refused(str(error)) from error
 
 
 def _is_open_ended(
@@ -401,32 +401,32 @@ def _check_chains(arms: Sequence[PlannedArm], input_ids: Sequence[int], after: M
         for ids in {id(ids): ids for ids in (arm.list_inputs(input_ids) for arm in arms)}.values():
             list_chains(ids, after)
     except ChainsMisplaced as error:
-        raise BatchError(str(error)) from None
+        raise Refused(str(error)) from None
 
 
 def _check_grid(
     arms: Sequence[PlannedArm], input_ids: Sequence[int], repeats: int, pilot: int, *, may_be_empty: bool
 ) -> None:
     if not arms:
-        raise BatchError("Choose at least one model and one task.")
+        raise Refused("Choose at least one model and one task.")
     if len({(arm.variant.pk, arm.task, arm.system_prompt) for arm in arms}) < len(arms):
-        raise BatchError("Name each model and each task once.")
+        raise Refused("Name each model and each task once.")
     inputs = {id(ids): ids for ids in (arm.list_inputs(input_ids) for arm in arms)}
     if not may_be_empty and not all(inputs.values()):
-        raise BatchError("No text matches the selection, so there is nothing to ask about.")
+        raise Refused("No text matches the selection, so there is nothing to ask about.")
     if any(len(set(ids)) < len(ids) for ids in inputs.values()):
-        raise BatchError("Name each text once; use repeats to get more than one answer.")
+        raise Refused("Name each text once; use repeats to get more than one answer.")
     if not 1 <= repeats <= MAX_REPEATS:
-        raise BatchError(f"Repeats must be between 1 and {MAX_REPEATS:,}.")
+        raise Refused(f"Repeats must be between 1 and {MAX_REPEATS:,}.")
     cells = sum(count_cells(arms, input_ids, repeats=repeats))
     if cells > settings.MAX_CELLS_PER_LAUNCH:
-        raise BatchError(
+        raise Refused(
             f"This launch has {cells:,} cells (texts × arms × repeats); the limit of this site is "
             f"{settings.MAX_CELLS_PER_LAUNCH:,}. Launch it in parts, or ask the person who runs the server to raise "
             "MAX_CELLS_PER_LAUNCH."
         )
     if pilot < 0:
-        raise BatchError("The pilot must be a number of calls per model and task; 0 means no pilot.")
+        raise Refused("The pilot must be a number of calls per model and task; 0 means no pilot.")
 
 
 def _check_route(arms: Sequence[PlannedArm], route: str, pilot: int, capabilities: Mapping[int, Capabilities]) -> None:
@@ -434,19 +434,19 @@ def _check_route(arms: Sequence[PlannedArm], route: str, pilot: int, capabilitie
     with_file = sorted({arm.variant.label for arm in arms if arm.variant.provider == FILE_PROVIDER})
     others = sorted({arm.variant.label for arm in arms if arm.variant.provider != FILE_PROVIDER})
     if route == Batch.Route.FILE and others:
-        raise BatchError(
+        raise Refused(
             f"Only models of a file account get their answers from a file; {', '.join(others)} can be asked directly."
         )
     if route != Batch.Route.FILE and with_file:
-        raise BatchError(
+        raise Refused(
             f"The account of {', '.join(with_file)} cannot be asked: its answers are imported from a file. Choose that route."
         )
     if route == Batch.Route.FILE and pilot:
-        raise BatchError("A batch whose answers are imported from a file has no pilot.")
+        raise Refused("A batch whose answers are imported from a file has no pilot.")
     if route == Batch.Route.JOBS:
         without = {arm.variant.label for arm in arms if not _offers_batches(arm, capabilities)}
         if without:
-            raise BatchError(
+            raise Refused(
                 f"No batch service of the provider is known for {', '.join(sorted(without))}. Ask live, or record that the "
                 "model offers one."
             )
@@ -463,7 +463,7 @@ def _check_settings(arms: Sequence[PlannedArm], capabilities: Mapping[int, Capab
         try:
             write_body(variant.provider, request)
         except SettingRefused as error:
-            raise BatchError(f"{variant.label}: {error}") from None
+            raise Refused(f"{variant.label}: {error}") from None
 
 
 def _offers_batches(arm: PlannedArm, capabilities: Mapping[int, Capabilities]) -> bool:

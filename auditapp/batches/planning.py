@@ -17,13 +17,14 @@ from typing import NamedTuple
 
 from django.db import connection, transaction
 
-from auditapp.batches.actions import BatchError, cancel_batch, commit_cap, lock_batch, notify_queues
+from auditapp.batches.actions import cancel_batch, commit_cap, lock_batch, notify_queues
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.statements import insert_cells
 from auditapp.batches.models import Arm, Batch, Cell, WorkQueue
 from auditapp.batches.pure.chaining import cut_by_length, list_chains
 from transcripts.audit_trail import trail
 from transcripts.corpus.storing import short_transaction
+from transcripts.refusals import Refused
 
 # So many cells are stored in the transaction of the launch: it keeps others waiting for some 30 ms.
 SMALL_SIZE = 5000
@@ -82,7 +83,7 @@ def plan_at_once(batch: Batch, grid: Grid) -> None:
 def plan_by_parts(batch: Batch, grid: Grid, *, by: trail.Actor) -> None:
     """Store the cells in short transactions, and let the workers see the batch in the last one. Outside of any transaction.
 
-    When it cannot go on, the batch is cancelled without having asked anything. Raises ``BatchError``.
+    When it cannot go on, the batch is cancelled without having asked anything. Raises ``Refused``.
     """
     try:
         for arm_id, again, ids in _cut(grid):
@@ -96,13 +97,13 @@ def plan_by_parts(batch: Batch, grid: Grid, *, by: trail.Actor) -> None:
         with transaction.atomic():
             locked = _refuse_stopped(batch)
             if Cell.objects.filter(batch=batch).count() != grid.cells:
-                raise BatchError(STOPPED.format(batch=batch.pk))
+                raise Refused(STOPPED.format(batch=batch.pk))
             # A grant may have been revoked meanwhile.
             commit_cap(locked, locked.cap_nano, by)
             state = Batch.State.PILOT if locked.pilot_cells else Batch.State.RUNNING
             Batch.objects.filter(pk=batch.pk).update(state=state, state_reason="")
             _open_queues(batch, grid)
-    except BatchError as error:
+    except Refused as error:
         _give_up(batch, why=REFUSED.format(why=error))
         raise
     except BaseException:
@@ -120,10 +121,10 @@ def cancel_abandoned(*, seconds: float = math.inf) -> None:
 
 
 def _refuse_stopped(batch: Batch) -> Batch:
-    """The locked row of a batch that is still being planned. Raises ``BatchError``."""
+    """The locked row of a batch that is still being planned. Raises ``Refused``."""
     locked = lock_batch(batch)
     if locked.state != Batch.State.PLANNING:
-        raise BatchError(STOPPED.format(batch=batch.pk))
+        raise Refused(STOPPED.format(batch=batch.pk))
     return locked
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from auditapp.batches.actions import BatchError
 from auditapp.batches.kinds import Answered, Visibility
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.probe.models import Review, Trial
@@ -13,6 +12,7 @@ from auditapp.probe.pure.parsing import NO_ANSWER, PARSER_VERSION, parse_answer
 from auditapp.probe.queries.purposes import ProbeIsOff, require_purpose
 from auditapp.probe.queries.trials import KIND
 from transcripts.blinding.viewers import Viewer
+from transcripts.refusals import Refused
 
 FOR_EVERYBODY = (
     "A call of the probe is about one review, and its answer a guess about one person. Single calls are not shown to anybody; the "
@@ -67,7 +67,7 @@ class ProbeKind:
         try:
             require_purpose(cell.batch.project)
         except ProbeIsOff as error:
-            raise BatchError(str(error)) from error
+            raise Refused(str(error)) from error
         # No evidence goes: such a row only says that no answer came, and the tries stay in the ledger.
         Trial.objects.filter(cell__in=cell_ids, status=NO_ANSWER).delete()
 

@@ -18,36 +18,31 @@ from auditapp.webhooks.pure.protocol import make_signing_secret
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 MAX_WEBHOOKS = 10
-
-
-class WebhookError(Exception):
-    """A sentence for the person who asked; ``field`` says which input is wrong, "" for none."""
-
-    def __init__(self, message: str, *, field: str = "") -> None:
-        super().__init__(message)
-        self.field = field
 
 
 @transaction.atomic
 def add_webhook(*, project: Project, address: str, events: Collection[str], by: User) -> tuple[Webhook, str]:
     """A webhook that tells ``address`` of ``events`` in the study, and the secret that signs what is sent, which is shown once.
-    Raises ``WebhookError``."""
+    Raises ``Refused``."""
     address = check_address(address)
     known = list_events()
     if not events or not set(events) <= set(known):
-        raise WebhookError(f"Choose at least one event, of these: {', '.join(known)}.", field="events")
+        raise Refused(f"Choose at least one event, of these: {', '.join(known)}.", field="events")
     # Locked before it is counted: of two who add the last one at once, the second is refused.
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     active = Webhook.objects.active().filter(project=project)
     if active.filter(address=address).exists():
-        raise WebhookError(
+        raise Refused(
             "This study has a webhook with this address. Turn that one off first to choose other events or get a new secret.",
             field="address",
         )
     if active.count() >= MAX_WEBHOOKS:
-        raise WebhookError(f"A study can have {MAX_WEBHOOKS} webhooks. Turn off one that is not needed any more.")
+        raise Refused(
+            f"A study can have {MAX_WEBHOOKS} webhooks. Turn off one that is not needed any more.", field="address"
+        )
     secret = make_signing_secret()
     webhook = Webhook.objects.create(
         project=project,
@@ -63,32 +58,30 @@ def add_webhook(*, project: Project, address: str, events: Collection[str], by: 
 
 
 def check_address(address: str) -> str:
-    """An address that deliveries may go to, as it was typed. Raises ``WebhookError``.
+    """An address that deliveries may go to, as it was typed. Raises ``Refused``.
 
     Where its name leads is looked at again at each delivery, for that can change.
     """
     address = address.strip()
     if len(address) > MAX_ADDRESS:
-        raise WebhookError(f"The address can have at most {MAX_ADDRESS} characters.", field="address")
+        raise Refused(f"The address can have at most {MAX_ADDRESS} characters.", field="address")
     try:
         check_base_url(address)
     except NoAddress:
-        raise WebhookError(
+        raise Refused(
             "This is not an address that events can be sent to. Use the form https://host/path, without a user name, a question "
             "mark or #.",
             field="address",
         ) from None
     place = name_address(address)
     if looks_private(address) and place not in settings.ALLOW_PRIVATE_WEBHOOKS:
-        raise WebhookError(
+        raise Refused(
             f"{place} is this machine or in a private network. The person who runs the server can allow it: add {place} to the "
             "setting ALLOW_PRIVATE_WEBHOOKS.",
             field="address",
         )
     if urlsplit(address).scheme != "https" and not looks_private(address):
-        raise WebhookError(
-            "Events are sent over https only. Use an address that begins with https://.", field="address"
-        )
+        raise Refused("Events are sent over https only. Use an address that begins with https://.", field="address")
     return address
 
 
@@ -107,12 +100,12 @@ def turn_off_webhook(*, webhook: Webhook, by: User) -> None:
 
 @transaction.atomic
 def send_test(*, webhook: Webhook, by: User) -> Delivery:
-    """Send an event named test. Raises ``WebhookError`` where the webhook is off, or the last test still waits."""
+    """Send an event named test. Raises ``Refused`` where the webhook is off, or the last test still waits."""
     locked = hold_webhook(webhook)
     if locked.turned_off_at is not None:
-        raise WebhookError("This webhook is turned off. Add it anew to use it.")
+        raise Refused("This webhook is turned off. Add it anew to use it.")
     if locked.deliveries.filter(event=TEST, state=Delivery.State.WAITING).exists():
-        raise WebhookError("The last test is still being sent. Reload the page to see how it ended.")
+        raise Refused("The last test is still being sent. Reload the page to see how it ended.")
     [delivery] = write_deliveries([locked], TEST, {})
     _record("webhook.tested", locked, by, {"receiver": name_address(locked.address), "delivery": str(delivery.pk)})
     return delivery

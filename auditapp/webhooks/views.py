@@ -14,6 +14,7 @@ from auditapp.webhooks.models import Webhook
 from auditapp.webhooks.pure.protocol import MAX_TRIES
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 
 @require_safe
@@ -32,7 +33,7 @@ def add_webhook(request: ProjectRequest) -> HttpResponse:
     if form.is_valid():
         try:
             added = actions.add_webhook(project=request.project, by=request.user, **form.cleaned_data)
-        except actions.WebhookError as error:
+        except Refused as error:
             form.add_error(error.field or None, str(error))
         else:
             return _render_list(request, WebhookForm(), added)
@@ -55,7 +56,7 @@ def send_test(request: ProjectRequest, webhook_id: int) -> HttpResponse:
     webhook = _find(request, webhook_id)
     try:
         actions.send_test(webhook=webhook, by=request.user)
-    except actions.WebhookError as error:
+    except Refused as error:
         messages.error(request, str(error))
     else:
         messages.success(request, "A test is on its way. Reload the page to see how it ended.")

@@ -15,6 +15,7 @@ from transcripts.corpus.consent import explain_missing, list_without
 from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.queries import list_consenting
 from transcripts.projects.models import Membership, Project
+from transcripts.refusals import Refused
 from transcripts.rounds import queries
 from transcripts.rounds.endings import announce_if_finished
 from transcripts.rounds.models import Assignment, Round
@@ -27,27 +28,11 @@ MAX_REASON_LENGTH = 500
 MAX_SEED = 2**31 - 1
 
 
-class RoundError(Exception):
-    """A sentence for the person who asked."""
-
-
-class WrongPlan(RoundError):
-    """The round cannot be made this way; ``field`` says where to put the message, empty for the plan as a whole."""
-
-    def __init__(self, message: str, *, field: str = "") -> None:
-        super().__init__(message)
-        self.field = field
-
-
-class PlanChanged(RoundError):
+class PlanChanged(Refused):
     """The interviews or coders are not those for which the plan was shown."""
 
 
-class ReasonMissing(RoundError):
-    """This may be done, but not without a word on why."""
-
-
-class StillUndecided(ReasonMissing):
+class StillUndecided(Refused):
     """Something would be signed off that is not finished."""
 
 
@@ -60,7 +45,7 @@ def plan_round(
     interview_ids: Collection[int] = (),
     drawn: int | None = None,
 ) -> tuple[list[User], dict[int, tuple[int, ...]]]:
-    """The coders, and which of them would read each interview; nothing is stored. Raises ``WrongPlan``.
+    """The coders, and which of them would read each interview; nothing is stored. Raises ``Refused``.
 
     ``planned`` is the round as the lead described it, not saved. No ``models`` means every interview, and no
     ``interview_ids`` all of them; of those, ``drawn`` are taken at random by the seed, or all. Interviews whose consent says
@@ -69,15 +54,15 @@ def plan_round(
     """
     _check_words(project, planned)
     if not 0 <= planned.overlap_percent <= 100:
-        raise WrongPlan(
+        raise Refused(
             f"The overlap is a share of the interviews, from 0 to 100 per cent, not {planned.overlap_percent}.",
             field="overlap_percent",
         )
     if not 0 <= planned.seed <= MAX_SEED:
-        raise WrongPlan(f"The seed is a whole number from 0 to {MAX_SEED:,}.", field="seed")
+        raise Refused(f"The seed is a whole number from 0 to {MAX_SEED:,}.", field="seed")
     coders = [user for user in queries.list_coders(project) if user.pk in set(coder_ids)]
     if len(coders) != len(set(coder_ids)):
-        raise WrongPlan(
+        raise Refused(
             "Somebody chosen here does not belong to this study, or may not code in it. Give this person the role of a "
             "coder first, or choose somebody else.",
             field="coders",
@@ -85,12 +70,12 @@ def plan_round(
     chosen = project.interviews.filter(pk__in=interview_ids).order_by("pk")
     if refused := list_without(chosen, Consent.Scope.CODING):
         missing = explain_missing(refused, Consent.Scope.CODING)
-        raise WrongPlan(f"{missing} Or untick what cannot be coded.", field="interviews")
+        raise Refused(f"{missing} Or untick what cannot be coded.", field="interviews")
     label_of = queries.read_labels(project, models, only=interview_ids)
     allowed = list_consenting(label_of, Consent.Scope.CODING)
     label_of = {pk: label for pk, label in label_of.items() if pk in allowed}
     if len(interview_ids) and not label_of:
-        raise WrongPlan("None of the ticked interviews is with one of the chosen models.", field="interviews")
+        raise Refused("None of the ticked interviews is with one of the chosen models.", field="interviews")
     if drawn is not None:
         label_of = draw_items(label_of, drawn, seed=planned.seed)
     try:
@@ -102,20 +87,20 @@ def plan_round(
             seed=planned.seed,
         )
     except CannotAllocate as error:
-        raise WrongPlan(str(error)) from error
+        raise Refused(str(error)) from error
     return coders, allocation
 
 
 def _check_words(project: Project, planned: Round) -> None:
     name, instructions = planned.name.strip(), planned.instructions
     if not name:
-        raise WrongPlan("A round needs a name.", field="name")
+        raise Refused("A round needs a name.", field="name")
     if len(name) > MAX_NAME_LENGTH:
-        raise WrongPlan(f"This name has {len(name)} characters; the limit is {MAX_NAME_LENGTH}.", field="name")
+        raise Refused(f"This name has {len(name)} characters; the limit is {MAX_NAME_LENGTH}.", field="name")
     if project.rounds.filter(name__iexact=name).exists():
-        raise WrongPlan(f"There is already a round named {name}. Choose another name.", field="name")
+        raise Refused(f"There is already a round named {name}. Choose another name.", field="name")
     if len(instructions) > MAX_INSTRUCTIONS_LENGTH:
-        raise WrongPlan(
+        raise Refused(
             f"These instructions have {len(instructions):,} characters; the limit is {MAX_INSTRUCTIONS_LENGTH:,}.",
             field="instructions",
         )
@@ -136,7 +121,7 @@ def open_round(
 ) -> Round:
     """Store the planned round with the assignments of the plan that was shown as ``plan_name``.
 
-    A plan that was confirmed before, by whomever, is the round it became. Raises ``WrongPlan`` or ``PlanChanged``.
+    A plan that was confirmed before, by whomever, is the round it became. Raises ``Refused`` or ``PlanChanged``.
     """
     Project.objects.select_for_update().get(pk=project.pk)
     if (stored := project.rounds.filter(idempotency_key=idempotency_key).first()) is not None:
@@ -189,15 +174,15 @@ def _check_same_plan(stored: Round, planned: Round) -> Round:
 
 @transaction.atomic
 def assign(*, round_: Round, interview: Interview, coder: User, by: User) -> Assignment:
-    """Give ``coder`` one more interview. What is assigned already is left as it is. Raises ``RoundError``."""
+    """Give ``coder`` one more interview. What is assigned already is left as it is. Raises ``Refused``."""
     _hold_open(round_)
     if interview.project_id != round_.project_id:
-        raise RoundError("This interview is not part of this study.")
+        raise Refused("This interview is not part of this study.")
     membership = Membership.objects.filter(project=round_.project_id, user=coder).first()
     if membership is None or membership.role not in queries.CODING_ROLES:
-        raise RoundError(f"{coder.username} may not code in this study, so nothing can be assigned to that name.")
+        raise Refused(f"{coder.username} may not code in this study, so nothing can be assigned to that name.")
     if list_without([interview], Consent.Scope.CODING):
-        raise RoundError(explain_missing([interview], Consent.Scope.CODING))
+        raise Refused(explain_missing([interview], Consent.Scope.CODING))
     active = round_.assignments.filter(interview=interview, coder=coder, withdrawn_at__isnull=True)
     if (stored := active.first()) is not None:
         return stored
@@ -219,13 +204,13 @@ def assign(*, round_: Round, interview: Interview, coder: User, by: User) -> Ass
 
 @transaction.atomic
 def unassign(*, assignment: Assignment, by: User) -> None:
-    """Take an interview away from a coder; her codings stay. Raises ``RoundError`` for what she has signed off."""
+    """Take an interview away from a coder; her codings stay. Raises ``Refused`` for what she has signed off."""
     _hold_open(assignment.round)
     assignment.refresh_from_db(fields=["signed_at", "withdrawn_at"])
     if assignment.withdrawn_at:
         return
     if assignment.signed_at:
-        raise RoundError(f"{assignment.coder.username} has signed off “{assignment.interview.title}”. Return it first.")
+        raise Refused(f"{assignment.coder.username} has signed off “{assignment.interview.title}”. Return it first.")
     assignment.withdrawn_at = timezone.now()
     assignment.save(update_fields=["withdrawn_at"])
     details: dict[str, object] = {"interview": assignment.interview_id, "coder": assignment.coder_id}
@@ -238,14 +223,14 @@ def sign_off(*, assignment: Assignment, reason: str = "", by: User) -> None:
     """Store that ``by`` confirmed her codings of an interview; nobody codes it under this assignment any more.
 
     Raises ``StillUndecided`` while sentences of the model are undecided and no reason says why that is meant, and
-    ``RoundError`` for another person's assignment or a locked round.
+    ``Refused`` for another person's assignment or a locked round.
     """
     _hold_open(assignment.round)
     if assignment.coder_id != by.pk:
-        raise RoundError("This interview is assigned to another person. You can sign off only your own codings.")
+        raise Refused("This interview is assigned to another person. You can sign off only your own codings.")
     assignment.refresh_from_db(fields=["signed_at", "withdrawn_at"])
     if assignment.withdrawn_at:
-        raise RoundError("This interview is not assigned to you any more.")
+        raise Refused("This interview is not assigned to you any more.")
     if assignment.signed_at:
         return
     progress = read_progress([assignment.interview_id], coder_id=by.pk).find(assignment.interview_id, by.pk)
@@ -253,7 +238,8 @@ def sign_off(*, assignment: Assignment, reason: str = "", by: User) -> None:
     if progress.undecided and not reason:
         raise StillUndecided(
             f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the "
-            "desk), or say why you are signing off anyway."
+            "desk), or say why you are signing off anyway.",
+            field="reason",
         )
     assignment.signed_at = timezone.now()
     assignment.save(update_fields=["signed_at"])
@@ -279,13 +265,14 @@ def sign_off_several(*, assignments: Sequence[Assignment], reason: str = "", by:
     if undecided:
         raise StillUndecided(
             f"Sentences of the model are undecided in {', '.join(undecided)}. Decide them (Enter at the desk), untick these "
-            "interviews, or say why you are signing off anyway."
+            "interviews, or say why you are signing off anyway.",
+            field="reason",
         )
 
 
 @transaction.atomic
 def undo_sign_off(*, assignment: Assignment, reason: str, by: User) -> None:
-    """Give an interview back to its coder. Raises ``RoundError`` without a reason or in a locked round."""
+    """Give an interview back to its coder. Raises ``Refused`` without a reason or in a locked round."""
     _hold_open(assignment.round)
     assignment.refresh_from_db(fields=["signed_at", "withdrawn_at"])
     if assignment.signed_at is None or assignment.withdrawn_at:
@@ -311,7 +298,7 @@ def lock_round(*, round_: Round, by: User) -> None:
 
 @transaction.atomic
 def unlock_round(*, round_: Round, reason: str, by: User) -> None:
-    """Open a locked round again; what was signed off stays so. Raises ``ReasonMissing``."""
+    """Open a locked round again; what was signed off stays so. Raises ``Refused``."""
     held = Round.objects.select_for_update().get(pk=round_.pk)
     if held.locked_at is None:
         return
@@ -321,20 +308,20 @@ def unlock_round(*, round_: Round, reason: str, by: User) -> None:
 
 
 def _hold_open(round_: Round) -> None:
-    """Keep the round as it is for this transaction. Raises ``RoundError`` when it is locked."""
+    """Keep the round as it is for this transaction. Raises ``Refused`` when it is locked."""
     if Round.objects.select_for_update().get(pk=round_.pk).locked_at:
-        raise RoundError(f"{round_.name} is locked. A lead can unlock it, with a reason.")
+        raise Refused(f"{round_.name} is locked. A lead can unlock it, with a reason.")
 
 
 def check_reason(reason: str, *, asked: str = "") -> str:
-    """The reason in one line. Raises ``ReasonMissing`` where it is ``asked`` for and empty, or does not fit."""
+    """The reason in one line. Raises ``Refused`` where it is ``asked`` for and empty, or does not fit."""
     reason = " ".join(reason.split())
     if asked and not reason:
-        raise ReasonMissing(asked)
+        raise Refused(asked, field="reason")
     if len(reason) > MAX_REASON_LENGTH:
-        raise ReasonMissing(f"This reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH}.")
+        raise Refused(f"This reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH}.", field="reason")
     if "\x00" in reason:
-        raise ReasonMissing("This contains a null character, which cannot be stored. Remove it.")
+        raise Refused("This contains a null character, which cannot be stored. Remove it.", field="reason")
     return reason
 
 

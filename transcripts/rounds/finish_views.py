@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST
 
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.rounds.actions import ReasonMissing, RoundError
+from transcripts.refusals import Refused
 from transcripts.rounds.finishing import finish_interview, take_back_finish
 from transcripts.rounds.forms import FinishForm
 from transcripts.rounds.views import render_own_work
@@ -26,10 +26,10 @@ def finish(request: ProjectRequest, interview_id: int) -> HttpResponse:
     try:
         reason = form.cleaned_data["reason"]
         finish_interview(project=request.project, interview=interview, reason=reason, by=request.user)
-    except ReasonMissing as error:
-        form.add_error("reason", str(error))
-        return render_own_work(request, form, interview)
-    except RoundError as error:
+    except Refused as error:
+        if error.field:
+            form.add_error(error.field, str(error))
+            return render_own_work(request, form, interview)
         messages.error(request, str(error))
         return render_own_work(request, status=409)
     messages.success(
@@ -45,7 +45,7 @@ def take_back(request: ProjectRequest, interview_id: int) -> HttpResponse:
     interview = get_object_or_404(request.project.interviews, pk=interview_id)
     try:
         take_back_finish(project=request.project, interview=interview, by=request.user)
-    except RoundError as error:
+    except Refused as error:
         messages.error(request, str(error))
         return render_own_work(request, status=409)
     messages.success(request, f"“{interview.title}” is open again.")

@@ -14,7 +14,8 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.rows import RowChange, row_changed, row_made
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
-from transcripts.rounds.actions import RoundError, StillUndecided, check_reason
+from transcripts.refusals import Refused
+from transcripts.rounds.actions import StillUndecided, check_reason
 from transcripts.rounds.models import Finish
 from transcripts.rounds.progress import read_progress
 from transcripts.rounds.queries import closes_the_rest, find_dealt_out
@@ -25,23 +26,24 @@ def finish_interview(*, project: Project, interview: Interview, reason: str = ""
     """Record that ``by`` has finished an interview; she cannot code it until she undoes this.
 
     Repeating it changes nothing. Raises ``StillUndecided`` while sentences of the model are undecided and no reason is
-    given, and ``RoundError`` for an interview that is assigned, or that a round closes.
+    given, and ``Refused`` for an interview that is assigned, or that a round closes.
     """
     if interview.project_id != project.pk:
-        raise RoundError("This interview is not part of this study.")
+        raise Refused("This interview is not part of this study.")
     if closes_the_rest(project) or interview.pk in find_dealt_out(project):
-        raise RoundError("This interview is assigned, or closed by a round. Sign off what is assigned to you.")
+        raise Refused("This interview is assigned, or closed by a round. Sign off what is assigned to you.")
     active = Finish.objects.filter(interview=interview, coder=by, withdrawn_at__isnull=True)
     if (stored := active.first()) is not None:
         return stored
     progress = read_progress([interview.pk], coder_id=by.pk).find(interview.pk, by.pk)
     if not progress.decided:
-        raise RoundError(f"You have decided nothing in “{interview.title}” yet, so there is nothing to finish.")
+        raise Refused(f"You have decided nothing in “{interview.title}” yet, so there is nothing to finish.")
     reason = check_reason(reason)
     if progress.undecided and not reason:
         raise StillUndecided(
             f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the "
-            "desk), or give a reason for finishing anyway."
+            "desk), or give a reason for finishing anyway.",
+            field="reason",
         )
     finish = Finish(interview=interview, coder=by, finished_at=timezone.now())
     try:
@@ -58,13 +60,13 @@ def finish_interview(*, project: Project, interview: Interview, reason: str = ""
 
 @transaction.atomic
 def take_back_finish(*, project: Project, interview: Interview, by: User) -> None:
-    """Undo finishing an interview, to code it further. Raises ``RoundError`` once one's own figures with it were opened."""
+    """Undo finishing an interview, to code it further. Raises ``Refused`` once one's own figures with it were opened."""
     own = Finish.objects.select_for_update().filter(interview=interview, coder=by, withdrawn_at__isnull=True)
     finish = own.first()
     if finish is None:
         return
     if finish.shown_at is not None:
-        raise RoundError(
+        raise Refused(
             f"You have opened your own figures with “{interview.title}”. They reveal what machines said there, so your "
             "labels in it can no longer change."
         )

@@ -20,6 +20,7 @@ from transcripts.corpus.consent import list_without
 from transcripts.corpus.models import Consent, Interview
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.rounds import actions, queries
 from transcripts.rounds.forms import CLOSE, CellsForm, FinishForm, LockForm, RoundForm, SignOffForm, SignOffSeveralForm
 from transcripts.rounds.models import Assignment, Round
@@ -87,10 +88,10 @@ def _hand_in(
 ) -> HttpResponse:
     try:
         act()
-    except actions.ReasonMissing as error:
-        form.add_error("reason", str(error))
-        return render_own_work(request, form, wrong)
-    except actions.RoundError as error:
+    except Refused as error:
+        if error.field:
+            form.add_error(error.field, str(error))
+            return render_own_work(request, form, wrong)
         messages.error(request, str(error))
         return render_own_work(request, status=409)
     messages.success(request, f"{which} signed off. Your codings there can no longer be changed.")
@@ -127,12 +128,12 @@ def make_round(request: ProjectRequest) -> HttpResponse:
                 messages.success(request, f"{round_.name} is open. Coders find it under “Your work”.")
                 return redirect("rounds:detail", request.project.slug, round_.number)
             picture = _picture_plan(request, form, *actions.plan_round(project=request.project, **fields))
-        except actions.WrongPlan as error:
-            form.add_error(error.field or None, str(error))
         except actions.PlanChanged as error:
             messages.warning(request, str(error))
             picture = _picture_plan(request, form, *actions.plan_round(project=request.project, **fields))
             status = 409
+        except Refused as error:
+            form.add_error(error.field or None, str(error))
     return render(request, "rounds/new.html", {"form": form, "plan": picture}, status=422 if form.errors else status)
 
 
@@ -154,10 +155,10 @@ def change_assignments(request: ProjectRequest, number: int) -> HttpResponse:
         return _render_round(request, round_, form=form)
     try:
         changed = _change_cells(request, round_, form)
-    except actions.ReasonMissing as error:
-        form.add_error("reason", str(error))
-        return _render_round(request, round_, form=form)
-    except actions.RoundError as error:
+    except Refused as error:
+        if error.field:
+            form.add_error(error.field, str(error))
+            return _render_round(request, round_, form=form)
         messages.error(request, str(error))
         return _render_round(request, round_, form=form, status=409)
     messages.success(request, f"Done in {changed} cell{'' if changed == 1 else 's'} of the table.")
@@ -183,7 +184,7 @@ def lock(request: ProjectRequest, number: int) -> HttpResponse:
         else:
             actions.unlock_round(round_=round_, reason=form.cleaned_data["reason"], by=request.user)
             messages.success(request, f"{round_.name} is open again.")
-    except actions.ReasonMissing as error:
+    except Refused as error:
         form.add_error("reason", str(error))
         return _render_round(request, round_, lock_form=form)
     return redirect("rounds:detail", request.project.slug, number)

@@ -41,7 +41,7 @@ def review_launch(plan: LaunchPlan, options: LaunchOptions) -> dict[str, Any]:
     ``tokens_in`` and ``tokens_out`` of an arm are the most that its calls can send and get. ``likely_nano`` is what the calls
     will probably cost, where the plan says how long an answer usually is: with so many tokens in each, and a token for
     ``LIKELY_BYTES_PER_TOKEN`` bytes of text. ``prompts`` has one arm for each of the different instructions; ``has_fake`` says
-    whether this program would invent some of the answers. Raises ``BatchError``.
+    whether this program would invent some of the answers. Raises ``Refused``.
     """
     check_launch(plan.arms, plan.input_ids, options, after=plan.after, stays_open=plan.stays_open)
     variants = list({arm.variant.pk: arm.variant for arm in plan.arms}.values())

@@ -18,6 +18,7 @@ from auditapp.batches.models import Batch, ProviderJob
 from auditapp.batches.views.gate import BatchRequest, batch_view, leads_back
 from auditapp.batches.views.pages import find_cap_warning, render_batch
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 ACTS: dict[str, Callable[..., None]] = {
     "pause": actions.pause_batch,
@@ -35,7 +36,7 @@ def _act(request: BatchRequest, act: Callable[[], object]) -> HttpResponse:
     """Go back to the batch once ``act`` is done, or with the words of its refusal."""
     try:
         act()
-    except actions.BatchError as error:
+    except Refused as error:
         messages.error(request, str(error))
     return _back(request, request.batch)
 
@@ -46,7 +47,7 @@ def _change(request: BatchRequest, form: Form, name: str, act: Callable[..., obj
     if form.is_valid():
         try:
             act(batch=request.batch, by=request.user, **{value: form.cleaned_data[field]})
-        except actions.BatchError as error:
+        except Refused as error:
             form.add_error(field, str(error))
         else:
             return _back(request, request.batch)
@@ -137,7 +138,7 @@ def confirm_batch(request: BatchRequest) -> HttpResponse:
             return render_batch(request, confirm_form=form, status=422)
         try:
             actions.confirm_batch(batch=batch, by=request.user, cap_usd=given["cap"], anyway=given["anyway"])
-        except actions.BatchError as error:
+        except Refused as error:
             form.add_error("anyway" if str(error) == actions.UNREADABLE_UNDECIDED else "cap", str(error))
         else:
             return _back(request, batch)
@@ -152,7 +153,7 @@ def retry_failed(request: BatchRequest) -> HttpResponse:
     batch = request.batch
     try:
         count = actions.retry_failed(batch=batch, by=request.user)
-    except actions.BatchError as error:
+    except Refused as error:
         messages.error(request, str(error))
     else:
         messages.success(request, f"{count:,} failed cell{'' if count == 1 else 's'} will be asked again.")
@@ -168,7 +169,7 @@ def release_held(request: BatchRequest) -> HttpResponse:
     again = request.POST.get("again") == "yes"
     try:
         count = actions.release_held(batch=batch, by=request.user, again=again)
-    except actions.BatchError as error:
+    except Refused as error:
         messages.error(request, str(error))
     else:
         words = "will be asked again" if again else "given up"

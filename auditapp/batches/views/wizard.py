@@ -8,13 +8,13 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from auditapp.batches.actions import BatchError
 from auditapp.batches.forms import LaunchOptionsForm
 from auditapp.batches.launching import LaunchPlan, check_grants
 from auditapp.batches.models import Batch
 from auditapp.batches.pages.granted import describe_money
 from auditapp.batches.pages.reviewing import review_launch
 from transcripts.projects.access import ProjectRequest
+from transcripts.refusals import Refused
 
 REVIEW, CHANGE, LAUNCH = "review", "change", "launch"
 
@@ -33,7 +33,7 @@ def run_wizard(
     Nothing is written before the last step; each step passes on everything that was typed. A changed form is another
     launch: it comes back with a new idempotency key.
     """
-    refused: tuple[type[Exception], ...] = (BatchError, *refusals)
+    refused: tuple[type[Exception], ...] = (Refused, *refusals)
     if request.method != "POST":
         return render(request, template, {"form": form})
     step = request.POST.get("step", REVIEW)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from django.db import transaction
 
-from auditapp.batches.actions import BatchError
 from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_once
 from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
@@ -28,6 +27,7 @@ from auditapp.probe.pure.limits import (
 from auditapp.probe.queries.purposes import require_purpose
 from auditapp.probe.queries.trials import KIND, count_reviews
 from transcripts.audit_trail import trail
+from transcripts.refusals import Refused
 
 UNCONFIRMED = (
     "Confirm that the source of the reviews allows sending them to the providers of the chosen models, and that you have read the "
@@ -51,7 +51,7 @@ def launch_probe(
     """Ask every variant about reviews under each condition. See ``plan_probe`` for what is drawn.
 
     ``confirms_source``: ``by`` confirms that the reviews may be sent; needed unless every model is fake. Reads reviews.project.
-    Raises ``ProbeError``, ``BatchError``.
+    Raises ``ProbeError``, ``Refused``.
     """
     require_purpose(reviews.project, locks=True)
     if not confirms_source and needs_confirmation(variants):
@@ -79,7 +79,7 @@ def launch_probe(
             same_texts=same_texts,
             androgynous=androgynous,
         )
-    except BatchError as error:
+    except Refused as error:
         raise ProbeError(str(error)) from error
 
 

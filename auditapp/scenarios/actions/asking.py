@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from auditapp.batches import growing
-from auditapp.batches.actions import BatchError, retry_failed
+from auditapp.batches.actions import retry_failed
 from auditapp.batches.models import Batch, Cell
 from auditapp.scenarios.actions.checks import check_kind, check_said
 from auditapp.scenarios.errors import AskedMeanwhile, ScenarioError
@@ -21,6 +21,7 @@ from auditapp.scenarios.pure.answers import EMPTY, WAITING
 from auditapp.scenarios.queries.talks import Exchange, read_talk
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.refusals import Refused
 
 
 @transaction.atomic
@@ -92,7 +93,7 @@ def give_up(*, play: Play, number: int, by: trail.Actor) -> Question:
     waiting = [each.cell.pk for each in last.tries if each.is_under_way]
     try:
         growing.give_up_cells(batch=play.arm.batch, cells=waiting, by=by)
-    except BatchError as error:
+    except Refused as error:
         raise ScenarioError(str(error)) from error
     _record("play.given_up", play, last.question, by=by)
     return last.question
@@ -167,7 +168,7 @@ def send(play: Play, question: Question, *, after: Exchange | None, by: trail.Ac
         growing.add_cell(
             batch=play.arm.batch, arm=play.arm, input_id=question.pk, repeat=repeat, after=forerunner, by=by
         )
-    except BatchError as error:
+    except Refused as error:
         raise ScenarioError(str(error)) from error
 
 

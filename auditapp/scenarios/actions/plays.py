@@ -10,7 +10,6 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from auditapp.batches.actions import BatchError
 from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.models import Arm
 from auditapp.llm.models import ModelVariant
@@ -25,6 +24,7 @@ from auditapp.scenarios.runner.kind import KIND
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 TASK = "interview"
 SURFACE_OF_API = "API"
@@ -54,7 +54,7 @@ def open_play(
 
     ``opening`` is the id of one of the script's; without one, ``seed`` chooses it so that the openings are balanced over models.
     ``cap_usd`` is the most that the interview and its branches may cost. The same ``client_id`` again gives the play it made.
-    Raises ``ScenarioError`` and ``BatchError``.
+    Raises ``ScenarioError`` and ``Refused``.
     """
     # Openings are counted, and a form that is sent twice opens one play.
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
@@ -199,7 +199,7 @@ def _open_batch(script: Script, variant: ModelVariant, title: str, cap_usd: Deci
             options=LaunchOptions(cap_usd=cap_usd, concurrency=IN_FLIGHT),
             by=by,
         )
-    except BatchError as error:
+    except Refused as error:
         raise ScenarioError(str(error), field="cap") from error
     return Arm.objects.select_related("batch", "variant").get(batch=batch)
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from django.db import transaction
 from django.utils import timezone
 
-from auditapp.batches.actions import BatchError
 from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_once
 from auditapp.batches.ledger.prompts import hash_prompt
 from auditapp.batches.models import Arm, Batch
@@ -24,6 +23,7 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.pure.readers.json_lines import shorten
 from transcripts.negotiation.queries.cases import list_features
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 MAX_CONDITIONS = 20
 MAX_CONDITION_NAME = 60
@@ -67,7 +67,7 @@ def launch_scenarios(
             conditions={name: hash_prompt(text) for name, text in conditions.items()},
             has_unprompted=has_unprompted,
         )
-    except BatchError as error:
+    except Refused as error:
         raise ScenarioError(str(error)) from error
     if planned:
         _open_plays(batch, planned, options.repeats, by=by)

@@ -13,7 +13,6 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches import actions, kinds, planning
-from auditapp.batches.actions import BatchError
 from auditapp.batches.kinds import EVERYTHING
 from auditapp.batches.launching import LaunchOptions, LaunchPlan, PlannedArm, launch_batch
 from auditapp.batches.ledger import storing
@@ -40,6 +39,7 @@ from tests.auditapp.batches.talking import (
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 ClientOf = Callable[[User], Client]
 
@@ -110,7 +110,7 @@ class TestWaiting:
 
     def test_an_input_cannot_continue_one_that_is_not_asked_before_it(self, project: Project) -> None:
         arms = [PlannedArm(make_variant(), "play", "")]
-        with pytest.raises(BatchError, match="Input 1 continues input 2"):
+        with pytest.raises(Refused, match="Input 1 continues input 2"):
             launch_batch(
                 project=project, kind="talks", title="T", arms=arms, input_ids=[1, 2], by=trail.SYSTEM, after={1: 2}
             )
@@ -245,7 +245,7 @@ class TestFailing:
         finish(batch, claim(batch, 1), LOST)
         assert read_states(batch) == {11: "held", 12: "waits", 13: "waits"}
         assert batch.state == "paused"
-        with pytest.raises(BatchError, match="Only held cells are left"):
+        with pytest.raises(Refused, match="Only held cells are left"):
             actions.resume_batch(batch=batch, by=trail.SYSTEM)
         actions.release_held(batch=batch, by=trail.SYSTEM, again=True)
         step(batch)

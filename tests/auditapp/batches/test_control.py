@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from auditapp.batches import actions, kinds
-from auditapp.batches.actions import BatchError
 from auditapp.batches.models import Attempt, Batch, Cell, Result, WorkQueue
 from auditapp.batches.runner import tasks
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
@@ -32,6 +31,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 pytestmark = pytest.mark.usefixtures("numbers", "without_grants")
 
@@ -78,7 +78,7 @@ class TestNaming:
     def test_what_is_no_name_is_refused(self, project: Project, lead: User, name: str, said: str) -> None:
         batch = launch(project, inputs=1)
         before = batch.title
-        with pytest.raises(BatchError, match=said):
+        with pytest.raises(Refused, match=said):
             actions.rename_batch(batch=batch, name=name, by=lead)
         assert Batch.objects.get().title == before
 
@@ -208,7 +208,7 @@ class TestSteering:
         batch = launch(project, inputs=1)
         answer(batch, 1)
         assert stands(batch)[0] == "done"
-        with pytest.raises(BatchError, match=rf"Batch {batch.pk} has ended \(done\)"):
+        with pytest.raises(Refused, match=rf"Batch {batch.pk} has ended \(done\)"):
             act(batch=batch, by=trail.SYSTEM)
         assert stands(batch)[0] == "done"
 
@@ -219,7 +219,7 @@ class TestSteering:
         assert batch.concurrency == 80
         [event] = AuditEvent.objects.filter(action="batch.concurrency_changed")
         assert event.details == {"before": 30, "after": 80}
-        with pytest.raises(BatchError, match=r"between 1 and 1,000"):
+        with pytest.raises(Refused, match=r"between 1 and 1,000"):
             actions.change_concurrency(batch=batch, concurrency=0, by=trail.SYSTEM)
 
 
@@ -252,7 +252,7 @@ class TestPilot:
 
     def test_a_cap_below_what_the_pilot_spent_is_refused_with_the_figures(self, waiting: Batch) -> None:
         assert waiting.spent_nano == 40_000
-        with pytest.raises(BatchError, match=r"\$0\.000040 is spent.*at least \$0\.01"):
+        with pytest.raises(Refused, match=r"\$0\.000040 is spent.*at least \$0\.01"):
             actions.confirm_batch(batch=waiting, by=trail.SYSTEM, cap_usd=Decimal("0.00003"))
         assert stands(waiting)[0] == "waiting"
 
@@ -264,7 +264,7 @@ class TestPilot:
         answer(batch, 2)
         assert stands(batch)[0] == "waiting"
         assert "Nothing could be read in any of the 2 answers of the pilot." in batch.state_reason
-        with pytest.raises(BatchError, match="Nothing could be read"):
+        with pytest.raises(Refused, match="Nothing could be read"):
             actions.confirm_batch(batch=batch, by=trail.SYSTEM)
         with pytest.raises(CommandError, match="--anyway"):
             call_command("batch", "confirm", str(batch.pk))
@@ -306,9 +306,9 @@ class TestPilot:
         assert kinds.list_unreadable(kind) == unreadable
 
     def test_nothing_but_a_yes_or_a_cancel_moves_a_batch_that_waits(self, waiting: Batch) -> None:
-        with pytest.raises(BatchError, match="Confirm or cancel it"):
+        with pytest.raises(Refused, match="Confirm or cancel it"):
             actions.resume_batch(batch=waiting, by=trail.SYSTEM)
-        with pytest.raises(BatchError, match="waits for approval"):
+        with pytest.raises(Refused, match="waits for approval"):
             actions.drain_batch(batch=waiting, by=trail.SYSTEM)
         actions.pause_batch(batch=waiting, by=trail.SYSTEM)
         assert stands(waiting) == ("waiting", "pause")
@@ -317,7 +317,7 @@ class TestPilot:
 
     def test_a_pilot_under_way_cannot_be_confirmed(self, project: Project) -> None:
         batch = launch(project, inputs=10, pilot=2)
-        with pytest.raises(BatchError, match="pilot has not ended"):
+        with pytest.raises(Refused, match="pilot has not ended"):
             actions.confirm_batch(batch=batch, by=trail.SYSTEM)
 
     def test_a_pilot_that_was_paused_goes_on_as_a_pilot(self, project: Project) -> None:
@@ -357,7 +357,7 @@ class TestCap:
         gone = batch.spent_nano + batch.reserved_nano
         assert batch.reserved_nano > 0
         below = Decimal(gone - 1) / 10**9
-        with pytest.raises(BatchError, match=r"is spent, and \$0\.\d+ is reserved"):
+        with pytest.raises(Refused, match=r"is spent, and \$0\.\d+ is reserved"):
             actions.change_cap(batch=batch, cap_usd=below, by=trail.SYSTEM)
         actions.change_cap(batch=batch, cap_usd=Decimal(gone) / 10**9, by=trail.SYSTEM)
         assert batch.cap_nano == gone
@@ -376,7 +376,7 @@ class TestCap:
 
     def test_a_cap_needs_prices(self, project: Project) -> None:
         batch = launch(project, make_variant("dear", price=None))
-        with pytest.raises(BatchError, match="have none: dear"):
+        with pytest.raises(Refused, match="have none: dear"):
             actions.change_cap(batch=batch, cap_usd=Decimal(1), by=trail.SYSTEM)
 
 
@@ -415,7 +415,7 @@ class TestFailedAndHeld:
         batch = launch(project, inputs=2)
         finish(batch, claim(batch, 1), GIVEN_UP)
         actions.cancel_batch(batch=batch, by=trail.SYSTEM)
-        with pytest.raises(BatchError, match="stays cancelled"):
+        with pytest.raises(Refused, match="stays cancelled"):
             actions.retry_failed(batch=batch, by=trail.SYSTEM)
 
     @pytest.fixture
@@ -429,7 +429,7 @@ class TestFailedAndHeld:
         return batch
 
     def test_a_batch_with_only_held_cells_left_asks_for_a_decision(self, holding: Batch) -> None:
-        with pytest.raises(BatchError, match=r"Only held cells are left \(1\)"):
+        with pytest.raises(Refused, match=r"Only held cells are left \(1\)"):
             actions.resume_batch(batch=holding, by=trail.SYSTEM)
 
     def test_held_cells_can_be_asked_again(self, holding: Batch, notified: list[int]) -> None:

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 
 from auditapp.batches import actions, grants
-from auditapp.batches.actions import BatchError
 from auditapp.batches.grants import find_left
 from auditapp.batches.models import Batch, Cell
 from auditapp.batches.pages.granted import describe_grants
@@ -35,6 +34,7 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 DOLLAR = 1_000_000_000
 MONDAY, TUESDAY = datetime.date(2026, 11, 23), datetime.date(2026, 11, 24)
@@ -155,20 +155,20 @@ class TestTheAttack:
     """A signed-in account launches the site's paid model: each hurdle alone stops it."""
 
     def test_without_a_grant_nothing_paid_is_launched(self, project: Project, owner: User, model: ModelVariant) -> None:
-        with pytest.raises(BatchError, match=r"grant for the account .* is missing.*grant_model culture"):
+        with pytest.raises(Refused, match=r"grant for the account .* is missing.*grant_model culture"):
             launch(project, model, repeats=5, by=owner, cap_usd=usd(1))
         assert not Batch.objects.exists()
 
     def test_a_grant_to_one_study_is_none_to_another(self, project: Project, owner: User, model: ModelVariant) -> None:
         grant_to(create_project(slug="other", name="Other", by=trail.SYSTEM), model)
-        with pytest.raises(BatchError, match="is missing"):
+        with pytest.raises(Refused, match="is missing"):
             launch(project, model, by=owner, cap_usd=usd(1))
 
     def test_with_a_grant_a_batch_without_a_cap_is_refused(
         self, project: Project, owner: User, model: ModelVariant
     ) -> None:
         grant_to(project, model)
-        with pytest.raises(BatchError, match="needs a cap"):
+        with pytest.raises(Refused, match="needs a cap"):
             launch(project, model, repeats=5, by=owner)
         assert not Batch.objects.exists()
 
@@ -184,7 +184,7 @@ class TestTheAttack:
         self, project: Project, owner: User, model: ModelVariant, limits: tuple[str, str, str], whom: str
     ) -> None:
         grant_to(project, model, *limits)
-        with pytest.raises(BatchError, match=f"commit \\$2.00 .* \\$1.00 of \\$1.00 is left for {whom}"):
+        with pytest.raises(Refused, match=f"commit \\$2.00 .* \\$1.00 of \\$1.00 is left for {whom}"):
             launch(project, model, by=owner, cap_usd=usd(2))
         assert not Batch.objects.exists()
         assert not Commitment.objects.exists()
@@ -194,10 +194,10 @@ class TestTheAttack:
     ) -> None:
         grant_to(project, model)
         launch(project, model, by=owner, cap_usd=usd(3))
-        with pytest.raises(BatchError, match="left for you"):
+        with pytest.raises(Refused, match="left for you"):
             launch(project, model, by=owner, cap_usd=usd("0.01"))
         launch(project, model, by=lead, cap_usd=usd(2))
-        with pytest.raises(BatchError, match="this study today"):
+        with pytest.raises(Refused, match="this study today"):
             launch(project, model, by=lead, cap_usd=usd("0.01"))
 
     def test_after_revoking_nothing_more_is_launched_resumed_or_retried(
@@ -210,11 +210,11 @@ class TestTheAttack:
         revoked = revoke_grant(project=project, account=grant.account, by=trail.SYSTEM)
         assert actions.pause_granted(grant=revoked, by=trail.SYSTEM) == 1
         for act in (actions.resume_batch, actions.drain_batch):
-            with pytest.raises(BatchError, match="was revoked"):
+            with pytest.raises(Refused, match="was revoked"):
                 act(batch=running, by=owner)
-        with pytest.raises(BatchError, match="was revoked"):
+        with pytest.raises(Refused, match="was revoked"):
             actions.retry_failed(batch=done, by=owner)
-        with pytest.raises(BatchError, match="was revoked"):
+        with pytest.raises(Refused, match="was revoked"):
             launch(project, model, by=owner, cap_usd=usd(1))
         actions.cancel_batch(batch=running, by=owner)
 
@@ -227,9 +227,9 @@ class TestCommitting:
         batch = launch(project, model, by=owner, cap_usd=usd(1))
         actions.change_cap(batch=batch, cap_usd=usd(3), by=owner)
         assert find_left(grant, owner) == (7 * DOLLAR, 2 * DOLLAR, 0)
-        with pytest.raises(BatchError, match=r"commit \$0.50 .* left for you"):
+        with pytest.raises(Refused, match=r"commit \$0.50 .* left for you"):
             actions.change_cap(batch=batch, cap_usd=usd("3.5"), by=owner)
-        with pytest.raises(BatchError, match="needs a cap"):
+        with pytest.raises(Refused, match="needs a cap"):
             actions.change_cap(batch=batch, cap_usd=None, by=owner)
         actions.change_cap(batch=batch, cap_usd=usd(1), by=owner)
         assert find_left(grant, owner) == (9 * DOLLAR, 4 * DOLLAR, 2 * DOLLAR)
@@ -242,9 +242,9 @@ class TestCommitting:
         grant_to(project, model)
         batch = launch(project, model, by=owner, pilot=1, cap_usd=usd(1))
         answer(batch, 1)
-        with pytest.raises(BatchError, match="left for you"):
+        with pytest.raises(Refused, match="left for you"):
             actions.confirm_batch(batch=batch, cap_usd=usd(4), by=owner)
-        with pytest.raises(BatchError, match="needs a cap"):
+        with pytest.raises(Refused, match="needs a cap"):
             actions.confirm_batch(batch=batch, cap_usd=None, by=owner)
         actions.confirm_batch(batch=batch, cap_usd=usd(2), by=owner)
         assert Commitment.objects.count() == 2
@@ -268,7 +268,7 @@ class TestCommitting:
         batch = launch(project, model, by=owner, cap_usd=usd(3))
         fail_cells(batch)
         launch(project, model, by=owner, cap_usd=usd(2))
-        with pytest.raises(BatchError, match=r"commit \$2.00"):
+        with pytest.raises(Refused, match=r"commit \$2.00"):
             actions.retry_failed(batch=batch, by=owner)
         batch.refresh_from_db()
         assert batch.state == Batch.State.DONE
@@ -295,7 +295,7 @@ class TestCommitting:
         tomorrow = grants.find_today() + datetime.timedelta(days=1)
         monkeypatch.setattr(grants, "find_today", lambda: tomorrow)
         assert find_left(grant, owner) == (2 * DOLLAR, 2 * DOLLAR, 2 * DOLLAR)
-        with pytest.raises(BatchError, match="this study in all"):
+        with pytest.raises(Refused, match="this study in all"):
             launch(project, model, by=owner, cap_usd=usd(3))
 
     def test_the_same_form_sent_twice_commits_once(self, project: Project, owner: User, model: ModelVariant) -> None:
@@ -310,10 +310,10 @@ class TestCommitting:
     ) -> None:
         batch = launch(project, model)
         actions.pause_batch(batch=batch, by=owner)
-        with pytest.raises(BatchError, match="is missing"):
+        with pytest.raises(Refused, match="is missing"):
             actions.resume_batch(batch=batch, by=owner)
         grant_to(project, model)
-        with pytest.raises(BatchError, match="needs a cap"):
+        with pytest.raises(Refused, match="needs a cap"):
             actions.resume_batch(batch=batch, by=owner)
         actions.change_cap(batch=batch, cap_usd=usd(1), by=owner)
         actions.resume_batch(batch=batch, by=owner)
@@ -343,13 +343,13 @@ class TestWhoNeedsNone:
         self, project: Project, owner: User, numbers: Numbers
     ) -> None:
         free = make_variant("free", price=0)
-        with pytest.raises(BatchError, match="is missing"):
+        with pytest.raises(Refused, match="is missing"):
             launch(project, free, by=owner)
         set_grant(project=project, account=free.account, by=trail.SYSTEM)
         launch(project, free, by=owner)
         paid, unpriced = make_variant("paid"), make_variant("unpriced", price=None)
         for model in (paid, unpriced):
-            with pytest.raises(BatchError, match="only for models that cost nothing"):
+            with pytest.raises(Refused, match="only for models that cost nothing"):
                 launch(project, model, by=owner)
 
 
@@ -362,7 +362,7 @@ def launch_at_once(project: Project, model: ModelVariant, people: list[User]) ->
         try:
             launch(project, model, by=person, cap_usd=usd(2))
             ends.append("launched")
-        except BatchError as error:
+        except Refused as error:
             ends.append(str(error))
         finally:
             connection.close()
@@ -466,7 +466,7 @@ class TestPages:
         Batch.objects.filter(pk=batch.pk).update(state=Batch.State.DONE, spent_nano=1)
         [row] = describe_grants([grant], owner)
         assert row["left"] == (9_990_000_000, 4_990_000_000, 2_990_000_000)
-        with pytest.raises(BatchError, match=r"\$2\.99 of \$3\.00 is left for you"):
+        with pytest.raises(Refused, match=r"\$2\.99 of \$3\.00 is left for you"):
             launch(project, model, by=owner, cap_usd=usd(3))
 
 
@@ -476,7 +476,7 @@ class TestQuotas:
     ) -> None:
         settings.MAX_CELLS_PER_LAUNCH = 20
         launch(project, model, inputs=10, repeats=2)
-        with pytest.raises(BatchError, match=r"has 22 cells .* limit of this site is 20.*MAX_CELLS_PER_LAUNCH"):
+        with pytest.raises(Refused, match=r"has 22 cells .* limit of this site is 20.*MAX_CELLS_PER_LAUNCH"):
             launch(project, model, inputs=11, repeats=2)
 
     def test_a_study_has_so_many_open_batches_at_once(
@@ -488,9 +488,9 @@ class TestQuotas:
         fail_cells(done)
         first = launch(project, fake, by=owner)
         launch(project, fake, by=owner)
-        with pytest.raises(BatchError, match=r"2 open batches.*MAX_OPEN_BATCHES"):
+        with pytest.raises(Refused, match=r"2 open batches.*MAX_OPEN_BATCHES"):
             launch(project, fake, by=owner)
-        with pytest.raises(BatchError, match="2 open batches"):
+        with pytest.raises(Refused, match="2 open batches"):
             actions.retry_failed(batch=done, by=owner)
         launch(project, fake)
         for batch in (first, Batch.objects.latest("pk")):

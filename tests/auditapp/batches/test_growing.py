@@ -8,7 +8,6 @@ from decimal import Decimal
 import pytest
 
 from auditapp.batches import actions, kinds
-from auditapp.batches.actions import BatchError
 from auditapp.batches.growing import add_cell, close_batch, give_up_cells
 from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.ledger import storing
@@ -20,6 +19,7 @@ from tests.auditapp.batches.talking import Talks, answer_request, launch_talks, 
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +89,7 @@ def test_the_same_question_again_is_one_cell(project: Project) -> None:
     assert ask(batch, arm, 11) == first
     assert Cell.objects.filter(batch=batch).count() == 1
     assert AuditEvent.objects.filter(action="batch.cell_added").count() == 1
-    with pytest.raises(BatchError, match="already asked"):
+    with pytest.raises(Refused, match="already asked"):
         ask(batch, arm, 11, after=ask(batch, arm, 12))
 
 
@@ -111,7 +111,7 @@ def test_nothing_is_added_that_could_exceed_the_cap(project: Project) -> None:
     batch, arm = open_talk(project, cap_usd=Decimal("0.0006"))
     first = ask(batch, arm, 11)
     hear(batch, "x" * 1000)
-    with pytest.raises(BatchError, match=r"could cost as much as \$0\.001.*Raise the cap"):
+    with pytest.raises(Refused, match=r"could cost as much as \$0\.001.*Raise the cap"):
         ask(batch, arm, 12, after=first)
     assert Cell.objects.filter(batch=batch).count() == 1
     actions.change_cap(batch=batch, cap_usd=Decimal(1), by=trail.SYSTEM)
@@ -124,7 +124,7 @@ def test_nothing_continues_a_question_without_an_answer(project: Project) -> Non
     first = ask(batch, arm, 11)
     finish(batch, claim(batch, 1), GIVEN_UP)
     assert batch.state == "running"
-    with pytest.raises(BatchError, match="has no answer"):
+    with pytest.raises(Refused, match="has no answer"):
         ask(batch, arm, 12, after=first)
     assert actions.retry_failed(batch=batch, by=trail.SYSTEM, only=[first.pk]) == 1
     hear(batch)
@@ -136,7 +136,7 @@ def test_a_held_call_pauses_it_and_a_person_decides(project: Project) -> None:
     ask(batch, arm, 11)
     finish(batch, claim(batch, 1), LOST)
     assert batch.state == "paused"
-    with pytest.raises(BatchError, match="is paused"):
+    with pytest.raises(Refused, match="is paused"):
         ask(batch, arm, 12)
     actions.release_held(batch=batch, by=trail.SYSTEM, again=False)
     assert (batch.state, batch.control, batch.state_reason) == ("running", "run", "")
@@ -162,7 +162,7 @@ def test_it_ends_when_it_is_closed(project: Project) -> None:
     assert batch.state == "done"
     close_batch(batch=batch, by=trail.SYSTEM)
     assert AuditEvent.objects.filter(action="batch.closed").count() == 1
-    with pytest.raises(BatchError, match="has ended"):
+    with pytest.raises(Refused, match="has ended"):
         ask(batch, arm, 12)
 
 
@@ -172,7 +172,7 @@ def test_a_closed_one_ends_with_the_call_in_flight(project: Project) -> None:
     calls = claim(batch, 1)
     close_batch(batch=batch, by=trail.SYSTEM)
     assert batch.state == "running"
-    with pytest.raises(BatchError, match="is closed"):
+    with pytest.raises(Refused, match="is closed"):
         ask(batch, arm, 12)
     finish(batch, calls, answer_request(calls[0].request))
     assert batch.state == "done"
@@ -189,13 +189,13 @@ def test_a_drained_one_pauses_and_goes_on(project: Project) -> None:
 
 def test_nothing_is_added_to_any_other_batch(project: Project) -> None:
     batch = launch_talks(project)
-    with pytest.raises(BatchError, match="is closed"):
+    with pytest.raises(Refused, match="is closed"):
         ask(batch, batch.arms.get(), 99)
 
 
 @pytest.mark.parametrize("options", [{"route": "jobs"}, {"pilot": 3}])
 def test_it_is_asked_live_and_without_a_pilot(project: Project, options: dict[str, object]) -> None:
-    with pytest.raises(BatchError, match="live and without a pilot"):
+    with pytest.raises(Refused, match="live and without a pilot"):
         open_talk(project, **options)
 
 
@@ -229,6 +229,6 @@ class TestGivingUp:
         batch, arm = open_talk(project)
         cells = [ask(batch, arm, number) for number in (11, 21)]
         claim(batch, 1)
-        with pytest.raises(BatchError, match="under way"):
+        with pytest.raises(Refused, match="under way"):
             give_up_cells(batch=batch, cells=[cell.pk for cell in cells], by=trail.SYSTEM)
         assert read_states(batch) == {11: "leased", 21: "planned"}

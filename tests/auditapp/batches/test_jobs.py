@@ -36,6 +36,7 @@ from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 PROVIDERS = ["openai_compatible", "anthropic"]
 
@@ -838,7 +839,7 @@ class TestGone:
         job = ProviderJob.objects.get()
         assert job.gone_since is not None
         assert not job.may_be_ended
-        with pytest.raises(actions.BatchError, match="for a day"):
+        with pytest.raises(Refused, match="for a day"):
             actions.end_job(job=job, by=trail.SYSTEM)
         self.wait_a_day()
         look_after(queue)

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.db.models import F
 
 from auditapp.batches import planning
-from auditapp.batches.actions import BatchError, cancel_batch, pause_batch, resume_batch
+from auditapp.batches.actions import cancel_batch, pause_batch, resume_batch
 from auditapp.batches.grants import find_left
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Batch, Cell, WorkQueue
@@ -24,6 +24,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus import storing
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 Pause = Callable[[Callable[[], object]], None]
 DOLLAR = 1_000_000_000
@@ -133,7 +134,7 @@ def test_a_launch_that_wakes_up_after_it_was_given_up_stores_nothing(
         cancel_abandoned()
 
     at_each_pause(sleep_long)
-    with pytest.raises(BatchError, match="Nothing was asked"):
+    with pytest.raises(Refused, match="Nothing was asked"):
         launch_paid(project, model, owner)
     assert not Cell.objects.exists()
     assert not WorkQueue.objects.exists()
@@ -146,12 +147,12 @@ def test_it_can_be_cancelled_meanwhile_and_not_paused_or_resumed(
         at_each_pause(lambda: None)
         batch = Batch.objects.get()
         for act in (pause_batch, resume_batch):
-            with pytest.raises(BatchError, match="still being stored"):
+            with pytest.raises(Refused, match="still being stored"):
                 act(batch=batch, by=owner)
         cancel_batch(batch=batch, by=owner)
 
     at_each_pause(cancel)
-    with pytest.raises(BatchError, match="cancelled before"):
+    with pytest.raises(Refused, match="cancelled before"):
         launch_paid(project, model, owner)
     batch = Batch.objects.get()
     assert (batch.state, batch.state_reason, count_states(batch)) == ("cancelled", "", {"cancelled": 4})
@@ -166,7 +167,7 @@ def test_a_grant_that_is_revoked_meanwhile_ends_it(
         revoke_grant(project=project, account=model.account, by=trail.SYSTEM)
 
     at_each_pause(revoke)
-    with pytest.raises(BatchError, match="revoked"):
+    with pytest.raises(Refused, match="revoked"):
         launch_paid(project, model, owner)
     batch = Batch.objects.get()
     assert (batch.state, count_states(batch), batch.queues.count()) == ("cancelled", {}, 0)
@@ -180,7 +181,7 @@ def test_a_launch_whose_grant_is_revoked_meanwhile_says_so(
         revoke_grant(project=project, account=model.account, by=trail.SYSTEM)
 
     at_each_pause(revoke)
-    with pytest.raises(BatchError) as refused:
+    with pytest.raises(Refused) as refused:
         launch_paid(project, model, owner)
     batch = Batch.objects.get()
     assert (batch.state, batch.state_reason) == ("cancelled", f"{refused.value} Nothing was asked.")

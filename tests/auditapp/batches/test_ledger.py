@@ -28,6 +28,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 
 @pytest.fixture
@@ -187,9 +188,7 @@ class TestMoney:
         variant = add_model(
             label="free", provider="openai_compatible", base_url="https://models.example/v1", model="m", by=trail.SYSTEM
         )
-        with pytest.raises(
-            actions.BatchError, match=r"A cap needs prices.* set_price LABEL --price-in … --price-out …"
-        ):
+        with pytest.raises(Refused, match=r"A cap needs prices.* set_price LABEL --price-in … --price-out …"):
             launching.launch_batch(
                 project=project,
                 kind="echo",
@@ -221,7 +220,7 @@ class TestControl:
     def test_a_cancelled_batch_cannot_be_resumed(self, project: Project) -> None:
         queue = launch(project)
         actions.cancel_batch(batch=queue.batch, by=trail.SYSTEM)
-        with pytest.raises(actions.BatchError, match="cancelled"):
+        with pytest.raises(Refused, match="cancelled"):
             actions.resume_batch(batch=queue.batch, by=trail.SYSTEM)
 
     def test_launching_rings_each_queue_once_after_commit(

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from auditapp.batches import kinds
-from auditapp.batches.actions import BatchError
 from auditapp.batches.launching import LaunchOptions, LaunchPlan, PlannedArm, check_launch, launch_batch
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.batches.pages.reviewing import review_launch
@@ -17,6 +16,7 @@ from tests.auditapp.batches.counting import Numbers, answer, make_variant
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 pytestmark = pytest.mark.usefixtures("numbers")
 
@@ -91,9 +91,9 @@ def test_the_event_counts_the_cells_of_every_arm(project: Project) -> None:
 @pytest.mark.parametrize(("few", "words"), [([], "nothing to ask about"), ([4, 4], "each text once")])
 def test_inputs_of_its_own_are_checked_as_the_batch_s_are(project: Project, few: list[int], words: str) -> None:
     arms = plan_two(few)
-    with pytest.raises(BatchError, match=words):
+    with pytest.raises(Refused, match=words):
         launch_two(project, arms)
-    with pytest.raises(BatchError, match=words):
+    with pytest.raises(Refused, match=words):
         check_launch(arms, [1], LaunchOptions())
     assert not Batch.objects.exists()
 

@@ -10,7 +10,6 @@ from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 
 from auditapp.batches import actions, launching
-from auditapp.batches.actions import BatchError
 from auditapp.batches.launching import LaunchOptions, PlannedArm, settle_pilot
 from auditapp.batches.models import Arm, Batch, Cell, WorkQueue
 from auditapp.batches.planning import draw_pilot
@@ -24,6 +23,7 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 pytestmark = pytest.mark.usefixtures("numbers", "without_grants")
 
@@ -86,17 +86,17 @@ class TestGrid:
     def test_what_makes_no_batch_is_refused_and_leaves_nothing(
         self, project: Project, options: dict[str, object], words: str
     ) -> None:
-        with pytest.raises(BatchError, match=words):
+        with pytest.raises(Refused, match=words):
             launch(project, **options)  # type: ignore[arg-type]
         assert not Batch.objects.exists()
 
     def test_a_model_named_twice_is_refused(self, project: Project) -> None:
         variant = make_variant()
-        with pytest.raises(BatchError, match="once"):
+        with pytest.raises(Refused, match="once"):
             launch(project, variant, variant)
 
     def test_an_input_named_twice_is_refused(self, project: Project) -> None:
-        with pytest.raises(BatchError, match="each text once"):
+        with pytest.raises(Refused, match="each text once"):
             launching.launch_batch(
                 project=project,
                 kind="numbers",
@@ -122,13 +122,13 @@ class TestGrid:
         if not refuses:
             assert launch(project, variant, cap_usd=Decimal(1)).cap_nano == 1_000_000_000
             return
-        with pytest.raises(BatchError, match="for m no limit is set and the model's maximum is not recorded"):
+        with pytest.raises(Refused, match="for m no limit is set and the model's maximum is not recorded"):
             launch(project, variant, cap_usd=Decimal(1))
         batch = launch(project, variant)
-        with pytest.raises(BatchError, match="no limit is set"):
+        with pytest.raises(Refused, match="no limit is set"):
             actions.change_cap(batch=batch, cap_usd=Decimal(1), by=trail.SYSTEM)
         set_capabilities(variant=variant, max_output_tokens=5_000, by=trail.SYSTEM)
-        with pytest.raises(BatchError, match="no limit is set"):  # of what this batch was launched with
+        with pytest.raises(Refused, match="no limit is set"):  # of what this batch was launched with
             actions.change_cap(batch=batch, cap_usd=Decimal(1), by=trail.SYSTEM)
         launch(project, variant, inputs=4, cap_usd=Decimal(1))
 
@@ -159,7 +159,7 @@ class TestGrid:
     ) -> None:
         variant = make_variant("m", **options)
         set_capabilities(variant=variant, by=trail.SYSTEM, **refused)  # type: ignore[arg-type]
-        with pytest.raises(BatchError, match=sentence):
+        with pytest.raises(Refused, match=sentence):
             launch(project, variant, make_variant("other"))
         assert not Batch.objects.exists()
         set_capabilities(variant=variant, by=trail.SYSTEM)
@@ -167,7 +167,7 @@ class TestGrid:
             assert launch(project, variant).cells.count() == 3
 
     def test_a_cap_needs_a_price_for_every_model(self, project: Project) -> None:
-        with pytest.raises(BatchError, match="have none: dear"):
+        with pytest.raises(Refused, match="have none: dear"):
             launch(project, make_variant("cheap"), make_variant("dear", price=None), cap_usd=Decimal(1))
 
     def test_the_queues_are_rung_when_the_batch_stands(
@@ -249,9 +249,9 @@ class TestPressedTwice:
         variant, idempotency_key = make_variant(), uuid.uuid4()
         set_price(variant=variant, price_in=Decimal(3), price_out=Decimal(4), by=trail.SYSTEM)
         first = launch(project, variant, idempotency_key=idempotency_key)
-        with pytest.raises(BatchError, match=f"launched batch {first.pk}, with other settings"):
+        with pytest.raises(Refused, match=f"launched batch {first.pk}, with other settings"):
             launch(project, variant, idempotency_key=idempotency_key, **otherwise)
-        with pytest.raises(BatchError, match="with other settings"):
+        with pytest.raises(Refused, match="with other settings"):
             launch(project, make_variant("another"), idempotency_key=idempotency_key)
         assert Batch.objects.get() == first
 
@@ -281,7 +281,7 @@ class TestPressedTwice:
         idempotency_key = uuid.uuid4()
         launch(project, idempotency_key=idempotency_key)
         other = create_project(slug="other", name="Other", by=owner)
-        with pytest.raises(BatchError, match="another study"):
+        with pytest.raises(Refused, match="another study"):
             launch(other, idempotency_key=idempotency_key)
 
     def test_the_database_keeps_a_form_to_one_batch(self, project: Project) -> None:
@@ -319,22 +319,22 @@ class TestPricesAndRoutes:
         assert (jobs.price_in, jobs.price_out) == (Decimal("0.000002"), Decimal(2))
 
     def test_the_batch_service_needs_a_model_known_to_offer_one(self, project: Project) -> None:
-        with pytest.raises(BatchError, match="No batch service of the provider is known for plain"):
+        with pytest.raises(Refused, match="No batch service of the provider is known for plain"):
             launch(project, make_variant("plain"), route="jobs")
 
     def test_answers_come_as_a_file_only_for_accounts_made_for_it(self, project: Project) -> None:
-        with pytest.raises(BatchError, match="can be asked directly"):
+        with pytest.raises(Refused, match="can be asked directly"):
             launch(project, make_variant("live"), route="file")
         brought = make_variant("brought", provider="file", base_url="")
-        with pytest.raises(BatchError, match="imported from a file"):
+        with pytest.raises(Refused, match="imported from a file"):
             launch(project, brought)
-        with pytest.raises(BatchError, match="no pilot"):
+        with pytest.raises(Refused, match="no pilot"):
             launch(project, brought, route="file", inputs=10, pilot=2)
-        with pytest.raises(BatchError, match="cannot have a cap"):
+        with pytest.raises(Refused, match="cannot have a cap"):
             launch(project, brought, route="file", cap_usd=Decimal(1))
         batch = launch(project, brought, route="file")
         assert batch.state == "running"
-        with pytest.raises(BatchError, match="cannot have a cap"):
+        with pytest.raises(Refused, match="cannot have a cap"):
             actions.change_cap(batch=batch, cap_usd=Decimal(1), by=trail.SYSTEM)
 
 

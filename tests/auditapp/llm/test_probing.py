@@ -13,7 +13,6 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.batches.actions import BatchError
 from auditapp.batches.launching import LaunchOptions, PlannedArm, check_launch
 from auditapp.llm.actions import ModelError, add_model, disallow_address, probe_model, set_capabilities
 from auditapp.llm.models import Capabilities, ModelVariant
@@ -22,6 +21,7 @@ from tests.instance import FakeProvider
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
+from transcripts.refusals import Refused
 
 PRICES: dict[str, Any] = {"price_in": Decimal(1), "price_out": Decimal(2)}
 
@@ -112,7 +112,7 @@ class TestProbe:
         variant = add(fake_provider, seed=7, stop=["x"], temperature=0.5)
         row = probe_model(variant=variant, by=trail.SYSTEM)
         assert (row.refused_sampling, row.answer_schema) == (["seed", "stop"], "full")
-        with pytest.raises(BatchError, match="m: m does not accept seed and stop"):
+        with pytest.raises(Refused, match="m: m does not accept seed and stop"):
             check_launch([PlannedArm(variant, "task", "Say it.")], [1], LaunchOptions())
 
     def test_what_was_recorded_before_stays_and_what_was_found_stays_after(self, fake_provider: FakeProvider) -> None:

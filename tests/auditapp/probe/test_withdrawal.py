@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from auditapp.batches.actions import BatchError, retry_failed
+from auditapp.batches.actions import retry_failed
 from auditapp.batches.models import Batch, Cell
 from auditapp.llm.models import ModelVariant
 from auditapp.probe.actions.launching import launch_probe, plan_probe
@@ -33,6 +33,7 @@ from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 pytestmark = pytest.mark.django_db
 ClientOf = Callable[[User], Client]
@@ -102,7 +103,7 @@ def test_open_batches_are_cancelled_and_failed_cells_are_not_asked_again(
     Batch.objects.filter(pk=probe.pk).update(state=Batch.State.DONE)
     Cell.objects.filter(batch=probe).update(state=Cell.State.FAILED)
     probe.refresh_from_db()
-    with pytest.raises(BatchError, match="was withdrawn on"):
+    with pytest.raises(Refused, match="was withdrawn on"):
         retry_failed(batch=probe, by=owner)
     allow_probe(project=project, text="It goes on.", by=owner)
     assert retry_failed(batch=probe, by=owner) == Cell.objects.filter(batch=probe).count()

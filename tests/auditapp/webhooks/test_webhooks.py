@@ -18,7 +18,7 @@ from pytest_django import Settings
 
 from auditapp.llm.sealing import open_key
 from auditapp.webhooks import actions, runner
-from auditapp.webhooks.actions import WebhookError, add_webhook, send_test, turn_off_webhook
+from auditapp.webhooks.actions import add_webhook, send_test, turn_off_webhook
 from auditapp.webhooks.events import list_events
 from auditapp.webhooks.models import Delivery, Webhook
 from auditapp.webhooks.pure.protocol import make_signing_secret, write_headers
@@ -29,6 +29,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.actions import start_study
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 pytestmark = pytest.mark.django_db
 SignIn = Callable[[User], Client]
@@ -54,7 +55,7 @@ class TestAddresses:
         ],
     )
     def test_a_private_address_is_refused_with_what_to_do(self, project: Project, lead: User, address: str) -> None:
-        with pytest.raises(WebhookError, match="ALLOW_PRIVATE_WEBHOOKS") as caught:
+        with pytest.raises(Refused, match="ALLOW_PRIVATE_WEBHOOKS") as caught:
             add_webhook(project=project, address=address, events=["batch.ended"], by=lead)
         assert caught.value.field == "address"
         assert not Webhook.objects.exists()
@@ -76,7 +77,7 @@ class TestAddresses:
         ],
     )
     def test_what_is_no_https_address_is_refused(self, project: Project, lead: User, address: str) -> None:
-        with pytest.raises(WebhookError) as caught:
+        with pytest.raises(Refused) as caught:
             add_webhook(project=project, address=address, events=["batch.ended"], by=lead)
         assert caught.value.field == "address"
         assert "word" not in str(caught.value)
@@ -85,7 +86,7 @@ class TestAddresses:
         self, project: Project, lead: User, settings: Settings
     ) -> None:
         settings.ALLOW_PRIVATE_PROVIDERS = frozenset({"127.0.0.1:11434"})
-        with pytest.raises(WebhookError, match="ALLOW_PRIVATE_WEBHOOKS"):
+        with pytest.raises(Refused, match="ALLOW_PRIVATE_WEBHOOKS"):
             add_webhook(project=project, address="http://127.0.0.1:11434/", events=["batch.ended"], by=lead)
 
     def test_an_allowed_address_is_taken_with_http_and_only_at_its_port(
@@ -93,7 +94,7 @@ class TestAddresses:
     ) -> None:
         settings.ALLOW_PRIVATE_WEBHOOKS = frozenset({"127.0.0.1:9000"})
         add_webhook(project=project, address="http://127.0.0.1:9000/x", events=["batch.ended"], by=lead)
-        with pytest.raises(WebhookError):
+        with pytest.raises(Refused):
             add_webhook(project=project, address="http://127.0.0.1:9001/x", events=["batch.ended"], by=lead)
 
 
@@ -114,13 +115,13 @@ class TestActions:
 
     @pytest.mark.parametrize("events", [[], ["no.event"], ["batch.ended", "test"]])
     def test_it_is_told_of_events_that_exist(self, project: Project, lead: User, events: list[str]) -> None:
-        with pytest.raises(WebhookError, match=r"batch\.ended, round\.finished") as caught:
+        with pytest.raises(Refused, match=r"batch\.ended, round\.finished") as caught:
             add_webhook(project=project, address=PUBLIC, events=events, by=lead)
         assert caught.value.field == "events"
 
     def test_an_address_is_there_once_until_it_is_turned_off(self, project: Project, lead: User) -> None:
         webhook, _ = add_webhook(project=project, address=PUBLIC, events=["batch.ended"], by=lead)
-        with pytest.raises(WebhookError, match="has a webhook with this address"):
+        with pytest.raises(Refused, match="has a webhook with this address"):
             add_webhook(project=project, address=PUBLIC, events=["batch.ended"], by=lead)
         turn_off_webhook(webhook=webhook, by=lead)
         turn_off_webhook(webhook=webhook, by=lead)
@@ -130,18 +131,18 @@ class TestActions:
     def test_a_study_has_ten_at_most(self, project: Project, lead: User) -> None:
         for number in range(actions.MAX_WEBHOOKS):
             add_webhook(project=project, address=f"{PUBLIC}/{number}", events=["batch.ended"], by=lead)
-        with pytest.raises(WebhookError, match="10 webhooks"):
+        with pytest.raises(Refused, match="10 webhooks"):
             add_webhook(project=project, address=PUBLIC, events=["batch.ended"], by=lead)
 
     def test_one_test_at_a_time(self, add_hook: AddHook, lead: User) -> None:
         webhook, _ = add_hook()
         delivery = send_test(webhook=webhook, by=lead)
-        with pytest.raises(WebhookError, match="still being sent"):
+        with pytest.raises(Refused, match="still being sent"):
             send_test(webhook=webhook, by=lead)
         runner.deliver(delivery.pk)
         send_test(webhook=webhook, by=lead)
         turn_off_webhook(webhook=webhook, by=lead)
-        with pytest.raises(WebhookError, match="turned off"):
+        with pytest.raises(Refused, match="turned off"):
             send_test(webhook=webhook, by=lead)
 
     def test_secrets_are_sealed_again_with_a_new_key(self, project: Project, lead: User, settings: Settings) -> None:

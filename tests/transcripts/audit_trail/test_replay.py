@@ -36,8 +36,8 @@ from transcripts.corpus.pure.boundaries import BoundaryEditRefused
 from transcripts.memos import actions as memos
 from transcripts.memos.places import Place
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.revision import actions as revision
-from transcripts.rounds.actions import RoundError
 from transcripts.rounds.finishing import finish_interview, show_finished, take_back_finish
 
 NOTE = "She weighs both sides without saying so."
@@ -342,7 +342,7 @@ class TestUpgrade:
         assert AuditEvent.objects.count() == events
 
 
-REFUSALS = (desk.CodingError, BoundaryEditRefused, SentenceRetired, RoundError, revision.RevisionError)
+REFUSALS = (desk.CodingError, BoundaryEditRefused, SentenceRetired, Refused, revision.RevisionError)
 
 
 class RandomWork:

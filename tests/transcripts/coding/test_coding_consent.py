@@ -29,6 +29,7 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.memos.actions import withdraw_memo
 from transcripts.projects.actions import set_stance
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.revision import actions as revision
 from transcripts.revision.queries import find_open_interviews, list_unread
 from transcripts.rounds import actions as rounds
@@ -125,7 +126,7 @@ class TestRounds:
         refuse(lead, first)
         _, allocation = rounds.plan_round(project=project, **fields(coder))
         assert set(allocation) == {second.pk}
-        with pytest.raises(rounds.WrongPlan, match="“Coding by people” is not given for “Talk 1”") as refused:
+        with pytest.raises(Refused, match="“Coding by people” is not given for “Talk 1”") as refused:
             rounds.plan_round(project=project, **fields(coder, interview_ids=[first.pk, second.pk]))
         assert refused.value.field == "interviews"
 
@@ -142,7 +143,7 @@ class TestRounds:
         first, second = bring_in_talks(project, owner, ["m", "m"])
         opened = open_round(project, lead, coder, interview_ids=[second.pk])
         refuse(lead, first)
-        with pytest.raises(rounds.RoundError, match="not given for “Talk 1”"):
+        with pytest.raises(Refused, match="not given for “Talk 1”"):
             rounds.assign(round_=opened, interview=first, coder=coder, by=lead)
         assert Assignment.objects.count() == 1
 

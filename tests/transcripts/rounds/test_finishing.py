@@ -18,6 +18,7 @@ from transcripts.coding.closure import Closure
 from transcripts.coding.queries import read_active_labels
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.rounds import actions, queries
 from transcripts.rounds.finishing import finish_interview, show_finished, take_back_finish
 from transcripts.rounds.models import Finish
@@ -85,7 +86,7 @@ class TestFinishing:
     def test_nothing_is_finished_that_was_not_begun(
         self, project: Project, talks: list[Interview], coder: User
     ) -> None:
-        with pytest.raises(actions.RoundError, match="nothing to finish"):
+        with pytest.raises(Refused, match="nothing to finish"):
             finish_interview(project=project, interview=talks[0], reason="x", by=coder)
         assert not Finish.objects.exists()
 
@@ -93,7 +94,7 @@ class TestFinishing:
         self, project: Project, read_talk: Interview, lead: User, coder: User
     ) -> None:
         open_round(project, lead, coder)
-        with pytest.raises(actions.RoundError, match="Sign off what is assigned"):
+        with pytest.raises(Refused, match="Sign off what is assigned"):
             finish_interview(project=project, interview=read_talk, by=coder)
 
     def test_what_is_assigned_later_opens_it_again_to_be_signed_off(
@@ -125,7 +126,7 @@ class TestShowing:
         assert last_event(project).details == {"interviews": [read_talk.pk], "rows": ANY}
         assert queries.count_unshown(project, coder) == 0
         assert queries.find_shown(project.pk, coder.pk) == {read_talk.pk}
-        with pytest.raises(actions.RoundError, match="can no longer change"):
+        with pytest.raises(Refused, match="can no longer change"):
             take_back_finish(project=project, interview=read_talk, by=coder)
         open_round(project, lead, coder)
         assert find_closure(read_talk, coder) == Closure.FINISHED

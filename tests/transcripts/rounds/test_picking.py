@@ -16,7 +16,7 @@ from transcripts.coding.actions import NotOpen
 from transcripts.coding.models import Decision
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
-from transcripts.rounds.actions import RoundError
+from transcripts.refusals import Refused
 from transcripts.rounds.finishing import finish_interview
 from transcripts.rounds.models import Round
 from transcripts.rounds.queries import is_open_for
@@ -65,7 +65,7 @@ def test_what_stays_open_is_finished_and_not_signed_off(
     assert not may_code(interviews[1], second_coder)
     assert may_code(interviews[1], coder)
     decide(answers(interviews[0])[0], coder)
-    with pytest.raises(RoundError, match="assigned"):
+    with pytest.raises(Refused, match="assigned"):
         finish_interview(project=project, interview=interviews[0], reason="Enough.", by=coder)
 
 

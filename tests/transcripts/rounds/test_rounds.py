@@ -19,6 +19,7 @@ from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview
 from transcripts.projects.actions import remove_member
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.rounds import actions, queries
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.overview import read_all_work, read_notes
@@ -86,7 +87,7 @@ class TestOpening:
         self, project: Project, talks: list[Interview], lead: User, coder: User
     ) -> None:
         open_round(project, lead, coder, name="Pilot")
-        with pytest.raises(actions.WrongPlan, match="already") as refused:
+        with pytest.raises(Refused, match="already") as refused:
             open_round(project, lead, coder, name=" pilot ")
         assert refused.value.field == "name"
 
@@ -127,14 +128,14 @@ class TestOpening:
     def test_wrong_plan_is_refused_in_words(
         self, project: Project, talks: list[Interview], coder: User, wrong: dict[str, object], words: str
     ) -> None:
-        with pytest.raises(actions.WrongPlan, match=words):
+        with pytest.raises(Refused, match=words):
             actions.plan_round(project=project, **fields(coder, **wrong))
 
     def test_nothing_is_dealt_to_readers_or_strangers(
         self, project: Project, talks: list[Interview], coder: User, reader: User, outsider: User
     ) -> None:
         for person in (reader, outsider):
-            with pytest.raises(actions.WrongPlan, match="may not code"):
+            with pytest.raises(Refused, match="may not code"):
                 actions.plan_round(project=project, **fields(coder, person))
 
     def test_database_keeps_shares_locks_and_assignments_sound(
@@ -181,7 +182,7 @@ class TestByHand:
         round_ = open_round(project, owner, coder)
         remove_member(project=project, user=second_coder, by=owner)
         for person in (reader, second_coder):
-            with pytest.raises(actions.RoundError, match="may not code"):
+            with pytest.raises(Refused, match="may not code"):
                 actions.assign(round_=round_, interview=talks[0], coder=person, by=owner)
 
     def test_interview_of_another_study_is_not_assigned(
@@ -189,7 +190,7 @@ class TestByHand:
     ) -> None:
         round_ = open_round(project, lead, coder)
         talks[0].project_id = 0
-        with pytest.raises(actions.RoundError, match="not part"):
+        with pytest.raises(Refused, match="not part"):
             actions.assign(round_=round_, interview=talks[0], coder=coder, by=lead)
 
 
@@ -218,7 +219,7 @@ class TestSigningOff:
 
     def test_nobody_signs_for_another(self, project: Project, talks: list[Interview], lead: User, coder: User) -> None:
         row = find_assignment(open_round(project, lead, coder), talks[0], coder)
-        with pytest.raises(actions.RoundError, match="another person"):
+        with pytest.raises(Refused, match="another person"):
             actions.sign_off(assignment=row, reason="Hers is done.", by=lead)
 
     def test_lead_gives_back_with_a_reason_only(
@@ -226,9 +227,9 @@ class TestSigningOff:
     ) -> None:
         row = find_assignment(open_round(project, lead, coder), talks[0], coder)
         actions.sign_off(assignment=row, reason="x", by=coder)
-        with pytest.raises(actions.RoundError, match="signed off"):
+        with pytest.raises(Refused, match="signed off"):
             actions.unassign(assignment=row, by=lead)
-        with pytest.raises(actions.ReasonMissing):
+        with pytest.raises(Refused):
             actions.undo_sign_off(assignment=row, reason="", by=lead)
         actions.undo_sign_off(assignment=row, reason="A definition changed.", by=lead)
         assert queries.is_open_for(talks[0], coder)
@@ -250,9 +251,9 @@ class TestLocking:
             lambda: actions.unassign(assignment=row, by=lead),
             lambda: actions.sign_off(assignment=row, reason="x", by=coder),
         ):
-            with pytest.raises(actions.RoundError, match="locked"):
+            with pytest.raises(Refused, match="locked"):
                 refused()
-        with pytest.raises(actions.ReasonMissing):
+        with pytest.raises(Refused):
             actions.unlock_round(round_=round_, reason="", by=lead)
         actions.unlock_round(round_=round_, reason="One interview was missed.", by=lead)
         assert queries.is_open_for(talks[0], coder)

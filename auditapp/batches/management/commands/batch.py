@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from decimal import Decimal
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.db.models import QuerySet
 
@@ -20,6 +20,7 @@ from auditapp.batches.models import OPEN_STATES, Batch, ProviderJob
 from auditapp.batches.pages.progress import read_progress, read_progress_of
 from auditapp.batches.pages.summaries import list_gone_jobs, summarise_batch
 from transcripts.audit_trail import trail
+from transcripts.ui.commands import ActCommand
 
 
 def _refuse_file(batch: Batch) -> None:
@@ -104,7 +105,7 @@ def _refuse_foreign(act: str, options: dict[str, object]) -> None:
             raise CommandError(f"--{name} can be used only with {' and '.join(sorted(acts))}, not with {act}.")
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = (
         "List batches; show one, wait for it, or control it: pause, resume, drain, cancel, abort, confirm, retry, release, "
         "end-job, set."
@@ -143,10 +144,7 @@ class Command(BaseCommand):
         batch = Batch.objects.filter(pk=number).first()
         if batch is None:
             raise CommandError(f"There is no batch {number}. `batch list --all` lists them.")
-        try:
-            done = ACTS[act](batch, options)
-        except actions.BatchError as error:
-            raise CommandError(str(error)) from error
+        done = ACTS[act](batch, options)
         if act == "retry" and not done:
             self.stderr.write(f"Nothing in batch {number} has failed, so nothing is asked again.")
         batch.refresh_from_db()

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from auditapp.batches.actions import BatchError
 from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, launch_once
 from auditapp.batches.models import Batch
 from auditapp.llm.locality import is_external
@@ -33,6 +32,7 @@ from transcripts.corpus.consent import list_without, name_some
 from transcripts.corpus.models import Consent, Interview, Sentence, Turn
 from transcripts.corpus.queries import list_consenting
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 MODEL = str(Turn.Role.MODEL)
 NOBODY_CONSENTS = (
@@ -151,7 +151,7 @@ def _launch(
             limit=limit,
             **who,
         )
-    except BatchError as error:
+    except Refused as error:
         raise PreannotationError(str(error)) from error
 
 

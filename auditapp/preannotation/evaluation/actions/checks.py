@@ -10,7 +10,6 @@ from dataclasses import replace
 from django.db import transaction
 from django.db.models import Count
 
-from auditapp.batches.actions import BatchError
 from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_once
 from auditapp.batches.models import Batch
 from auditapp.preannotation.annotators.actions.annotators import MAX_TASK, render_instructions
@@ -26,6 +25,7 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 USUAL_SAMPLE, MAX_SAMPLED = 50, 1_000
 USUAL_REPEATS, MAX_REPEATS = 3, 10
@@ -82,7 +82,7 @@ def launch_check(
             repeats=repeats,
             families=None if families is None else sorted(families),
         )
-    except BatchError as error:
+    except Refused as error:
         raise PreannotationError(str(error)) from error
 
 

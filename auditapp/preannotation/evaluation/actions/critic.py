@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from auditapp.batches.actions import BatchError
 from auditapp.batches.kinds import ANSWER_SCHEMA
 from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_once
 from auditapp.batches.models import Batch
@@ -24,6 +23,7 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Consent
 from transcripts.corpus.queries import list_consenting
+from transcripts.refusals import Refused
 
 MAX_TASK = 60
 
@@ -109,7 +109,7 @@ def launch_critic(
             again=again,
             without_schema=without_schema,
         )
-    except BatchError as error:
+    except Refused as error:
         raise PreannotationError(str(error)) from error
 
 

@@ -6,11 +6,10 @@ from argparse import BooleanOptionalAction
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.urls import reverse
 
-from auditapp.batches.actions import BatchError
 from auditapp.batches.command_options import (
     add_launch_options,
     describe_launched,
@@ -35,6 +34,7 @@ from auditapp.preannotation.models import Annotator, OfflineRun
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
+from transcripts.ui.commands import ActCommand
 
 OFFLINE = (Annotator.Kind.RULES.value, Annotator.Kind.LEARNT.value)
 POLL_SECONDS = 0.3
@@ -42,7 +42,7 @@ POLL_SECONDS = 0.3
 FOR_MODELS = ("limit", "family", "mode", "latent", "schema", "pilot", "cap", "yes")
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Annotate a study's interviews with a machine. Its suggestions are kept apart from people's codings."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -86,7 +86,7 @@ class Command(BaseCommand):
                 self._read_offline(study, annotator, interviews, options)
             else:
                 self._ask_model(study, annotator, interviews, options)
-        except (PreannotationError, BatchError) as error:
+        except PreannotationError as error:
             raise CommandError(str(error)) from error
 
     def _ask_model(self, study: Project, name: str, interviews: list[Interview] | None, options: Any) -> None:

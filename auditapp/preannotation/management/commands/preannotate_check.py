@@ -3,10 +3,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from auditapp.batches.actions import BatchError
 from auditapp.batches.command_options import (
     add_launch_options,
     describe_launched,
@@ -25,9 +24,10 @@ from auditapp.preannotation.launching.queries import summarise_launch
 from auditapp.preannotation.models import Annotator
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Ask an annotator about a few answers in several ways. Labels that change depend on something other than the sentence."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -67,7 +67,7 @@ class Command(BaseCommand):
                     options=how,
                 )
                 self.stderr.write(summarise_launch(batch))
-        except (PreannotationError, BatchError) as error:
+        except PreannotationError as error:
             raise CommandError(str(error)) from error
         if options["wait"]:
             batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)

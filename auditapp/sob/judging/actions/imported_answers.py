@@ -13,7 +13,6 @@ from typing import Any, BinaryIO, cast
 
 from django.db import transaction
 
-from auditapp.batches.actions import BatchError
 from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.batches.routes.answer_files import AnswerFileError, import_answer_file
@@ -33,6 +32,7 @@ from auditapp.sob.pure.instruments import UnknownInstrument, get_instrument
 from auditapp.sob.queries.arms import IMPORTED_MARK, KIND
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 ACCOUNT = "Imported answers"
 PROVIDER = "file"
@@ -155,7 +155,7 @@ def _store(
         with tempfile.TemporaryFile() as lines:
             _write_lines(cast("BinaryIO", lines), file, matched, cells)
             import_answer_file(batch=batch, file=cast("BinaryIO", lines), by=by)
-    except (BatchError, AnswerFileError) as error:
+    except (Refused, AnswerFileError) as error:
         raise SobError(str(error)) from error
     batch.refresh_from_db()
     return batch

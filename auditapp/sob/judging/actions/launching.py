@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from django.db import transaction
 from django.utils import timezone
 
-from auditapp.batches.actions import BatchError
 from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_batch
 from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
@@ -19,6 +18,7 @@ from auditapp.sob.queries.arms import KIND
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 MAX_FAMILY_LENGTH = 100
 OF_BASE = "The Base prompt is a reconstruction: its exact wording has not been published. Its answers have no score."
@@ -66,7 +66,7 @@ def launch_sob(
             by=by,
             options=options,
         )
-    except BatchError as error:
+    except Refused as error:
         raise SobError(str(error)) from error
 
 

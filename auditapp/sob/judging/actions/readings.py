@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from django.db import transaction
 
-from auditapp.batches.actions import BatchError
 from auditapp.batches.kinds import ANSWER_SCHEMA
 from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_once
 from auditapp.batches.models import Batch, Result
@@ -31,6 +30,7 @@ from auditapp.sob.queries.arms import KIND, find_schema
 from auditapp.sob.report.requests import request_after_change
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.refusals import Refused
 
 READ_BY_PERSON = "person"
 FORMATTER_TASK = "format"
@@ -125,7 +125,7 @@ def launch_formatter(
             outcomes=sorted(str(outcome) for outcome in outcomes),
             without_schema=without_schema,
         )
-    except BatchError as error:
+    except Refused as error:
         raise SobError(str(error)) from error
 
 

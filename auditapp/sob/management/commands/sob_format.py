@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from auditapp.batches.actions import BatchError
 from auditapp.batches.command_options import add_launch_options, read_launch_options, report_launched
 from auditapp.batches.models import Batch
 from auditapp.sob.errors import SobError
@@ -13,9 +12,10 @@ from auditapp.sob.judging.formatter import DEFAULT_OUTCOMES, READABLE_OUTCOMES
 from auditapp.sob.management.commands.sob_launch import find_variant
 from auditapp.sob.queries.arms import KIND
 from transcripts.audit_trail import trail
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Have a small model read the answers of a sob batch that no rule could read."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -48,6 +48,6 @@ class Command(BaseCommand):
                 by=trail.SYSTEM,
                 options=how,
             )
-        except (SobError, BatchError) as error:
+        except SobError as error:
             raise CommandError(str(error)) from error
         report_launched(self, launched, options, things="answers")

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from auditapp.batches.actions import BatchError
 from auditapp.batches.command_options import add_launch_options, read_launch_options, report_launched
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.errors import SobError
@@ -16,9 +15,10 @@ from auditapp.sob.pure.instruments import TASKS
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import ProjectError
 from transcripts.projects.models import Project
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Ask models about the texts of a dataset."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -68,7 +68,7 @@ class Command(BaseCommand):
                 by=trail.SYSTEM,
                 options=replace(how, repeats=options["repeats"]),
             )
-        except (SobError, BatchError, ProjectError) as error:
+        except (SobError, ProjectError) as error:
             raise CommandError(str(error)) from error
         report_launched(self, batch, options)
 

@@ -10,7 +10,7 @@ AS_DEPLOYED := AUDITAPP_DATA=.venv/check-data BASE_URL=https://coding.example.or
 UV ?= uv
 LOCK = $(UV) pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 
-.PHONY: help run learn parquet test test-ci test-all approve setup check fix bench chaos real lock sbom python
+.PHONY: help run learn parquet test test-ci test-all approve setup check ratchet fix bench chaos real lock sbom python
 
 help:
 	@echo "make run     start auditapp on this machine (PORT=8000, DATA=var); MODEL=local adds a real, very small model"
@@ -21,6 +21,7 @@ help:
 	@echo "make test-all  run every test on both, as before a release"
 	@echo "make approve write the approved copies of what leaves the product anew, to be read before they are committed"
 	@echo "make check   linters, types, import contracts, migrations; changes nothing"
+	@echo "make ratchet write tools/ratchet.toml, how much of each kind every room has, as it is"
 	@echo "make fix     put code and templates into their standard form"
 	@echo "make bench   measure speed and memory, and compare with benchmarks/ratios.json"
 	@echo "make chaos   10,000 calls through killed workers and restarted servers (CELLS=10000, SEED=1)"
@@ -62,6 +63,9 @@ check: setup
 	find templates -name '*.html' -exec $(BIN)/djade --check --target-version 5.2 {} +
 	$(AS_DEPLOYED) $(BIN)/python -W error manage.py makemigrations --check --dry-run
 	$(AS_DEPLOYED) $(BIN)/python -W error manage.py check --deploy --fail-level WARNING
+
+ratchet: setup
+	@$(BIN)/python -m tools.ratchet --write
 
 fix: setup
 	$(BIN)/ruff check --fix .

@@ -20,6 +20,7 @@ from auditapp.environment import make_data_folder, mark_data_folder
 from auditapp.operations import archive
 from auditapp.operations.copies import copy_database, describe_database, load_database, name_database
 from auditapp.operations.errors import OperationError
+from auditapp.operations.year_zero import is_from_before
 from transcripts.audit_trail import trail
 
 BACKED_UP = "site.backed_up"
@@ -145,6 +146,8 @@ def _refuse_other_releases(file: Path, manifest: dict[str, Any]) -> None:
     if is_sqlite != (connection.vendor == "sqlite"):
         kind = "SQLite" if is_sqlite else "PostgreSQL"
         raise OperationError(f"{file} is a backup of a {kind} database. Set DATABASE_URL to one of that kind.")
+    if is_from_before({(app, name) for app, _, name in (each.partition(".") for each in manifest["migrations"])}):
+        return
     known = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}
     own = {name.split(".")[0] for name in known}
     newer = sorted(each for each in manifest["migrations"] if each.split(".")[0] in own and each not in known)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from importlib import import_module
 
 import pytest
 from django.db import connection, connections, transaction
@@ -14,7 +13,7 @@ from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.storing import store_completed
 from auditapp.batches.ledger.verify import verify_batches
-from auditapp.batches.models import Batch, Cell, Result
+from auditapp.batches.models import Batch, Cell
 from auditapp.batches.pages import answers
 from auditapp.batches.pages.answers import read_answers
 from tests.auditapp.batches.counting import GIVEN_UP, Numbers, answer, claim, finish, launch, make_variant
@@ -61,22 +60,6 @@ class TestNumbers:
         [(invariant, _, sentence)] = verify_batches()
         assert invariant == "I2"
         assert "no number" in sentence
-
-    def test_answers_from_before_there_were_numbers_get_them_in_the_order_they_were_stored(
-        self, project: Project, numbers: Numbers
-    ) -> None:
-        batch, other = launch(project, inputs=3), launch(project, inputs=1)
-        answer(other, 1)
-        answer(batch, 3)
-        last, *_ = Result.objects.filter(cell__batch=batch).order_by("pk")
-        Result.objects.filter(pk=last.pk).update(stored_at=read_now())
-        expected = [*Result.objects.filter(cell__batch=batch).order_by("stored_at").values_list("pk", flat=True)]
-        Cell.objects.update(answer_number=None)
-        migration = import_module("auditapp.batches.migrations.0011_number_stored_answers")
-        with connection.cursor() as cursor:
-            cursor.execute(migration.NUMBER)
-        assert [row["cell"] for row in read_answers(batch, visibility=EVERYTHING)] == expected
-        assert (list_numbers(batch), list_numbers(other)) == ([1, 2, 3], [1])
 
 
 @pytest.mark.django_db

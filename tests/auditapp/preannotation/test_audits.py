@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import uuid
 from collections.abc import Callable
 
 import pytest
 from django.db import connection
-from django.db.migrations.loader import MigrationLoader
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -42,7 +40,6 @@ from transcripts.projects.actions import set_member_role
 from transcripts.projects.models import Project
 
 ClientOf = Callable[[User], Client]
-NUMBERING = "auditapp.preannotation.migrations.0008_number_positive_marks"
 
 
 @pytest.fixture
@@ -165,27 +162,6 @@ class TestMarking:
         assert report["second_thoughts"] == 3
         alone = [found["rates"] for found in report["findings"] if found["reviewer"] == "lead"]
         assert sum(rate["does_not"] for rate in alone[0]) == 1
-
-    def test_marks_from_before_they_were_numbered_get_their_number(
-        self, audit: PositiveAudit, project: Project, interview: Interview, lead: User
-    ) -> None:
-        open_to(project, interview, lead)
-        item, other = audit.items.all()[:2]
-        first = mark(item, lead)
-        second = mark(item, lead, number=2)
-        open_results(audit=audit, by=lead)
-        late = mark(other, lead)
-        for place, each in enumerate((first, second, late), start=10):
-            PositiveMark.objects.filter(pk=each.pk).update(number=place, after_opening=False)
-        connection.check_constraints()
-        with connection.cursor() as cursor:
-            cursor.execute("ALTER TABLE preannotation_positivemark RENAME COLUMN idempotency_key TO client_id")
-        numbering = importlib.import_module(NUMBERING)
-        numbering.number_marks(MigrationLoader(connection).project_state(numbering.Migration.dependencies).apps, None)
-        with connection.cursor() as cursor:
-            cursor.execute("ALTER TABLE preannotation_positivemark RENAME COLUMN client_id TO idempotency_key")
-        rows = PositiveMark.objects.order_by("pk").values_list("pk", "number", "after_opening")
-        assert list(rows) == [(first.pk, 1, False), (second.pk, 2, False), (late.pk, 1, True)]
 
 
 class TestPages:

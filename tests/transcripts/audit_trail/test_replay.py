@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import random
 import uuid
@@ -11,7 +10,6 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
@@ -294,7 +292,7 @@ class TestErasure:
         assert work.memo.text == MEMO
 
 
-class TestUpgrade:
+class TestRowsFromBefore:
     """Rows that are older than events that tell of rows."""
 
     @pytest.fixture
@@ -312,34 +310,11 @@ class TestUpgrade:
             trail.record(action, target=target, by=trail.SYSTEM, stream=stream, details=details)
         return work
 
-    def upgrade(self) -> None:
-        migration = importlib.import_module("transcripts.audit_trail.migrations.0005_rows_found")
-        migration.record_rows(apps, None)
-
     def test_they_are_compared_as_far_as_their_events_go(self, old: Work) -> None:
         answer = compare()
         assert (answer["differences"], answer["rows_before"]) == ([], 5)
         Coding.objects.filter(pk=old.coding.pk).update(layer="assisted", note="Not in the event.")
         assert find_differences() == [(trail.describe_target(old.coding), "layer")]
-
-    def test_the_upgrade_records_what_it_finds_and_from_then_on_all_is_compared(self, old: Work, coder: User) -> None:
-        self.upgrade()
-        answer = compare()
-        assert (answer["differences"], answer["breaks"]) == ([], [])
-        assert (answer["rows_found"], answer["rows_before"]) == (5, 0)
-        put(old.sentence, find_code(old.project, "theme.balance"), coder)
-        assert find_differences() == []
-        Coding.objects.filter(pk=old.coding.pk).update(note="Forged.")
-        Memo.objects.all().delete()
-        assert find_differences() == [
-            (trail.describe_target(old.coding), "note"),
-            (f"coding.memo:{old.memo.pk}", ""),
-        ]
-
-    def test_the_upgrade_of_a_site_without_work_records_nothing(self, project: Project) -> None:
-        events = AuditEvent.objects.count()
-        self.upgrade()
-        assert AuditEvent.objects.count() == events
 
 
 REFUSALS = (desk.CodingError, BoundaryEditRefused, SentenceRetired, Refused, revision.RevisionError)

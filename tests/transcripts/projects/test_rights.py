@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import json
 import re
 from collections.abc import Callable
 
 import pytest
-from django.apps import apps
 from django.core.exceptions import PermissionDenied
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -125,13 +123,6 @@ class TestRights:
         assert json.loads(answer) == {"username": "plain", "start_studies": True, "invite": True}
         with pytest.raises(CommandError, match="no user named nobody"):
             call_command("set_rights", "nobody")
-
-    def test_accounts_from_before_keep_what_they_could_do(self, plain: User) -> None:
-        migration = importlib.import_module("transcripts.accounts.migrations.0002_rights")
-        migration.keep_rights(apps, None)
-        plain.refresh_from_db()
-        assert plain.may_start_studies
-        assert plain.may_invite
 
 
 class TestInvitations:

@@ -1,0 +1,337 @@
+import django.db.models.deletion
+from django.conf import settings
+from django.db import migrations, models
+
+from transcripts.schema_operations import CreateModels
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+        ('accounts', '0001_initial'),
+        ('batches', '0001_initial'),
+        ('codebook', '0001_initial'),
+        ('coding', '0001_initial'),
+        ('corpus', '0001_initial'),
+        ('llm', '0001_initial'),
+        ('projects', '0001_initial'),
+    ]
+
+    operations = [
+        CreateModels([
+            migrations.CreateModel(
+                name='Annotator',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='annotators', to='projects.project')),
+                    ('name', models.CharField(max_length=100)),
+                    ('number', models.PositiveIntegerField(default=1)),
+                    ('kind', models.CharField(choices=[('model', 'Model'), ('rules', 'Keyword rules of the codebook'), ('learnt', "Learnt from this study's blind codings")], default='model', max_length=10)),
+                    ('variant', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='annotators', to='llm.modelvariant')),
+                    ('version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='annotators', to='codebook.codebookversion')),
+                    ('mode', models.CharField(choices=[('family', 'One call per turn and code family'), ('code', 'One call per turn and code')], default='family', max_length=10)),
+                    ('reads_latent', models.BooleanField(default=False)),
+                    ('prompt_version', models.CharField(blank=True, max_length=40)),
+                    ('recipe', models.JSONField(blank=True, default=dict)),
+                    ('hash', models.CharField(blank=True, max_length=64)),
+                    ('created_at', models.DateTimeField()),
+                    ('created_by_name', models.CharField(blank=True, max_length=200)),
+                ],
+                options={
+                    'ordering': ['project', 'pk'],
+                    'constraints': [models.UniqueConstraint(fields=('project', 'name', 'number'), name='preannotation_annotator_number_once_per_name'), models.UniqueConstraint(condition=models.Q(('hash', ''), _negated=True), fields=('project', 'hash'), name='preannotation_annotator_once'), models.CheckConstraint(condition=models.Q(('kind', 'model'), ('variant__isnull', True), _connector='XOR'), name='preannotation_annotator_model_has_variant')],
+                },
+            ),
+            migrations.CreateModel(
+                name='OfflineRun',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='preannotation.annotator')),
+                    ('state', models.CharField(choices=[('planned', 'Planned'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='planned', max_length=10)),
+                    ('problem', models.TextField(blank=True)),
+                    ('idempotency_key', models.UUIDField(blank=True, null=True, unique=True)),
+                    ('asked', models.CharField(blank=True, max_length=64)),
+                    ('claimed_by', models.CharField(blank=True, max_length=60)),
+                    ('claimed_until', models.DateTimeField(blank=True, null=True)),
+                    ('learnt_steps', models.PositiveIntegerField(default=0)),
+                    ('learning_steps', models.PositiveIntegerField(default=0)),
+                    ('created_at', models.DateTimeField()),
+                    ('ended_at', models.DateTimeField(blank=True, null=True)),
+                    ('launched_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='offline_runs', to=settings.AUTH_USER_MODEL)),
+                    ('launched_by_name', models.CharField(max_length=200)),
+                    ('interviews', models.ManyToManyField(related_name='+', to='corpus.interview')),
+                ],
+                options={
+                    'ordering': ['pk'],
+                },
+            ),
+            migrations.CreateModel(
+                name='Reading',
+                fields=[
+                    ('outcome', models.CharField(choices=[('valid', 'Valid'), ('partial', 'Partly valid'), ('invalid', 'Not usable')], max_length=10)),
+                    ('problem', models.CharField(blank=True, max_length=300)),
+                    ('rejected', models.JSONField(default=list)),
+                    ('asked', models.JSONField(default=list)),
+                    ('missing', models.JSONField(default=list)),
+                    ('cell', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='reading', serialize=False, to='batches.cell')),
+                    ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='readings', to='preannotation.annotator')),
+                    ('accepted', models.PositiveIntegerField(default=0)),
+                    ('flags', models.JSONField(default=list)),
+                ],
+            ),
+            migrations.CreateModel(
+                name='OfflineReading',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='readings', to='preannotation.offlinerun')),
+                    ('interview', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='offline_readings', to='corpus.interview')),
+                    ('sentences', models.JSONField(default=list)),
+                    ('accepted', models.PositiveIntegerField(default=0)),
+                    ('read_at', models.DateTimeField()),
+                ],
+                options={
+                    'ordering': ['pk'],
+                    'constraints': [models.UniqueConstraint(fields=('run', 'interview'), name='preannotation_offlinereading_once_per_run')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Suggestion',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='suggestions', to='preannotation.annotator')),
+                    ('cell', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='suggestions', to='batches.cell')),
+                    ('run', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='suggestions', to='preannotation.offlinerun')),
+                    ('sentence', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='suggestions', to='corpus.sentence')),
+                    ('code', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='suggestions', to='codebook.code')),
+                    ('level', models.CharField(choices=[('semantic', 'Semantic'), ('latent', 'Latent')], default='semantic', max_length=10)),
+                    ('enactment', models.CharField(blank=True, choices=[('enacted', 'Enacted'), ('demonstrated', 'Demonstrated'), ('described', 'Described')], db_default='', default='', max_length=15)),
+                    ('answers', models.JSONField(db_default={}, default=dict)),
+                    ('rationale', models.TextField(blank=True)),
+                    ('quote_start', models.PositiveIntegerField(blank=True, null=True)),
+                    ('quote_end', models.PositiveIntegerField(blank=True, null=True)),
+                    ('score', models.FloatField(blank=True, null=True)),
+                    ('place', models.PositiveSmallIntegerField(default=0)),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('cell', 'sentence', 'code'), name='preannotation_suggestion_once_per_answer'), models.UniqueConstraint(fields=('run', 'sentence', 'code'), name='preannotation_suggestion_once_per_run'), models.CheckConstraint(condition=models.Q(('cell__isnull', True), ('run__isnull', True), _connector='XOR'), name='preannotation_suggestion_has_one_origin'), models.CheckConstraint(condition=models.Q(models.Q(('quote_end__isnull', True), ('quote_start__isnull', True)), ('quote_end__gt', models.F('quote_start')), _connector='OR'), name='preannotation_suggestion_quote_is_whole')],
+                },
+            ),
+            migrations.CreateModel(
+                name='CriticReading',
+                fields=[
+                    ('cell', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='critic_reading', serialize=False, to='batches.cell')),
+                    ('suggestion', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='critic_readings', to='preannotation.suggestion')),
+                    ('verdict', models.CharField(blank=True, choices=[('upheld', 'Upheld'), ('reversed', 'Reversed')], max_length=10)),
+                    ('rationale', models.TextField(blank=True)),
+                    ('problem', models.CharField(blank=True, max_length=300)),
+                ],
+                options={
+                    'constraints': [models.CheckConstraint(condition=models.Q(('verdict', ''), ('problem', ''), _connector='XOR'), name='preannotation_criticreading_verdict_or_problem')],
+                },
+            ),
+            migrations.CreateModel(
+                name='CheckAnswer',
+                fields=[
+                    ('outcome', models.CharField(choices=[('valid', 'Valid'), ('partial', 'Partly valid'), ('invalid', 'Not usable')], max_length=10)),
+                    ('problem', models.CharField(blank=True, max_length=300)),
+                    ('rejected', models.JSONField(default=list)),
+                    ('asked', models.JSONField(default=list)),
+                    ('missing', models.JSONField(default=list)),
+                    ('cell', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='check_answer', serialize=False, to='batches.cell')),
+                    ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='check_answers', to='preannotation.annotator')),
+                    ('condition', models.CharField(max_length=20)),
+                    ('picks', models.JSONField(default=dict)),
+                    ('planted', models.JSONField(default=dict)),
+                ],
+            ),
+            migrations.CreateModel(
+                name='PlantedSentence',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='planted_sentences', to='projects.project')),
+                    ('text', models.TextField()),
+                    ('codes', models.JSONField(default=list)),
+                    ('created_at', models.DateTimeField()),
+                    ('created_by_name', models.CharField(max_length=200)),
+                    ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                ],
+                options={
+                    'ordering': ['pk'],
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('withdrawn_at__isnull', True)), fields=('project', 'text'), name='preannotation_plantedsentence_stands_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='PositiveAudit',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('seed', models.PositiveBigIntegerField()),
+                    ('made_by_name', models.CharField(max_length=200)),
+                    ('made_at', models.DateTimeField()),
+                    ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='positive_audits', to='preannotation.annotator')),
+                    ('with_critic', models.BooleanField(default=False)),
+                    ('per_code', models.PositiveSmallIntegerField(default=60)),
+                ],
+                options={
+                    'ordering': ['pk'],
+                },
+            ),
+            migrations.CreateModel(
+                name='AuditedSuggestion',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('position', models.PositiveIntegerField()),
+                    ('audit', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='items', to='preannotation.positiveaudit')),
+                    ('suggestion', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='audited', to='preannotation.suggestion')),
+                    ('population', models.PositiveIntegerField()),
+                ],
+                options={
+                    'ordering': ['audit', 'position'],
+                    'constraints': [models.UniqueConstraint(fields=('audit', 'position'), name='preannotation_auditedsuggestion_one_per_position'), models.UniqueConstraint(fields=('audit', 'suggestion'), name='preannotation_auditedsuggestion_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='PositiveMark',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('reviewer', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('note', models.TextField(blank=True)),
+                    ('number', models.PositiveSmallIntegerField(default=1)),
+                    ('after_opening', models.BooleanField(default=False)),
+                    ('idempotency_key', models.UUIDField(unique=True)),
+                    ('made_at', models.DateTimeField()),
+                    ('superseded_by', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='supersedes', to='preannotation.positivemark')),
+                    ('item', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='marks', to='preannotation.auditedsuggestion')),
+                    ('verdict', models.CharField(choices=[('applies', 'The code applies'), ('does_not', 'It does not'), ('unclear', 'Cannot be said')], max_length=10)),
+                ],
+                options={
+                    'ordering': ['pk'],
+                    'constraints': [models.UniqueConstraint(fields=('item', 'reviewer', 'number'), name='preannotation_positivemark_number_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='ResultsOpening',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('opened_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('opened_at', models.DateTimeField()),
+                    ('audit', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='openings', to='preannotation.positiveaudit')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('audit', 'opened_by'), name='preannotation_resultsopening_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Disagreement',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='disagreements', to='preannotation.annotator')),
+                    ('sentence', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='machine_disagreements', to='corpus.sentence')),
+                    ('code_identifier', models.CharField(max_length=100)),
+                    ('category', models.CharField(choices=[('misreading', 'Misreading of the sentence'), ('meta', 'Talk about the thing, not the thing'), ('context', 'Context was missing'), ('definition', 'Gap in the definition'), ('alternative', 'Legitimate alternative reading'), ('slip', "A person's slip")], max_length=12)),
+                    ('note', models.TextField(blank=True)),
+                    ('sorted_at', models.DateTimeField()),
+                    ('sorted_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='sorted_disagreements', to=settings.AUTH_USER_MODEL)),
+                    ('superseded_by', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='supersedes', to='preannotation.disagreement')),
+                ],
+                options={
+                    'ordering': ['pk'],
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('superseded_by__isnull', True)), fields=('annotator', 'sentence', 'code_identifier'), name='preannotation_disagreement_stands_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='CodeChoice',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='code_choices', to='projects.project')),
+                    ('code_identifier', models.CharField(max_length=100)),
+                    ('annotator', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='code_choices', to='preannotation.annotator')),
+                    ('with_critic', models.BooleanField(default=False)),
+                    ('reason', models.TextField(blank=True)),
+                    ('chosen_at', models.DateTimeField()),
+                    ('chosen_by_name', models.CharField(max_length=200)),
+                    ('superseded_at', models.DateTimeField(blank=True, null=True)),
+                ],
+                options={
+                    'ordering': ['pk'],
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('superseded_at__isnull', True)), fields=('project', 'code_identifier'), name='preannotation_codechoice_stands_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='WithholdingPlan',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='withholding_plans', to='projects.project')),
+                    ('number', models.PositiveIntegerField()),
+                    ('share_percent', models.PositiveSmallIntegerField(default=20)),
+                    ('seed', models.PositiveIntegerField()),
+                    ('reason', models.TextField(blank=True)),
+                    ('made_at', models.DateTimeField()),
+                    ('made_by_name', models.CharField(max_length=200)),
+                ],
+                options={
+                    'ordering': ['project', 'number'],
+                    'constraints': [models.UniqueConstraint(fields=('project', 'number'), name='preannotation_withholdingplan_number_once'), models.CheckConstraint(condition=models.Q(('share_percent__lte', 100)), name='preannotation_withholdingplan_share_is_a_share')],
+                },
+            ),
+            migrations.CreateModel(
+                name='TurnArm',
+                fields=[
+                    ('turn', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='suggestion_arm', serialize=False, to='corpus.turn')),
+                    ('plan', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='turn_arms', to='preannotation.withholdingplan')),
+                    ('arm', models.CharField(choices=[('shown', "Shown after one's own decision"), ('withheld', 'Withheld')], max_length=10)),
+                    ('probability', models.FloatField()),
+                ],
+            ),
+            migrations.CreateModel(
+                name='Showing',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('sentence', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='showings', to='corpus.sentence')),
+                    ('coder', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='showings', to=settings.AUTH_USER_MODEL)),
+                    ('arm', models.CharField(choices=[('shown', "Shown after one's own decision"), ('withheld', 'Withheld')], max_length=10)),
+                    ('is_draft', models.BooleanField(default=False)),
+                    ('suggestions', models.JSONField(default=list)),
+                    ('own_codes', models.JSONField(default=list)),
+                    ('shown_at', models.DateTimeField()),
+                    ('closed_at', models.DateTimeField(blank=True, null=True)),
+                ],
+                options={
+                    'ordering': ['pk'],
+                    'indexes': [models.Index(fields=['sentence', 'coder'], name='preannotation_showing_of')],
+                },
+            ),
+            migrations.CreateModel(
+                name='DraftReading',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('interview', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='draft_readings', to='corpus.interview')),
+                    ('reason', models.TextField()),
+                    ('opened_at', models.DateTimeField()),
+                    ('opened_by_name', models.CharField(max_length=200)),
+                    ('closed_at', models.DateTimeField(blank=True, null=True)),
+                ],
+                options={
+                    'ordering': ['pk'],
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('closed_at__isnull', True)), fields=('interview',), name='preannotation_draftreading_open_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Response',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('suggestion', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='responses', to='preannotation.suggestion')),
+                    ('coder', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='suggestion_responses', to=settings.AUTH_USER_MODEL)),
+                    ('verdict', models.CharField(choices=[('kept', 'Kept'), ('left', 'Left'), ('edited', 'Edited'), ('undone', 'Taken back')], max_length=10)),
+                    ('coding', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='suggestion_responses', to='coding.coding')),
+                    ('reason', models.TextField(blank=True)),
+                    ('created_at', models.DateTimeField()),
+                    ('superseded_at', models.DateTimeField(blank=True, null=True)),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('superseded_at__isnull', True)), fields=('suggestion', 'coder'), name='preannotation_response_stands_once'), models.CheckConstraint(condition=models.Q(('verdict__in', ['left', 'undone']), ('coding__isnull', False), _connector='XOR'), name='preannotation_response_kept_has_coding')],
+                },
+            ),
+        ]),
+    ]

@@ -1,0 +1,101 @@
+import django.db.models.deletion
+from django.conf import settings
+from django.db import migrations, models
+
+from transcripts.schema_operations import CreateModels
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+        ('accounts', '0001_initial'),
+        ('batches', '0001_initial'),
+        ('corpus', '0001_initial'),
+        ('projects', '0001_initial'),
+    ]
+
+    operations = [
+        CreateModels([
+            migrations.CreateModel(
+                name='Purpose',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('made_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('made_by_name', models.CharField(max_length=200)),
+                    ('made_at', models.DateTimeField()),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='probe_purposes', to='projects.project')),
+                    ('number', models.PositiveIntegerField()),
+                    ('text', models.TextField()),
+                    ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                    ('withdrawn_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('withdrawn_by_name', models.CharField(blank=True, db_default='', default='', max_length=200)),
+                    ('withdrawal_reason', models.TextField(blank=True, db_default='', default='')),
+                ],
+                options={
+                    'ordering': ['project', 'number'],
+                    'constraints': [models.UniqueConstraint(fields=('project', 'number'), name='probe_purpose_number_once'), models.CheckConstraint(condition=models.Q(('withdrawn_at__isnull', True), models.Q(('withdrawal_reason', ''), _negated=True), _connector='XOR'), name='probe_purpose_withdrawn_with_reason')],
+                },
+            ),
+            migrations.CreateModel(
+                name='ReviewSet',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('made_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('made_by_name', models.CharField(max_length=200)),
+                    ('made_at', models.DateTimeField()),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='review_sets', to='projects.project')),
+                    ('name', models.CharField(max_length=100)),
+                    ('sha256', models.CharField(max_length=64)),
+                    ('category_method', models.CharField(max_length=300)),
+                    ('source', models.TextField()),
+                    ('rules', models.JSONField()),
+                    ('rules_sha256', models.CharField(max_length=64)),
+                    ('funnel', models.JSONField()),
+                    ('without_text', models.PositiveIntegerField(default=0)),
+                    ('seed', models.PositiveBigIntegerField()),
+                ],
+                options={
+                    'ordering': ['pk'],
+                    'constraints': [models.UniqueConstraint(fields=('project', 'name'), name='probe_reviewset_name_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Review',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('review_set', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reviews', to='probe.reviewset')),
+                    ('position', models.PositiveIntegerField()),
+                    ('text', models.TextField()),
+                    ('category', models.CharField(max_length=12)),
+                ],
+                options={
+                    'ordering': ['review_set', 'position'],
+                    'constraints': [models.UniqueConstraint(fields=('review_set', 'position'), name='probe_review_position_once'), models.CheckConstraint(condition=models.Q(('category__in', ('woman', 'man', 'androgynous', 'unknown'))), name='probe_review_has_a_known_category')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Trial',
+                fields=[
+                    ('cell', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='probe_trial', serialize=False, to='batches.cell')),
+                    ('review', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='trials', to='probe.review')),
+                    ('status', models.CharField(max_length=12)),
+                    ('predicted', models.CharField(blank=True, max_length=12)),
+                    ('codes', models.JSONField(default=list)),
+                    ('rationales', models.JSONField(default=dict)),
+                    ('parser', models.CharField(max_length=30)),
+                ],
+                options={
+                    'constraints': [models.CheckConstraint(condition=models.Q(('status__in', ('ok', 'invalid', 'refused', 'no_answer', 'abstained'))), name='probe_trial_has_a_known_status'), models.CheckConstraint(condition=models.Q(models.Q(('status', 'ok'), models.Q(('predicted', ''), _negated=True)), models.Q(models.Q(('status', 'ok'), _negated=True), ('predicted', '')), _connector='OR'), name='probe_trial_predicts_if_ok')],
+                },
+            ),
+            migrations.CreateModel(
+                name='RationaleTurn',
+                fields=[
+                    ('trial', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='rationale_turn', serialize=False, to='probe.trial')),
+                    ('turn', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='probe_rationale', to='corpus.turn')),
+                ],
+            ),
+        ]),
+    ]

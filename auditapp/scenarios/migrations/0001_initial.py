@@ -1,0 +1,105 @@
+import django.db.models.deletion
+from django.conf import settings
+from django.db import migrations, models
+
+from transcripts.schema_operations import CreateModels
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+        ('accounts', '0001_initial'),
+        ('batches', '0001_initial'),
+        ('corpus', '0001_initial'),
+        ('projects', '0001_initial'),
+    ]
+
+    operations = [
+        CreateModels([
+            migrations.CreateModel(
+                name='Script',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='scripts', to='projects.project')),
+                    ('name', models.CharField(max_length=100)),
+                    ('number', models.PositiveIntegerField()),
+                    ('use', models.CharField(choices=[('interview', 'Interview'), ('scenario', 'Scenario')], max_length=10)),
+                    ('suite', models.CharField(blank=True, max_length=100)),
+                    ('system', models.TextField(blank=True)),
+                    ('openings', models.JSONField(blank=True, default=list)),
+                    ('max_questions', models.PositiveSmallIntegerField(blank=True, null=True)),
+                    ('case', models.JSONField(blank=True, default=dict)),
+                    ('consents', models.JSONField(blank=True, default=dict)),
+                    ('consent_basis', models.TextField(blank=True)),
+                    ('language', models.CharField(default='en', max_length=20)),
+                    ('reason', models.TextField(blank=True)),
+                    ('sha256', models.CharField(max_length=64)),
+                    ('written_at', models.DateTimeField()),
+                    ('written_by_name', models.CharField(max_length=200)),
+                    ('written_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='scripts', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'ordering': ['project', 'name', 'number'],
+                    'indexes': [models.Index(fields=['project', 'suite'], name='scenarios_script_suite')],
+                    'constraints': [models.UniqueConstraint(fields=('project', 'name', 'number'), name='scenarios_script_number_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Play',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='plays', to='projects.project')),
+                    ('script', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='plays', to='scenarios.script')),
+                    ('arm', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='plays', to='batches.arm')),
+                    ('repeat', models.PositiveSmallIntegerField(default=1)),
+                    ('mode', models.CharField(choices=[('asked', 'Asked here'), ('recorded', 'Recorded from a chat page'), ('run', 'Run by its script')], max_length=10)),
+                    ('label', models.CharField(max_length=200)),
+                    ('opening', models.CharField(blank=True, max_length=60)),
+                    ('state', models.CharField(choices=[('open', 'Open'), ('stored', 'Stored as a thread'), ('failed', 'Failed'), ('discarded', 'Discarded')], default='open', max_length=10)),
+                    ('surface', models.CharField(blank=True, max_length=100)),
+                    ('model_as_shown', models.CharField(blank=True, max_length=200)),
+                    ('vendor', models.CharField(blank=True, max_length=200)),
+                    ('tier', models.CharField(blank=True, max_length=50)),
+                    ('branch_of', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='branches', to='scenarios.play')),
+                    ('after_position', models.PositiveSmallIntegerField(blank=True, null=True)),
+                    ('interview', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='play', to='corpus.interview')),
+                    ('inclusion', models.CharField(blank=True, max_length=50)),
+                    ('inclusion_reason', models.TextField(blank=True)),
+                    ('client_id', models.UUIDField(blank=True, null=True, unique=True)),
+                    ('opened_at', models.DateTimeField()),
+                    ('opened_by_name', models.CharField(max_length=200)),
+                    ('opened_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='plays', to=settings.AUTH_USER_MODEL)),
+                    ('ended_at', models.DateTimeField(blank=True, null=True)),
+                ],
+                options={
+                    'ordering': ['pk'],
+                    'indexes': [models.Index(fields=['project', 'mode', 'state'], name='scenarios_play_of_study')],
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('arm__isnull', False)), fields=('arm', 'script', 'repeat'), name='scenarios_play_once_per_arm'), models.CheckConstraint(condition=models.Q(('branch_of__isnull', True), ('after_position__isnull', False), _connector='XOR'), name='scenarios_play_branches_after_a_turn'), models.CheckConstraint(condition=models.Q(models.Q(('arm__isnull', True), ('mode', 'recorded')), models.Q(models.Q(('mode', 'recorded'), _negated=True), ('arm__isnull', False)), _connector='OR'), name='scenarios_play_recorded_without_arm'), models.CheckConstraint(condition=models.Q(('state', 'stored'), ('interview__isnull', True), _negated=True), name='scenarios_play_stored_as_a_thread')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Question',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('script', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='questions', to='scenarios.script')),
+                    ('play', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='questions', to='scenarios.play')),
+                    ('position', models.PositiveSmallIntegerField()),
+                    ('kind', models.CharField(choices=[('open', 'Open'), ('expand', 'Expand'), ('reflect', 'Reflect'), ('challenge', 'Challenge'), ('new_information', 'New information'), ('leading', 'Leading')], max_length=20)),
+                    ('intent', models.CharField(blank=True, choices=[('warranted', 'Warranted challenge'), ('unwarranted', 'Unwarranted challenge'), ('new_fact', 'New fact'), ('probe', 'Probe')], max_length=20)),
+                    ('text', models.TextField()),
+                    ('text_if_asked', models.TextField(blank=True)),
+                    ('answer', models.TextField(blank=True)),
+                    ('answer_reasoning', models.TextField(blank=True)),
+                    ('client_id', models.UUIDField(blank=True, null=True, unique=True)),
+                    ('asked_at', models.DateTimeField(blank=True, null=True)),
+                    ('asked_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='questions', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'ordering': ['position', 'pk'],
+                    'constraints': [models.CheckConstraint(condition=models.Q(('script__isnull', True), ('play__isnull', True), _connector='XOR'), name='scenarios_question_of_script_or_play'), models.UniqueConstraint(condition=models.Q(('script__isnull', False)), fields=('script', 'position'), name='scenarios_question_once_in_script'), models.UniqueConstraint(condition=models.Q(('play__isnull', False)), fields=('play', 'position'), name='scenarios_question_once_in_play')],
+                },
+            ),
+        ]),
+    ]

@@ -1,0 +1,45 @@
+import django.db.models.deletion
+from django.conf import settings
+from django.db import migrations, models
+
+from transcripts.schema_operations import CreateModels
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+        ('accounts', '0001_initial'),
+        ('corpus', '0001_initial'),
+        ('projects', '0001_initial'),
+    ]
+
+    operations = [
+        CreateModels([
+            migrations.CreateModel(
+                name='Adjudication',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='adjudications', to='projects.project')),
+                    ('sentence', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='adjudications', to='corpus.sentence')),
+                    ('family_identifier', models.CharField(max_length=100)),
+                    ('readings', models.JSONField()),
+                    ('outcome', models.CharField(choices=[('one', 'One reading holds'), ('both', 'Both stand'), ('neither', 'Neither; another reading holds'), ('redefined', 'The definition is changed')], max_length=10)),
+                    ('chosen_coder', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='upheld_readings', to=settings.AUTH_USER_MODEL)),
+                    ('codes', models.JSONField(default=list)),
+                    ('reason', models.TextField()),
+                    ('adjudicator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='adjudications', to=settings.AUTH_USER_MODEL)),
+                    ('idempotency_key', models.UUIDField()),
+                    ('created_at', models.DateTimeField()),
+                    ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                    ('revision', models.PositiveIntegerField(default=1)),
+                    ('superseded_by', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='supersedes', to='agreement.adjudication')),
+                ],
+                options={
+                    'ordering': ['project', 'pk'],
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('withdrawn_at__isnull', True)), fields=('sentence', 'family_identifier'), name='agreement_adjudication_stands_once'), models.CheckConstraint(condition=models.Q(('superseded_by__isnull', True), ('withdrawn_at__isnull', False), _connector='OR'), name='agreement_adjudication_superseded_is_withdrawn'), models.UniqueConstraint(fields=('sentence', 'family_identifier', 'revision'), name='agreement_adjudication_revision_once'), models.UniqueConstraint(fields=('adjudicator', 'idempotency_key'), name='agreement_adjudication_stored_once'), models.CheckConstraint(condition=models.Q(('reason', ''), _negated=True), name='agreement_adjudication_has_a_reason'), models.CheckConstraint(condition=models.Q(('outcome', 'one'), ('chosen_coder__isnull', True), _connector='XOR'), name='agreement_adjudication_names_a_reading')],
+                },
+            ),
+        ]),
+    ]

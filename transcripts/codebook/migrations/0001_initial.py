@@ -1,0 +1,153 @@
+import django.db.models.deletion
+from django.conf import settings
+from django.db import migrations, models
+
+from transcripts.schema_operations import CreateModels
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+        ('accounts', '0001_initial'),
+        ('corpus', '0001_initial'),
+        ('projects', '0001_initial'),
+    ]
+
+    operations = [
+        CreateModels([
+            migrations.CreateModel(
+                name='CodebookVersion',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='codebook_versions', to='projects.project')),
+                    ('number', models.PositiveIntegerField()),
+                    ('status', models.CharField(choices=[('draft', 'Draft'), ('published', 'Published'), ('discarded', 'Discarded')], default='draft', max_length=10)),
+                    ('title', models.CharField(max_length=200)),
+                    ('origin', models.CharField(blank=True, max_length=300)),
+                    ('created_at', models.DateTimeField()),
+                    ('created_by_name', models.CharField(max_length=200)),
+                    ('published_at', models.DateTimeField(blank=True, null=True)),
+                    ('published_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='published_codebooks', to=settings.AUTH_USER_MODEL)),
+                    ('based_on', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='drafts', to='codebook.codebookversion')),
+                ],
+                options={
+                    'ordering': ['project', 'number'],
+                    'constraints': [models.UniqueConstraint(fields=('project', 'number'), name='codebook_codebookversion_number_once'), models.CheckConstraint(condition=models.Q(('status', 'published'), ('published_at__isnull', True), _connector='XOR'), name='codebook_codebookversion_published_has_date')],
+                },
+            ),
+            migrations.CreateModel(
+                name='CodeFamily',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='families', to='codebook.codebookversion')),
+                    ('identifier', models.CharField(max_length=100)),
+                    ('name', models.CharField(max_length=200)),
+                    ('description', models.TextField(blank=True)),
+                    ('unit', models.CharField(choices=[('sentence', 'Sentence'), ('turn', 'Turn'), ('interview', 'Interview')], default='sentence', max_length=10)),
+                    ('carries_level', models.BooleanField(default=True)),
+                    ('carries_enactment', models.BooleanField(default=False)),
+                    ('once_per_answer', models.BooleanField(default=False)),
+                    ('applies_to', models.CharField(choices=[('any', "Anybody's turns"), ('model', "The model's turns"), ('interviewer', "The interviewer's turns")], db_default='any', default='any', max_length=12)),
+                    ('rules', models.TextField(blank=True, default='')),
+                    ('color', models.CharField(blank=True, default='', max_length=7)),
+                    ('revision', models.PositiveIntegerField(default=0)),
+                    ('position', models.PositiveIntegerField()),
+                ],
+                options={
+                    'ordering': ['version', 'position'],
+                    'constraints': [models.UniqueConstraint(fields=('version', 'identifier'), name='codebook_codefamily_identifier_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Code',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='codes', to='codebook.codebookversion')),
+                    ('family', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='codes', to='codebook.codefamily')),
+                    ('identifier', models.CharField(max_length=100)),
+                    ('name', models.CharField(max_length=200)),
+                    ('group', models.CharField(blank=True, max_length=100)),
+                    ('aliases', models.JSONField(default=list)),
+                    ('definition', models.TextField(blank=True)),
+                    ('machine_definition', models.TextField(blank=True)),
+                    ('include', models.TextField(blank=True)),
+                    ('exclude', models.TextField(blank=True)),
+                    ('key', models.CharField(blank=True, max_length=1)),
+                    ('source', models.CharField(blank=True, max_length=300)),
+                    ('parent', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='children', to='codebook.code')),
+                    ('color', models.CharField(blank=True, default='', max_length=7)),
+                    ('terms', models.JSONField(blank=True, default=list)),
+                    ('attributes', models.JSONField(blank=True, default=list)),
+                    ('keyword_rules', models.JSONField(blank=True, default=list)),
+                    ('is_category', models.BooleanField(db_default=False, default=False)),
+                    ('meaning_version', models.PositiveIntegerField(default=1)),
+                    ('revision', models.PositiveIntegerField(default=0)),
+                    ('position', models.PositiveIntegerField()),
+                ],
+                options={
+                    'ordering': ['version', 'family', 'position'],
+                    'constraints': [models.UniqueConstraint(fields=('version', 'identifier'), name='codebook_code_identifier_once'), models.UniqueConstraint(condition=models.Q(('key', ''), _negated=True), fields=('version', 'key'), name='codebook_code_one_code_per_key')],
+                },
+            ),
+            migrations.CreateModel(
+                name='CodeExample',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('code', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='examples', to='codebook.code')),
+                    ('sentence', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='code_examples', to='corpus.sentence')),
+                    ('words', models.TextField(blank=True, default='')),
+                    ('kind', models.CharField(choices=[('include', 'Belongs'), ('exclude', 'Does not belong'), ('anchor', 'Anchor')], max_length=10)),
+                    ('note', models.CharField(blank=True, max_length=500)),
+                    ('added_at', models.DateTimeField()),
+                    ('added_by_name', models.CharField(max_length=200)),
+                ],
+                options={
+                    'ordering': ['code_id', 'kind', 'pk'],
+                    'constraints': [models.UniqueConstraint(fields=('code', 'sentence'), name='codebook_codeexample_once_per_code'), models.CheckConstraint(condition=models.Q(('sentence__isnull', True), ('words', ''), _connector='XOR'), name='codebook_codeexample_pinned_or_invented')],
+                },
+            ),
+            migrations.CreateModel(
+                name='CodeChange',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='changes', to='codebook.codebookversion')),
+                    ('kind', models.CharField(choices=[('added', 'Added'), ('redefined', 'Redefined'), ('renamed', 'Renamed'), ('merged', 'Merged'), ('split', 'Split'), ('retired', 'Retired'), ('moved', 'Moved'), ('adjusted', 'Adjusted')], max_length=10)),
+                    ('effect', models.CharField(blank=True, choices=[('wording', 'Wording only'), ('narrowing', 'Narrower'), ('widening', 'Wider')], max_length=10)),
+                    ('from_identifier', models.CharField(blank=True, max_length=100)),
+                    ('to_identifier', models.CharField(blank=True, max_length=100)),
+                    ('reason', models.TextField(blank=True)),
+                    ('made_at', models.DateTimeField()),
+                    ('made_by_name', models.CharField(max_length=200)),
+                ],
+                options={
+                    'ordering': ['version', 'pk'],
+                },
+            ),
+            migrations.CreateModel(
+                name='CodeProposal',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='code_proposals', to='projects.project')),
+                    ('name', models.CharField(max_length=200)),
+                    ('definition', models.TextField(blank=True)),
+                    ('family_identifier', models.CharField(max_length=100)),
+                    ('sentence', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='code_proposals', to='corpus.sentence')),
+                    ('is_in_vivo', models.BooleanField(default=False)),
+                    ('proposed_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='code_proposals', to=settings.AUTH_USER_MODEL)),
+                    ('proposed_at', models.DateTimeField()),
+                    ('idempotency_key', models.UUIDField()),
+                    ('state', models.CharField(choices=[('open', 'Open'), ('accepted', 'Accepted'), ('declined', 'Declined')], default='open', max_length=10)),
+                    ('code', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='proposals', to='codebook.code')),
+                    ('answer', models.TextField(blank=True)),
+                    ('answered_at', models.DateTimeField(blank=True, null=True)),
+                    ('answered_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='answered_proposals', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'ordering': ['project', 'pk'],
+                    'constraints': [models.UniqueConstraint(fields=('proposed_by', 'idempotency_key'), name='codebook_codeproposal_stored_once'), models.CheckConstraint(condition=models.Q(('state', 'open'), ('answered_at__isnull', False), _connector='XOR'), name='codebook_codeproposal_answered_has_date')],
+                },
+            ),
+        ]),
+    ]

@@ -1,0 +1,159 @@
+import django.db.models.deletion
+from django.conf import settings
+from django.db import migrations, models
+
+from transcripts.schema_operations import CreateModels
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+        ('accounts', '0001_initial'),
+        ('codebook', '0001_initial'),
+        ('corpus', '0001_initial'),
+        ('projects', '0001_initial'),
+    ]
+
+    operations = [
+        CreateModels([
+            migrations.CreateModel(
+                name='Coding',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('sentence', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='codings', to='corpus.sentence')),
+                    ('code', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='codings', to='codebook.code')),
+                    ('coder', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='codings', to=settings.AUTH_USER_MODEL)),
+                    ('layer', models.CharField(choices=[('blind', 'Blind'), ('assisted', "After seeing others' labels")], default='blind', max_length=10)),
+                    ('level', models.CharField(choices=[('semantic', 'Semantic'), ('latent', 'Latent')], default='semantic', max_length=10)),
+                    ('enactment', models.CharField(blank=True, choices=[('enacted', 'Enacted'), ('demonstrated', 'Demonstrated'), ('described', 'Described')], max_length=15)),
+                    ('note', models.TextField(blank=True)),
+                    ('quote_start', models.PositiveIntegerField(blank=True, null=True)),
+                    ('quote_end', models.PositiveIntegerField(blank=True, null=True)),
+                    ('range_id', models.UUIDField(blank=True, null=True)),
+                    ('grounding', models.CharField(blank=True, choices=[('abstract', 'Abstract principle'), ('grounded', 'Grounded guidance')], default='', max_length=10)),
+                    ('prompting', models.CharField(blank=True, choices=[('prompted', 'Prompted'), ('unprompted', 'Unprompted'), ('unclear', 'Unclear')], default='', max_length=10)),
+                    ('attributes', models.JSONField(blank=True, default=dict)),
+                    ('reason', models.TextField(blank=True, default='')),
+                    ('migrated_from', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='migrated_to', to='coding.coding')),
+                    ('idempotency_key', models.UUIDField()),
+                    ('created_at', models.DateTimeField()),
+                    ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                    ('withdrawal_reason', models.TextField(blank=True, default='')),
+                    ('superseded_by', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='supersedes', to='coding.coding')),
+                ],
+                options={
+                    'indexes': [models.Index(condition=models.Q(('range_id__isnull', False)), fields=['range_id'], name='coding_coding_range'), models.Index(condition=models.Q(('migrated_from__isnull', False)), fields=['migrated_from'], name='coding_coding_migrated')],
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('withdrawn_at__isnull', True)), fields=('sentence', 'code', 'coder', 'layer'), name='coding_coding_stands_once'), models.UniqueConstraint(fields=('coder', 'idempotency_key'), name='coding_coding_stored_once'), models.CheckConstraint(condition=models.Q(('withdrawn_at__isnull', True), ('withdrawn_at__gte', models.F('created_at')), _connector='OR'), name='coding_coding_withdrawn_after_created'), models.CheckConstraint(condition=models.Q(('superseded_by__isnull', True), ('withdrawn_at__isnull', False), _connector='OR'), name='coding_coding_superseded_is_withdrawn'), models.CheckConstraint(condition=models.Q(models.Q(('quote_end__isnull', True), ('quote_start__isnull', True)), ('quote_end__gt', models.F('quote_start')), _connector='OR'), name='coding_coding_quote_is_whole')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Link',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('coding', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='links', to='coding.coding')),
+                    ('coder', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='links', to=settings.AUTH_USER_MODEL)),
+                    ('kind', models.CharField(choices=[('acts_on', 'Acts on'), ('warrant', 'Rests on'), ('revises', 'Revises')], max_length=10)),
+                    ('code', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='links', to='codebook.code')),
+                    ('sentence', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='links', to='corpus.sentence')),
+                    ('quote_start', models.PositiveIntegerField(blank=True, null=True)),
+                    ('quote_end', models.PositiveIntegerField(blank=True, null=True)),
+                    ('layer', models.CharField(choices=[('blind', 'Blind'), ('assisted', "After seeing others' labels")], default='blind', max_length=10)),
+                    ('idempotency_key', models.UUIDField()),
+                    ('created_at', models.DateTimeField()),
+                    ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                ],
+                options={
+                    'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('code__isnull', False), ('kind', 'acts_on'), ('sentence__isnull', True)), models.Q(('code__isnull', True), ('kind__in', ['warrant', 'revises']), ('sentence__isnull', False)), _connector='OR'), name='coding_link_has_one_end'), models.UniqueConstraint(condition=models.Q(('code__isnull', False), ('withdrawn_at__isnull', True)), fields=('coding', 'kind', 'code'), name='coding_link_stands_once_per_code'), models.UniqueConstraint(condition=models.Q(('sentence__isnull', False), ('withdrawn_at__isnull', True)), fields=('coding', 'kind', 'sentence'), name='coding_link_stands_once_per_sentence'), models.UniqueConstraint(fields=('coder', 'idempotency_key'), name='coding_link_stored_once'), models.CheckConstraint(condition=models.Q(models.Q(('quote_end__isnull', True), ('quote_start__isnull', True)), ('quote_end__gt', models.F('quote_start')), _connector='OR'), name='coding_link_quote_is_whole')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Decision',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('sentence', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='corpus.sentence')),
+                    ('coder', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to=settings.AUTH_USER_MODEL)),
+                    ('layer', models.CharField(choices=[('blind', 'Blind'), ('assisted', "After seeing others' labels")], default='blind', max_length=10)),
+                    ('none_applies', models.BooleanField()),
+                    ('idempotency_key', models.UUIDField()),
+                    ('created_at', models.DateTimeField()),
+                    ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                    ('withdrawal_reason', models.TextField(blank=True, db_default='', default='')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('withdrawn_at__isnull', True)), fields=('sentence', 'coder'), name='coding_decision_stands_once'), models.UniqueConstraint(fields=('coder', 'idempotency_key'), name='coding_decision_stored_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Reveal',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('sentence', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reveals', to='corpus.sentence')),
+                    ('coder', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='reveals', to=settings.AUTH_USER_MODEL)),
+                    ('revealed_at', models.DateTimeField()),
+                    ('source', models.CharField(choices=[('machine', 'Machine suggestions'), ('colleagues', "Colleagues' codings")], default='machine', max_length=10)),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('sentence', 'coder'), name='coding_reveal_once_per_person')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Unblinding',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('interview', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='unblindings', to='corpus.interview')),
+                    ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='unblindings', to=settings.AUTH_USER_MODEL)),
+                    ('where', models.CharField(max_length=40)),
+                    ('unblinded_at', models.DateTimeField()),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('where', 'condition'), _negated=True), fields=('interview', 'user'), name='coding_unblinding_labels_once_per_person'), models.UniqueConstraint(condition=models.Q(('where', 'condition')), fields=('interview', 'user'), name='coding_unblinding_condition_once_per_person')],
+                },
+            ),
+            migrations.CreateModel(
+                name='StageOpening',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('turn', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='openings', to='corpus.turn')),
+                    ('coder', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='stage_openings', to=settings.AUTH_USER_MODEL)),
+                    ('opened_at', models.DateTimeField()),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('turn', 'coder'), name='coding_stageopening_once_per_person')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Memo',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='memos', to='projects.project')),
+                    ('kind', models.CharField(choices=[('reading', 'Reading note'), ('interpretive', 'Interpretive'), ('positional', 'Positional'), ('methodological', 'Methodological'), ('decision', 'Decision')], default='reading', max_length=20)),
+                    ('subject', models.CharField(choices=[('sentence', 'Sentence'), ('interview', 'Interview'), ('code', 'Code'), ('theme', 'Theme'), ('project', 'Study')], default='sentence', max_length=10)),
+                    ('subject_key', models.CharField(blank=True, default='', max_length=100)),
+                    ('thread', models.UUIDField(blank=True, null=True)),
+                    ('revision', models.PositiveIntegerField(default=1)),
+                    ('interview', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='memos', to='corpus.interview')),
+                    ('sentence', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='memos', to='corpus.sentence')),
+                    ('author', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='memos', to=settings.AUTH_USER_MODEL)),
+                    ('text', models.TextField(blank=True)),
+                    ('idempotency_key', models.UUIDField()),
+                    ('created_at', models.DateTimeField()),
+                    ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                    ('superseded_by', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='supersedes', to='coding.memo')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('subject', 'sentence'), ('withdrawn_at__isnull', True)), fields=('sentence', 'author'), name='coding_memo_stands_once_per_sentence'), models.UniqueConstraint(condition=models.Q(('subject', 'interview'), ('withdrawn_at__isnull', True)), fields=('interview', 'author'), name='coding_memo_stands_once_per_interview'), models.UniqueConstraint(condition=models.Q(('thread__isnull', False), ('withdrawn_at__isnull', True)), fields=('thread',), name='coding_memo_stands_once_per_thread'), models.UniqueConstraint(fields=('author', 'idempotency_key'), name='coding_memo_stored_once'), models.CheckConstraint(condition=models.Q(models.Q(('interview__isnull', False), ('sentence__isnull', False), ('subject', 'sentence')), models.Q(('interview__isnull', False), ('sentence__isnull', True), ('subject', 'interview')), models.Q(('interview__isnull', True), ('sentence__isnull', True), ('subject__in', ['code', 'theme', 'project'])), _connector='OR'), name='coding_memo_subject_is_whole')],
+                },
+            ),
+            migrations.CreateModel(
+                name='DeskSettings',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('user', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='desk_settings', to=settings.AUTH_USER_MODEL)),
+                    ('keys', models.JSONField(default=dict)),
+                    ('changed_at', models.DateTimeField()),
+                ],
+            ),
+        ]),
+    ]

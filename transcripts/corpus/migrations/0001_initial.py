@@ -1,0 +1,213 @@
+import django.db.models.deletion
+from django.conf import settings
+from django.db import migrations, models
+
+from transcripts.schema_operations import CreateModels
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+        ('accounts', '0001_initial'),
+        ('imports', '0001_initial'),
+        ('projects', '0001_initial'),
+    ]
+
+    operations = [
+        CreateModels([
+            migrations.CreateModel(
+                name='ImportedFile',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='imported_files', to='projects.project')),
+                    ('name', models.CharField(max_length=255)),
+                    ('sha256', models.CharField(max_length=64)),
+                    ('size', models.PositiveBigIntegerField()),
+                    ('format', models.CharField(max_length=40)),
+                    ('imported_by_name', models.CharField(max_length=200)),
+                    ('imported_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='imported_files', to=settings.AUTH_USER_MODEL)),
+                    ('imported_at', models.DateTimeField()),
+                    ('reader_version', models.CharField(blank=True, db_default='', default='', max_length=20)),
+                    ('state', models.CharField(choices=[('storing', 'Being stored'), ('abandoned', 'Given up, to be removed'), ('stored', 'Stored'), ('undone', 'Undone')], db_default='stored', default='stored', max_length=10)),
+                    ('touched_at', models.DateTimeField(blank=True, null=True)),
+                    ('job', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='imported_files', to='imports.importjob')),
+                    ('runner', models.CharField(blank=True, db_default='', max_length=32)),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('state', 'undone'), _negated=True), fields=('project', 'sha256'), name='corpus_importedfile_once_per_project')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Turn',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('interview', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='turns', to='corpus.interview')),
+                    ('position', models.PositiveIntegerField()),
+                    ('role', models.CharField(choices=[('interviewer', 'Interviewer'), ('model', 'Model'), ('system', 'System'), ('tool', 'Tool')], max_length=20)),
+                    ('channel', models.CharField(choices=[('utterance', 'Utterance'), ('reasoning', 'Reasoning'), ('tool_call', 'Tool call'), ('tool_result', 'Tool result')], default='utterance', max_length=20)),
+                    ('speaker', models.CharField(blank=True, max_length=200)),
+                    ('prompt_kind', models.CharField(blank=True, max_length=30)),
+                    ('text', models.TextField(blank=True)),
+                    ('call_id', models.CharField(blank=True, db_default='', default='', max_length=200)),
+                    ('details', models.JSONField(db_default={}, default=dict)),
+                    ('is_answer', models.BooleanField(db_default=False, default=False)),
+                ],
+                options={
+                    'ordering': ['interview', 'position'],
+                    'constraints': [models.UniqueConstraint(fields=('interview', 'position'), name='corpus_turn_one_per_position')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Interview',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='interviews', to='projects.project')),
+                    ('study', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='every_interview', to='projects.project')),
+                    ('standing', models.CharField(choices=[('counted', 'Counted'), ('archived', 'Archived'), ('excluded', 'Excluded'), ('undone', 'Import undone')], db_default='counted', default='counted', max_length=10)),
+                    ('imported_file', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='interviews', to='corpus.importedfile')),
+                    ('kind', models.CharField(choices=[('interview', 'Interview'), ('trajectory', 'Trajectory')], db_default='interview', default='interview', max_length=12)),
+                    ('hangs_on', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='threads', to='corpus.turn')),
+                    ('relation', models.CharField(blank=True, choices=[('branch', 'Branch'), ('subagent', 'Run of a sub-agent'), ('continuation', 'Continuation')], db_default='', default='', max_length=12)),
+                    ('run', models.JSONField(db_default={}, default=dict)),
+                    ('mask_label', models.CharField(blank=True, db_default='', default='', max_length=12)),
+                    ('unmasked_at', models.DateTimeField(blank=True, null=True)),
+                    ('external_id', models.CharField(max_length=200)),
+                    ('title', models.CharField(max_length=300)),
+                    ('model_label', models.CharField(blank=True, max_length=200)),
+                    ('vendor', models.CharField(blank=True, max_length=200)),
+                    ('surface', models.CharField(blank=True, max_length=100)),
+                    ('period', models.CharField(blank=True, max_length=100)),
+                    ('interviewer', models.CharField(blank=True, max_length=200)),
+                    ('tier', models.CharField(blank=True, max_length=50)),
+                    ('inclusion', models.CharField(blank=True, max_length=50)),
+                    ('inclusion_reason', models.TextField(blank=True)),
+                    ('opening_prompt', models.TextField(blank=True)),
+                    ('language', models.CharField(default='en', max_length=20)),
+                    ('metadata', models.JSONField(default=dict)),
+                    ('segmenter', models.CharField(max_length=60)),
+                    ('turn_count', models.PositiveIntegerField()),
+                    ('sentence_count', models.PositiveIntegerField()),
+                    ('questions', models.PositiveIntegerField()),
+                    ('author_words', models.PositiveIntegerField()),
+                    ('model_words', models.PositiveIntegerField()),
+                ],
+                options={
+                    'ordering': ['pk'],
+                    'indexes': [models.Index(fields=['study', 'standing'], name='corpus_interview_standing')],
+                    'constraints': [models.UniqueConstraint(fields=('project', 'external_id'), name='corpus_interview_id_once_per_project'), models.UniqueConstraint(condition=models.Q(('standing', 'undone'), _negated=True), fields=('study', 'external_id'), name='corpus_interview_id_once_per_study'), models.UniqueConstraint(condition=models.Q(('mask_label', ''), _negated=True), fields=('study', 'mask_label'), name='corpus_interview_label_once_per_study'), models.CheckConstraint(condition=models.Q(('project__isnull', True), models.Q(('standing', 'counted'), ('study', models.F('project')), ('study__isnull', False)), _connector='OR'), name='corpus_interview_counts_in_its_study'), models.CheckConstraint(condition=models.Q(models.Q(('hangs_on__isnull', True), ('relation', '')), models.Q(models.Q(('relation', ''), _negated=True), ('hangs_on__isnull', False)), _connector='OR'), name='corpus_interview_hangs_in_a_relation')],
+                },
+            ),
+            migrations.CreateModel(
+                name='MaskedFacts',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('interview', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='masked_facts', to='corpus.interview')),
+                    ('external_id', models.CharField(blank=True, db_default='', db_index=True, default='', max_length=200)),
+                    ('facts', models.JSONField(default=dict)),
+                    ('turns', models.JSONField(default=dict)),
+                    ('names_covered', models.PositiveIntegerField(default=0)),
+                ],
+            ),
+            migrations.CreateModel(
+                name='BoundaryEdit',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('turn', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='boundary_edits', to='corpus.turn')),
+                    ('kind', models.CharField(choices=[('split', 'Split'), ('merge', 'Merge')], max_length=10)),
+                    ('idempotency_key', models.UUIDField(unique=True)),
+                    ('edited_at', models.DateTimeField()),
+                    ('edited_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='boundary_edits', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'ordering': ['pk'],
+                },
+            ),
+            migrations.CreateModel(
+                name='InterviewChange',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('interview', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='changes', to='corpus.interview')),
+                    ('turn', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='changes', to='corpus.turn')),
+                    ('field', models.CharField(max_length=30)),
+                    ('old', models.TextField(blank=True)),
+                    ('new', models.TextField(blank=True)),
+                    ('reason', models.TextField(blank=True)),
+                    ('changed_at', models.DateTimeField()),
+                    ('changed_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='interview_changes', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'ordering': ['pk'],
+                },
+            ),
+            migrations.CreateModel(
+                name='InterviewVersion',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('interview', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='versions', to='corpus.interview')),
+                    ('number', models.PositiveIntegerField()),
+                    ('imported_file', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='versions', to='corpus.importedfile')),
+                    ('first_turn', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='corpus.turn')),
+                    ('turns', models.PositiveIntegerField()),
+                    ('sentences', models.PositiveIntegerField()),
+                ],
+                options={
+                    'ordering': ['interview', 'number'],
+                    'constraints': [models.UniqueConstraint(fields=('interview', 'number'), name='corpus_interviewversion_number_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Sentence',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('turn', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='sentences', to='corpus.turn')),
+                    ('position', models.PositiveIntegerField()),
+                    ('start', models.PositiveIntegerField()),
+                    ('end', models.PositiveIntegerField()),
+                    ('kind', models.CharField(max_length=12)),
+                    ('text_hash', models.CharField(max_length=32)),
+                    ('suffix', models.CharField(blank=True, db_default='', default='', max_length=20)),
+                    ('made_by', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='made', to='corpus.boundaryedit')),
+                    ('retired_by', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='retired', to='corpus.boundaryedit')),
+                ],
+                options={
+                    'ordering': ['turn', 'position'],
+                    'indexes': [models.Index(fields=['turn'], name='corpus_sentence_turn')],
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('retired_by__isnull', True)), fields=('turn', 'start'), name='corpus_sentence_stands_once_per_start'), models.CheckConstraint(condition=models.Q(('end__gt', models.F('start'))), name='corpus_sentence_not_empty')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Consent',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('interview', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='consents', to='corpus.interview')),
+                    ('scope', models.CharField(choices=[('coding', 'Coding by people'), ('external', 'Processing by external models'), ('quotation', 'Quotation in publications'), ('reuse', 'Reuse and training')], max_length=10)),
+                    ('is_given', models.BooleanField()),
+                    ('basis', models.TextField(blank=True)),
+                    ('recorded_at', models.DateTimeField()),
+                    ('recorded_by_name', models.CharField(max_length=200)),
+                ],
+                options={
+                    'ordering': ['pk'],
+                    'indexes': [models.Index(fields=['interview', 'scope', 'id'], name='corpus_consent_latest')],
+                },
+            ),
+            migrations.CreateModel(
+                name='RedactionList',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='redaction_lists', to='projects.project')),
+                    ('number', models.PositiveIntegerField()),
+                    ('entries', models.JSONField(default=list)),
+                    ('reason', models.TextField(blank=True)),
+                    ('made_at', models.DateTimeField()),
+                    ('made_by_name', models.CharField(max_length=200)),
+                ],
+                options={
+                    'ordering': ['project', 'number'],
+                    'constraints': [models.UniqueConstraint(fields=('project', 'number'), name='corpus_redactionlist_number_once')],
+                },
+            ),
+        ]),
+    ]

@@ -1,0 +1,118 @@
+import django.db.models.deletion
+from django.conf import settings
+from django.db import migrations, models
+
+from transcripts.schema_operations import CreateModels
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+        ('accounts', '0001_initial'),
+        ('corpus', '0001_initial'),
+        ('projects', '0001_initial'),
+    ]
+
+    operations = [
+        CreateModels([
+            migrations.CreateModel(
+                name='CaseSheet',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('interview', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='case_sheets', to='corpus.interview')),
+                    ('number', models.PositiveIntegerField()),
+                    ('relevant', models.JSONField(default=list)),
+                    ('irrelevant', models.JSONField(default=list)),
+                    ('intents', models.JSONField(blank=True, default=dict)),
+                    ('reason', models.TextField(blank=True)),
+                    ('written_at', models.DateTimeField()),
+                    ('written_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='case_sheets', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'ordering': ['interview', 'number'],
+                    'constraints': [models.UniqueConstraint(fields=('interview', 'number'), name='negotiation_casesheet_number_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Pair',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='thread_pairs', to='projects.project')),
+                    ('name', models.CharField(max_length=100)),
+                    ('number', models.PositiveIntegerField(default=1)),
+                    ('a', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pairs_as_a', to='corpus.interview')),
+                    ('b', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pairs_as_b', to='corpus.interview')),
+                    ('differs', models.CharField(max_length=500)),
+                    ('expect', models.CharField(choices=[('change', 'Should change'), ('no_change', 'Should not change')], max_length=10)),
+                    ('reason', models.TextField(blank=True)),
+                    ('made_at', models.DateTimeField()),
+                    ('made_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='thread_pairs', to=settings.AUTH_USER_MODEL)),
+                    ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                ],
+                options={
+                    'ordering': ['project', 'name', 'number'],
+                    'constraints': [models.UniqueConstraint(fields=('project', 'name', 'number'), name='negotiation_pair_number_once'), models.UniqueConstraint(condition=models.Q(('withdrawn_at__isnull', True)), fields=('project', 'name'), name='negotiation_pair_stands_once'), models.CheckConstraint(condition=models.Q(('a', models.F('b')), _negated=True), name='negotiation_pair_of_two_threads')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Stance',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='normative_stances', to='projects.project')),
+                    ('name', models.CharField(max_length=60)),
+                    ('number', models.PositiveIntegerField()),
+                    ('statement', models.TextField()),
+                    ('priorities', models.TextField(blank=True)),
+                    ('trade_offs', models.TextField(blank=True)),
+                    ('justification', models.TextField(blank=True)),
+                    ('context', models.TextField(blank=True)),
+                    ('author', models.CharField(max_length=200)),
+                    ('reason', models.TextField(blank=True)),
+                    ('sha256', models.CharField(max_length=64)),
+                    ('written_at', models.DateTimeField()),
+                    ('written_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='normative_stances', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'ordering': ['project', 'name', 'number'],
+                    'constraints': [models.UniqueConstraint(fields=('project', 'name', 'number'), name='negotiation_stance_number_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Score',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('stance', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='scores', to='negotiation.stance')),
+                    ('interview', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='scores', to='corpus.interview')),
+                    ('criterion', models.CharField(choices=[('features', 'The features it constructs fit the priorities'), ('moves', 'Its moves serve them'), ('consistency', 'Later moves agree with earlier ones'), ('answerability', 'Its justification is answerable'), ('warranted', 'The entry is warranted'), ('updated', 'Rightly updated after the challenge')], max_length=15)),
+                    ('turn', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='scores', to='corpus.turn')),
+                    ('feature', models.CharField(blank=True, max_length=100)),
+                    ('value', models.PositiveSmallIntegerField(blank=True, null=True)),
+                    ('note', models.TextField(blank=True)),
+                    ('coder', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='scores', to=settings.AUTH_USER_MODEL)),
+                    ('layer', models.CharField(choices=[('blind', 'Blind'), ('assisted', "After seeing others' labels")], default='blind', max_length=10)),
+                    ('idempotency_key', models.UUIDField()),
+                    ('created_at', models.DateTimeField()),
+                    ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                    ('superseded_by', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='supersedes', to='negotiation.score')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('turn__isnull', True), ('withdrawn_at__isnull', True)), fields=('stance', 'interview', 'criterion', 'coder'), name='negotiation_score_stands_once_per_thread'), models.UniqueConstraint(condition=models.Q(('turn__isnull', False), ('withdrawn_at__isnull', True)), fields=('stance', 'turn', 'criterion', 'feature', 'coder'), name='negotiation_score_stands_once_per_turn'), models.UniqueConstraint(fields=('coder', 'idempotency_key'), name='negotiation_score_stored_once'), models.CheckConstraint(condition=models.Q(models.Q(('criterion__in', ['features', 'moves', 'consistency', 'answerability']), ('feature', ''), ('turn__isnull', True)), models.Q(('criterion', 'warranted'), ('turn__isnull', False), models.Q(('feature', ''), _negated=True)), models.Q(('criterion', 'updated'), ('feature', ''), ('turn__isnull', False)), _connector='OR'), name='negotiation_score_is_of_its_place'), models.CheckConstraint(condition=models.Q(('value__isnull', True), ('value__lte', 1), models.Q(('criterion__in', ['features', 'moves', 'consistency', 'answerability']), ('value__lte', 3)), _connector='OR'), name='negotiation_score_in_its_range')],
+                },
+            ),
+            migrations.CreateModel(
+                name='ScoreEvidence',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('score', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='evidence', to='negotiation.score')),
+                    ('sentence', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='scores', to='corpus.sentence')),
+                    ('quote_start', models.PositiveIntegerField(blank=True, null=True)),
+                    ('quote_end', models.PositiveIntegerField(blank=True, null=True)),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('score', 'sentence'), name='negotiation_scoreevidence_once_per_score'), models.CheckConstraint(condition=models.Q(models.Q(('quote_end__isnull', True), ('quote_start__isnull', True)), ('quote_end__gt', models.F('quote_start')), _connector='OR'), name='negotiation_scoreevidence_quote_is_whole')],
+                },
+            ),
+        ]),
+    ]

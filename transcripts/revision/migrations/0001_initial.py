@@ -1,0 +1,53 @@
+import django.db.models.deletion
+from django.conf import settings
+from django.db import migrations, models
+
+from transcripts.schema_operations import CreateModels
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+        ('accounts', '0001_initial'),
+        ('codebook', '0001_initial'),
+        ('corpus', '0001_initial'),
+        ('projects', '0001_initial'),
+    ]
+
+    operations = [
+        CreateModels([
+            migrations.CreateModel(
+                name='AnchorSentence',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='anchor_sentences', to='projects.project')),
+                    ('sentence', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='anchors', to='corpus.sentence')),
+                    ('added_at', models.DateTimeField()),
+                    ('added_by_name', models.CharField(max_length=200)),
+                    ('removed_at', models.DateTimeField(blank=True, null=True)),
+                ],
+                options={
+                    'ordering': ['project', 'pk'],
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('removed_at__isnull', True)), fields=('project', 'sentence'), name='revision_anchorsentence_stands_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='AnchorReading',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='anchor_readings', to='codebook.codebookversion')),
+                    ('sentence', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='anchor_readings', to='corpus.sentence')),
+                    ('coder', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='anchor_readings', to=settings.AUTH_USER_MODEL)),
+                    ('codes', models.JSONField(default=list)),
+                    ('idempotency_key', models.UUIDField()),
+                    ('read_at', models.DateTimeField()),
+                ],
+                options={
+                    'ordering': ['version', 'sentence', 'coder'],
+                    'constraints': [models.UniqueConstraint(fields=('version', 'sentence', 'coder'), name='revision_anchorreading_once_per_version'), models.UniqueConstraint(fields=('coder', 'idempotency_key'), name='revision_anchorreading_stored_once')],
+                },
+            ),
+        ]),
+    ]

@@ -1,0 +1,76 @@
+import django.db.models.deletion
+from django.conf import settings
+from django.db import migrations, models
+
+from transcripts.schema_operations import CreateModels
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+        ('accounts', '0001_initial'),
+        ('corpus', '0001_initial'),
+        ('projects', '0001_initial'),
+    ]
+
+    operations = [
+        CreateModels([
+            migrations.CreateModel(
+                name='Round',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='rounds', to='projects.project')),
+                    ('number', models.PositiveIntegerField()),
+                    ('name', models.CharField(max_length=200)),
+                    ('instructions', models.TextField(blank=True)),
+                    ('overlap_percent', models.PositiveIntegerField(default=0)),
+                    ('overlap_readers', models.PositiveIntegerField(default=2)),
+                    ('seed', models.PositiveIntegerField(default=0)),
+                    ('closes_others', models.BooleanField(default=True)),
+                    ('idempotency_key', models.UUIDField(blank=True, null=True)),
+                    ('opened_at', models.DateTimeField()),
+                    ('opened_by_name', models.CharField(max_length=200)),
+                    ('locked_at', models.DateTimeField(blank=True, null=True)),
+                    ('locked_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='locked_rounds', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'ordering': ['project', 'number'],
+                    'constraints': [models.UniqueConstraint(fields=('project', 'number'), name='rounds_round_number_once'), models.UniqueConstraint(fields=('project', 'idempotency_key'), name='rounds_round_stored_once'), models.CheckConstraint(condition=models.Q(('overlap_percent__lte', 100)), name='rounds_round_overlap_is_a_share'), models.CheckConstraint(condition=models.Q(models.Q(('locked_at__isnull', True), ('locked_by__isnull', True)), models.Q(('locked_at__isnull', False), ('locked_by__isnull', False)), _connector='OR'), name='rounds_round_locked_by_somebody')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Finish',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('interview', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='finishes', to='corpus.interview')),
+                    ('coder', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='finishes', to=settings.AUTH_USER_MODEL)),
+                    ('finished_at', models.DateTimeField()),
+                    ('shown_at', models.DateTimeField(blank=True, null=True)),
+                    ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                ],
+                options={
+                    'verbose_name_plural': 'finishes',
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('withdrawn_at__isnull', True)), fields=('interview', 'coder'), name='rounds_finish_stands_once'), models.CheckConstraint(condition=models.Q(('shown_at__isnull', True), ('withdrawn_at__isnull', True), _connector='OR'), name='rounds_finish_shown_is_kept')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Assignment',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('round', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='rounds.round')),
+                    ('interview', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='corpus.interview')),
+                    ('coder', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to=settings.AUTH_USER_MODEL)),
+                    ('assigned_at', models.DateTimeField()),
+                    ('assigned_by_name', models.CharField(max_length=200)),
+                    ('signed_at', models.DateTimeField(blank=True, null=True)),
+                    ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                ],
+                options={
+                    'ordering': ['round', 'interview', 'coder'],
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('withdrawn_at__isnull', True)), fields=('round', 'interview', 'coder'), name='rounds_assignment_stands_once')],
+                },
+            ),
+        ]),
+    ]

@@ -1,0 +1,109 @@
+import django.db.models.deletion
+from django.conf import settings
+from django.db import migrations, models
+
+from transcripts.schema_operations import CreateModels
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+        ('accounts', '0001_initial'),
+        ('coding', '0001_initial'),
+        ('corpus', '0001_initial'),
+        ('projects', '0001_initial'),
+    ]
+
+    operations = [
+        CreateModels([
+            migrations.CreateModel(
+                name='Theme',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='themes', to='projects.project')),
+                    ('number', models.PositiveIntegerField()),
+                    ('created_at', models.DateTimeField()),
+                    ('created_by_name', models.CharField(max_length=200)),
+                    ('came_from', models.ManyToManyField(related_name='led_to', to='themes.theme')),
+                ],
+                options={
+                    'ordering': ['project', 'number'],
+                    'constraints': [models.UniqueConstraint(fields=('project', 'number'), name='themes_theme_number_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='ThemeVersion',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('theme', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='versions', to='themes.theme')),
+                    ('number', models.PositiveIntegerField()),
+                    ('name', models.CharField(max_length=200)),
+                    ('concept', models.TextField(blank=True)),
+                    ('description', models.TextField(blank=True)),
+                    ('state', models.CharField(choices=[('candidate', 'Candidate'), ('reviewed', 'Reviewed'), ('defined', 'Defined and named'), ('dropped', 'Dropped')], default='candidate', max_length=10)),
+                    ('codes', models.JSONField(default=list)),
+                    ('reason', models.TextField(blank=True)),
+                    ('written_at', models.DateTimeField()),
+                    ('written_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='theme_versions', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'ordering': ['theme', 'number'],
+                    'constraints': [models.UniqueConstraint(fields=('theme', 'number'), name='themes_themeversion_number_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='ThemeQuote',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('theme', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='quotes', to='themes.theme')),
+                    ('sentence', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='theme_quotes', to='corpus.sentence')),
+                    ('coding', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='theme_quotes', to='coding.coding')),
+                    ('side', models.CharField(choices=[('for', 'For'), ('against', 'Against')], max_length=10)),
+                    ('edited_text', models.TextField(blank=True)),
+                    ('note', models.TextField(blank=True)),
+                    ('added_at', models.DateTimeField()),
+                    ('added_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='theme_quotes', to=settings.AUTH_USER_MODEL)),
+                    ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                ],
+                options={
+                    'ordering': ['theme', 'side', 'pk'],
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('withdrawn_at__isnull', True)), fields=('theme', 'sentence'), name='themes_themequote_stands_once')],
+                },
+            ),
+            migrations.CreateModel(
+                name='PhaseEntry',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='phase_entries', to='projects.project')),
+                    ('phase', models.PositiveSmallIntegerField(choices=[(1, 'Familiarisation'), (2, 'Initial coding'), (3, 'Generating themes'), (4, 'Reviewing themes'), (5, 'Defining and naming themes'), (6, 'Writing up')])),
+                    ('text', models.TextField()),
+                    ('author', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='phase_entries', to=settings.AUTH_USER_MODEL)),
+                    ('written_at', models.DateTimeField()),
+                    ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                    ('superseded_by', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='supersedes', to='themes.phaseentry')),
+                ],
+                options={
+                    'ordering': ['project', 'phase', 'pk'],
+                    'constraints': [models.CheckConstraint(condition=models.Q(('phase__gte', 1), ('phase__lte', 6)), name='themes_phaseentry_one_of_six')],
+                },
+            ),
+            migrations.CreateModel(
+                name='PositionalityStatement',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='positionality_statements', to='projects.project')),
+                    ('author', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='positionality_statements', to=settings.AUTH_USER_MODEL)),
+                    ('text', models.TextField()),
+                    ('written_at', models.DateTimeField()),
+                    ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
+                    ('superseded_by', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='supersedes', to='themes.positionalitystatement')),
+                ],
+                options={
+                    'ordering': ['project', 'author', 'pk'],
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('withdrawn_at__isnull', True)), fields=('project', 'author'), name='themes_positionalitystatement_one_stands')],
+                },
+            ),
+        ]),
+    ]

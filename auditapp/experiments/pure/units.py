@@ -34,10 +34,6 @@ class Unit(NamedTuple):
     group: str
     outcomes: Mapping[str, bool | None]
 
-    @property
-    def has_outcome(self) -> bool:
-        return any(value is not None for value in self.outcomes.values())
-
 
 def read_units(lines: Iterable[str], plan: Plan) -> Iterator[Unit]:
     """The units of a CSV with the columns unit, arm, and where there are any, group, outcome (the primary one, which may stand

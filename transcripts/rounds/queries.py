@@ -9,32 +9,13 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 
 from transcripts.accounts.models import User
-from transcripts.corpus.models import Consent, Interview
-from transcripts.corpus.queries import list_consenting
+from transcripts.corpus.models import Interview
 from transcripts.projects.models import Membership, Project
 from transcripts.projects.roles import ROLES, Permission
 from transcripts.rounds.models import Assignment, Finish, Round
 from transcripts.rounds.progress import Progress, read_progress
 
 CODING_ROLES = [role.key for role in ROLES.values() if Permission.CODE in role.permissions]
-
-
-def is_open_for(interview: Interview, person: User) -> bool:
-    """Whether its consent and the rounds let ``person`` code this interview now; her role is another matter.
-
-    An interview that is assigned to nobody is open to all coders, but for what each has finished, unless a round closes what
-    lies outside of it. Otherwise she needs an assignment of her own that is not signed off, in a round that is not locked,
-    and no figures opened after she finished. The desk has the same rule in SQL (coding/closure.py).
-    """
-    if not list_consenting([interview.pk], Consent.Scope.CODING):
-        return False
-    finished = Finish.objects.filter(interview=interview, coder=person, withdrawn_at__isnull=True)
-    if finished.filter(shown_at__isnull=False).exists():
-        return False
-    active = Assignment.objects.filter(round__project=interview.project_id, withdrawn_at__isnull=True)
-    own = active.filter(interview=interview, coder=person, signed_at__isnull=True, round__locked_at__isnull=True)
-    is_dealt_out = active.filter(Q(interview=interview) | Q(round__closes_others=True)).exists()
-    return own.exists() if is_dealt_out else not finished.exists()
 
 
 def closes_the_rest(project: Project) -> bool:

@@ -16,7 +16,7 @@ from tests.transcripts.corpus.consent_cast import allow, refuse
 from tests.transcripts.exchange.test_qdpx import bring_in, export
 from tests.transcripts.negotiation.score_cast import score, write
 from tests.transcripts.rounds.round_cast import bring_in as bring_in_talks
-from tests.transcripts.rounds.round_cast import fields, open_round
+from tests.transcripts.rounds.round_cast import fields, is_open_for, open_round
 from transcripts.accounts.models import User
 from transcripts.agreement.actions import NotAllowed
 from transcripts.codebook.models import Code
@@ -35,7 +35,6 @@ from transcripts.revision.queries import find_open_interviews, list_unread
 from transcripts.rounds import actions as rounds
 from transcripts.rounds.models import Assignment
 from transcripts.rounds.overview import find_open
-from transcripts.rounds.queries import is_open_for
 
 TOLD = "The consent on record for this interview says that people may not code it"
 

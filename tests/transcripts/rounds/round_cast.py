@@ -6,12 +6,15 @@ import json
 from typing import Any
 from uuid import UUID, uuid4
 
+from django.db.models import Q
+
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Consent, Interview, Sentence
+from transcripts.corpus.queries import list_consenting
 from transcripts.projects.models import Project
 from transcripts.rounds import actions
-from transcripts.rounds.models import Assignment, Round
+from transcripts.rounds.models import Assignment, Finish, Round
 from transcripts.rounds.pure.allocation import fingerprint
 
 TURNS = [
@@ -28,6 +31,24 @@ def bring_in(project: Project, by: User, models: list[str]) -> list[Interview]:
     ]
     import_file(project=project, name="talks.jsonl", data="\n".join(lines).encode(), by=by)
     return list(project.interviews.filter(external_id__startswith="r").order_by("pk"))
+
+
+def is_open_for(interview: Interview, person: User) -> bool:
+    """Whether its consent and the rounds let ``person`` code this interview now; her role is another matter.
+
+    An interview that is assigned to nobody is open to all coders, but for what each has finished, unless a round closes what
+    lies outside of it. Otherwise she needs an assignment of her own that is not signed off, in a round that is not locked,
+    and no figures opened after she finished. Tests hold it against the desk’s rule in SQL (coding/closure.py).
+    """
+    if not list_consenting([interview.pk], Consent.Scope.CODING):
+        return False
+    finished = Finish.objects.filter(interview=interview, coder=person, withdrawn_at__isnull=True)
+    if finished.filter(shown_at__isnull=False).exists():
+        return False
+    active = Assignment.objects.filter(round__project=interview.project_id, withdrawn_at__isnull=True)
+    own = active.filter(interview=interview, coder=person, signed_at__isnull=True, round__locked_at__isnull=True)
+    is_dealt_out = active.filter(Q(interview=interview) | Q(round__closes_others=True)).exists()
+    return own.exists() if is_dealt_out else not finished.exists()
 
 
 def answers(interview: Interview) -> list[Sentence]:

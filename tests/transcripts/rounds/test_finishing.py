@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from tests.transcripts.coding.desk_cast import count_events, decide, find_code, last_event, put
-from tests.transcripts.rounds.round_cast import answers, bring_in, find_assignment, open_round
+from tests.transcripts.rounds.round_cast import answers, bring_in, find_assignment, is_open_for, open_round
 from transcripts.accounts.models import User
 from transcripts.coding.actions import NotOpen
 from transcripts.coding.closure import Closure
@@ -42,7 +42,7 @@ def read_talk(talks: list[Interview], coder: User) -> Interview:
 
 def find_closure(interview: Interview, person: User) -> Closure:
     found = read_active_labels(answers(interview)[0].pk, person.pk).closure
-    assert (found == Closure.OPEN) == queries.is_open_for(interview, person)
+    assert (found == Closure.OPEN) == is_open_for(interview, person)
     return found
 
 

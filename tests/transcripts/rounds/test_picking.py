@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.coding.desk_cast import decide
-from tests.transcripts.rounds.round_cast import answers, bring_in, open_round
+from tests.transcripts.rounds.round_cast import answers, bring_in, is_open_for, open_round
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.actions import NotOpen
@@ -19,7 +19,6 @@ from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.rounds.finishing import finish_interview
 from transcripts.rounds.models import Round
-from transcripts.rounds.queries import is_open_for
 
 SignIn = Callable[[User], Client]
 
@@ -30,7 +29,7 @@ def interviews(project: Project, owner: User) -> list[Interview]:
 
 
 def may_code(interview: Interview, person: User) -> bool:
-    """What the desk says, and the query of rounds: they have to agree."""
+    """What the desk says; the rule in words has to agree."""
     decided = Decision.objects.filter(sentence__turn__interview=interview, coder=person).count()
     try:
         # A sentence that is decided already is told as decided, whatever is open.

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.transcripts.coding.desk_cast import decide, find_code, last_event, put
-from tests.transcripts.rounds.round_cast import answers, bring_in, fields, find_assignment, open_round
+from tests.transcripts.rounds.round_cast import answers, bring_in, fields, find_assignment, is_open_for, open_round
 from transcripts.accounts.models import User
 from transcripts.agreement.registrations import has_two_coders
 from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS
@@ -166,7 +166,7 @@ class TestByHand:
         actions.unassign(assignment=row, by=lead)
         assert last_event(project).action == "round.unassigned"
         assert Coding.objects.filter(coder=second_coder, withdrawn_at__isnull=True).count() == 1
-        assert not queries.is_open_for(talks[0], second_coder)
+        assert not is_open_for(talks[0], second_coder)
 
     def test_what_was_taken_away_can_be_given_again(
         self, project: Project, talks: list[Interview], lead: User, coder: User
@@ -174,7 +174,7 @@ class TestByHand:
         round_ = open_round(project, lead, coder)
         actions.unassign(assignment=find_assignment(round_, talks[0], coder), by=lead)
         actions.assign(round_=round_, interview=talks[0], coder=coder, by=lead)
-        assert queries.is_open_for(talks[0], coder)
+        assert is_open_for(talks[0], coder)
 
     def test_nothing_is_assigned_to_who_may_not_code_or_left(
         self, project: Project, talks: list[Interview], owner: User, coder: User, second_coder: User, reader: User
@@ -202,8 +202,8 @@ class TestSigningOff:
         for sentence in answers(talks[0]):
             decide(sentence, coder)
         actions.sign_off(assignment=find_assignment(round_, talks[0], coder), by=coder)
-        assert not queries.is_open_for(talks[0], coder)
-        assert queries.is_open_for(talks[0], second_coder)
+        assert not is_open_for(talks[0], coder)
+        assert is_open_for(talks[0], second_coder)
         assert last_event(project).details == {"round": round_.pk, "interview": talks[0].pk, "decided": 3, "total": 3}
 
     def test_unfinished_interview_is_refused_with_counts_unless_a_reason_is_given(
@@ -232,7 +232,7 @@ class TestSigningOff:
         with pytest.raises(Refused):
             actions.undo_sign_off(assignment=row, reason="", by=lead)
         actions.undo_sign_off(assignment=row, reason="A definition changed.", by=lead)
-        assert queries.is_open_for(talks[0], coder)
+        assert is_open_for(talks[0], coder)
         assert last_event(project).details["reason"] == "A definition changed."
 
 
@@ -245,7 +245,7 @@ class TestLocking:
         actions.lock_round(round_=round_, by=lead)
         actions.lock_round(round_=round_, by=lead)
         assert last_event(project).details == {"number": 1, "assignments": 4, "signed": 0}
-        assert not queries.is_open_for(talks[0], coder)
+        assert not is_open_for(talks[0], coder)
         for refused in (
             lambda: actions.assign(round_=round_, interview=talks[0], coder=coder, by=lead),
             lambda: actions.unassign(assignment=row, by=lead),
@@ -256,7 +256,7 @@ class TestLocking:
         with pytest.raises(Refused):
             actions.unlock_round(round_=round_, reason="", by=lead)
         actions.unlock_round(round_=round_, reason="One interview was missed.", by=lead)
-        assert queries.is_open_for(talks[0], coder)
+        assert is_open_for(talks[0], coder)
         assert last_event(project).action == "round.unlocked"
 
     def test_interview_is_over_when_every_round_that_has_it_is_locked(
@@ -284,7 +284,7 @@ def test_desk_and_rounds_agree_on_what_is_open(
                 [*[coder.pk] * CLOSURE_PARAMETERS, talk.pk],
             )
             found.append(row.closure == "open")  # type: ignore[attr-defined]
-        assert found == [queries.is_open_for(talk, coder) for talk in talks] == expected
+        assert found == [is_open_for(talk, coder) for talk in talks] == expected
 
     check([True] * 4)
     first = open_round(project, lead, coder, models=["Model A"])

@@ -17,6 +17,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.settings import api_settings
 
 from auditapp.api.errors import TooLarge
+from transcripts.ui.typed_text import find_number
 
 MAX_BODY = 100_000
 MAX_FILE_BODY = 8_000_000
@@ -24,7 +25,6 @@ MAX_LINES = 10_000
 MAX_UNKNOWN = 10
 MAX_FILE_NAME = 200
 MAX_ID = 2**63 - 1
-MAX_NUMBER = len(str(MAX_ID))
 
 
 class StrictJsonParser(BaseParser):
@@ -114,9 +114,10 @@ class Numeral(serializers.IntegerField):
     """A whole number in an address: decimal digits."""
 
     def to_internal_value(self, data: object) -> int:
-        if not isinstance(data, str) or not (data.isascii() and data.isdecimal()) or len(data) > MAX_NUMBER:
+        number = find_number(data) if isinstance(data, str) else None
+        if number is None:
             self.fail("invalid")
-        return int(data)
+        return number
 
 
 class Words(serializers.CharField):

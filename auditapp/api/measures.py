@@ -17,7 +17,6 @@ from auditapp.api.inputs import Choice, Numeral, Parameters
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, find_row
 from auditapp.preannotation.annotators.queries.annotators import list_annotators
-from auditapp.preannotation.evaluation.forms.calibration import MAX_SEED
 from auditapp.preannotation.evaluation.queries.calibration_rows import AMONG_PEOPLE, LAYER, CodeRow
 from auditapp.preannotation.evaluation.views.calibration import measure as measure_calibration
 from auditapp.preannotation.evaluation.views.comparing import Asked, compare, read_asked
@@ -32,6 +31,7 @@ from transcripts.coding.models import Layer
 from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import read_stances
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import MAX_SEED
 
 if TYPE_CHECKING:
     from auditapp.preannotation.evaluation.queries.answer_tables import AskedQuestion

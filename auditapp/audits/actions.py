@@ -11,8 +11,8 @@ from django.utils import timezone
 from auditapp.audits.models import BaseAudit, BaseItem, BaseMark
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.ui.typed_text import MAX_SEED
 
-MAX_SEED = 2**31 - 1
 MAX_NOTE_LENGTH = 5_000
 INSERT_SIZE = 500
 Mark = TypeVar("Mark", bound=BaseMark)

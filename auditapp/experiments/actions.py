@@ -19,11 +19,10 @@ from auditapp.experiments.queries import read_stored_plan
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
-from transcripts.ui.typed_text import find_fault
+from transcripts.ui.typed_text import MAX_SEED, find_fault
 
 UNITS_AT_A_TIME = 1_000
 MAX_SAMPLE = 1_000
-MAX_SEED = 2**31 - 1
 
 
 class Loaded(NamedTuple):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django import forms
 
-from auditapp.experiments.actions import MAX_SAMPLE, MAX_SEED
+from auditapp.experiments.actions import MAX_SAMPLE
+from transcripts.ui.typed_text import MAX_SEED
 
 MAX_PLAN_BYTES = 1_000_000
 MAX_UNITS_BYTES = 100_000_000

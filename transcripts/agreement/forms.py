@@ -15,9 +15,10 @@ from transcripts.agreement.queries import Selection
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment
+from transcripts.ui.fields import NumberField
+from transcripts.ui.typed_text import MAX_SEED
 
 USUAL_SEED = 1
-MAX_SEED = 2**31 - 1
 NOT_KNOWN = "–"
 CELLS = (
     ("", "all that both decided"),
@@ -110,7 +111,7 @@ class VerdictForm(forms.Form):
     )
     reason = forms.CharField(label="Why (required)", widget=forms.Textarea({"rows": 3}))
     shown = forms.CharField(max_length=32, widget=forms.HiddenInput)
-    revision = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
+    revision = NumberField(min_value=0)
     idempotency_key = forms.UUIDField(widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, readings: Readings, family: CodeFamily, **kwargs: Any) -> None:

@@ -24,6 +24,7 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.rounds.overview import find_open
 from transcripts.rounds.queries import find_unlocked_rounds
+from transcripts.ui.typed_text import find_numbers
 
 LABELS_SHOWN = 50
 
@@ -91,6 +92,6 @@ def _find_chosen(request: ProjectRequest) -> list[Interview]:
         return [
             row for row in listing.list_matching(request.project, listing.read_wanted(asked), None) if row.is_masked
         ]
-    ticked = {int(key) for key in asked.getlist("interview") if key.isdecimal() and len(key) < 19}
+    ticked = find_numbers(asked.getlist("interview"))
     kept = request.project.every_interview.kept().masked().filter(pk__in=ticked).order_by("pk")
     return list(kept.only("pk", "title", "mask_label", "unmasked_at", "study"))

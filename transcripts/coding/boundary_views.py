@@ -22,6 +22,7 @@ from transcripts.corpus.pure.boundaries import BoundaryEditRefused
 from transcripts.corpus.queries import list_boundary_edits
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import find_number
 
 SCRIPT_HEADER = "X-Desk"
 
@@ -147,7 +148,6 @@ def _find_renamed(retired: list[int], made: list[Sentence], user: User) -> list[
 def _refuse(request: ProjectRequest, interview_id: int, message: str, *, status: int, field: str = "") -> HttpResponse:
     if SCRIPT_HEADER in request.headers:
         return HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")
-    posted = request.POST.get("sentence", "")
-    at = int(posted) if posted.isdecimal() and len(posted) < 19 else None
+    at = find_number(request.POST.get("sentence", ""))
     refusal = Refusal(message, field, held=request.POST.dict(), action=request.path)
     return render_desk(request, interview_id, at=at, status=status, refusal=refusal)

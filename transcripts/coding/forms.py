@@ -12,9 +12,9 @@ from uuid import UUID, uuid4
 from django.http import QueryDict
 
 from transcripts.coding.values import CHOICE_FIELDS, CodingValues
+from transcripts.ui.typed_text import find_number
 
-MAX_ID = 2**63 - 1
-MAX_COUNT_LENGTH = 10
+MAX_COUNT = 999_999_999
 ANSWER = "attribute:"
 
 
@@ -48,18 +48,18 @@ def read_idempotency_key(data: QueryDict) -> UUID:
 
 def read_id(data: QueryDict, name: str) -> int:
     """The id of a row. Raises ``WrongField``."""
-    value = data.get(name, "")
-    if not (value.isascii() and value.isdecimal() and len(value) < 20 and int(value) <= MAX_ID):
+    number = find_number(data.get(name, ""))
+    if number is None:
         raise WrongField(name, "a number")
-    return int(value)
+    return number
 
 
 def read_count(data: QueryDict, name: str) -> int:
     """An offset in a text. Raises ``WrongField``."""
-    value = data.get(name, "")
-    if not (value.isascii() and value.isdecimal() and len(value) < MAX_COUNT_LENGTH):
+    count = find_number(data.get(name, ""), most=MAX_COUNT)
+    if count is None:
         raise WrongField(name, "a whole number")
-    return int(value)
+    return count
 
 
 def read_answers(data: QueryDict) -> dict[str, str]:

@@ -16,6 +16,7 @@ from transcripts.coding.next_sentence import describe_reason, find_next
 from transcripts.coding.rendering import make_desk_url, render_beside
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import find_number
 
 NOTHING_LEFT = "No sentence of this study needs you now."
 MAX_PAGE = 100_000
@@ -26,8 +27,7 @@ MAX_PAGE = 100_000
 @project_view(Permission.VIEW)
 def go_to_next(request: ProjectRequest) -> HttpResponse:
     """Redirect to the next sentence after ``?at=`` that needs the person, and say why. The page's script gets the address."""
-    given = request.GET.get("at", "")
-    at = int(given) if given.isdecimal() and len(given) < 19 else None
+    at = find_number(request.GET.get("at", ""))
     found = find_next(request, at=at)
     is_script = "X-Desk" in request.headers
     if found is None:
@@ -50,9 +50,7 @@ def go_to_next(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.CODE)
 def show_history(request: ProjectRequest) -> HttpResponse:
     """What the person did in the study, newest first."""
-    given = request.GET.get("page", "1")
-    page = int(given) if given.isdecimal() and len(given) < 7 else 1
-    page = min(max(page, 1), MAX_PAGE)
+    page = min(find_number(request.GET.get("page", "")) or 1, MAX_PAGE)
     entries, has_older = list_history(request.project, request.user, page=page)
     context = {"entries": entries, "page": page, "newer": page - 1, "older": page + 1 if has_older else None}
     return render(request, "coding/history.html", context)

@@ -35,6 +35,7 @@ from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import find_number
 
 SCRIPT_HEADER = "X-Desk"
 STORED_HEADER = "X-Desk-Stored"
@@ -62,9 +63,8 @@ Act = Callable[[ProjectRequest, int], Done]
 @project_view(Permission.VIEW)
 def show_desk(request: ProjectRequest, interview_id: int) -> HttpResponse:
     """One interview, to read and to code. ``?at=`` names the current sentence, ``?show=`` what is shown."""
-    at = request.GET.get("at", "")
-    show = request.GET.get("show", "")
-    return render_desk(request, interview_id, at=int(at) if at.isdecimal() and len(at) < 19 else None, show=show)
+    at = find_number(request.GET.get("at", ""))
+    return render_desk(request, interview_id, at=at, show=request.GET.get("show", ""))
 
 
 @require_safe
@@ -347,5 +347,4 @@ def _find_unsaved(request: ProjectRequest, interview_id: int) -> Coding | None:
 
 
 def _posted_place(request: ProjectRequest) -> int | None:
-    posted = request.POST.get("sentence", "")
-    return int(posted) if posted.isdecimal() and len(posted) < 19 else None
+    return find_number(request.POST.get("sentence", ""))

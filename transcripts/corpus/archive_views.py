@@ -19,6 +19,7 @@ from transcripts.corpus.undoing import UndoRefused, count_work, undo_import
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.ui.replacing import ChangedMeanwhile
+from transcripts.ui.typed_text import find_numbers
 
 FILES_PER_PAGE = 50
 TITLES_SHOWN = 20
@@ -166,5 +167,5 @@ def _find_ticked(request: ProjectRequest) -> list[Interview]:
     """The interviews that are ticked, or all that match what the list of interviews was asked for."""
     if "every" in request.POST:
         return listing.list_matching(request.project, listing.read_wanted(request.POST), None)
-    ticked = {int(key) for key in request.POST.getlist("interview") if key.isdecimal() and len(key) < 19}
+    ticked = find_numbers(request.POST.getlist("interview"))
     return list(request.project.every_interview.kept().filter(pk__in=ticked).only("pk", "standing"))

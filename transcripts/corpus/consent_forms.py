@@ -10,6 +10,7 @@ from transcripts.corpus.models import Consent
 from transcripts.corpus.pure.readers.base import MAX_BASIS_LENGTH
 from transcripts.corpus.pure.redacting import BadEntry, Entry, read_lines
 from transcripts.corpus.redaction import MAX_REASON_LENGTH
+from transcripts.ui.fields import NumberField
 
 GIVEN, REFUSED = "given", "refused"
 MAX_LIST_LENGTH = 100_000
@@ -70,7 +71,7 @@ class RedactionForm(forms.Form):
         help_text="Kept in the history of the list.",
         widget=forms.Textarea({"rows": 2, "dir": "auto"}),
     )
-    based_on = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)
+    based_on = NumberField(min_value=0)
 
     def clean_entries(self) -> list[Entry]:
         typed = str(self.data.get("entries", ""))

@@ -19,6 +19,7 @@ from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.queries import STATES, count_states, holds, list_consents, list_scopes
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import find_numbers
 
 INTERVIEWS_PER_PAGE = 100
 
@@ -78,7 +79,7 @@ def _read_chosen(request: ProjectRequest) -> list[Interview]:
     if "every" in request.POST:
         shown = [line["pk"] for line in _filter(list_consents(request.project), request.POST)]
         return list(request.project.interviews.filter(pk__in=shown))
-    ticked = {int(each) for each in request.POST.getlist("interview") if each.isdecimal() and len(each) < 19}
+    ticked = find_numbers(request.POST.getlist("interview"))
     return list(request.project.interviews.filter(pk__in=ticked))
 
 

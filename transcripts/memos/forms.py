@@ -13,6 +13,7 @@ from transcripts.coding.actions import MAX_MEMO_LENGTH
 from transcripts.coding.models import Memo
 from transcripts.retrieval.pure.words import MAX_LENGTH, MAX_TERMS, read_terms
 from transcripts.themes.queries import Catalogue
+from transcripts.ui.fields import NumberField
 
 ANY = ("", "any")
 FIRST_YEAR, LAST_YEAR = 1900, 9998
@@ -42,7 +43,7 @@ class MemoSearchForm(forms.Form):
     since = forms.DateField(label="From", required=False, widget=forms.DateInput({"type": "date"}))
     until = forms.DateField(label="To", required=False, widget=forms.DateInput({"type": "date"}))
     key = forms.CharField(required=False, max_length=100, widget=forms.HiddenInput)
-    interview = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1, widget=forms.HiddenInput)
+    interview = NumberField(required=False)
 
     def __init__(self, data: object, *, catalogue: Catalogue, authors: list[str]) -> None:
         super().__init__(data)  # type: ignore[arg-type]

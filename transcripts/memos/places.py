@@ -9,6 +9,7 @@ from transcripts.coding.models import Memo
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
 from transcripts.themes import queries as themes
+from transcripts.ui.typed_text import find_number
 
 Subject = Memo.Subject
 
@@ -68,6 +69,7 @@ def find_place(project: Project, asked: Mapping[str, str]) -> Place:
 
 
 def _read_number(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 19):
+    number = find_number(text)
+    if number is None:
         raise PlaceNotFound("The number in the address is not valid.")
-    return int(text)
+    return number

@@ -16,10 +16,9 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.projects.models import Membership, Project, UploadDay
 from transcripts.projects.roles import OWNER, ROLES, Permission, Role
+from transcripts.ui.typed_text import MAX_ID
 
 P = ParamSpec("P")
-# A number beyond this is in no database column, and SQLite falls over it instead of finding nothing.
-MAX_ID = 2**63 - 1
 MEGABYTE = 1_000_000
 # On the path of every request in a study, and a query set takes five times as long to build as this to run. The study's
 # other columns, which are rarely read, are deferred.

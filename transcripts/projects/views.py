@@ -13,7 +13,7 @@ from transcripts.accounts.actions import AccountError, check_may_invite
 from transcripts.accounts.models import User
 from transcripts.accounts.queries import find_link_origins, list_site_owners, person_of, sign_in_address
 from transcripts.projects import actions, queries
-from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
+from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.forms import MemberForm, RoleForm, StanceForm
 from transcripts.projects.models import MethodStance
 from transcripts.projects.overview import list_waiting, read_cards, read_notes
@@ -126,7 +126,7 @@ def withdraw_invitation(request: ProjectRequest, invitation_id: int) -> HttpResp
 def answer_invitation(request: HttpRequest, invitation_id: int) -> HttpResponse:
     """Accept or decline an invitation of one's own; anybody else's is not there."""
     person = person_of(request)
-    mine = person.invitations.select_related("project").filter(pk=min(invitation_id, MAX_ID))
+    mine = person.invitations.select_related("project").filter(pk=invitation_id)
     invitation = get_object_or_404(mine)
     accepts = request.POST.get("answer") == "accept"
     try:

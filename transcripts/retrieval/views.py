@@ -31,6 +31,7 @@ from transcripts.retrieval.pure.asking import EVERYBODY, OWN, Search, State, Tog
 from transcripts.retrieval.pure.words import read_terms
 from transcripts.retrieval.results import build_results
 from transcripts.retrieval.tabulating import Wanted
+from transcripts.ui.typed_text import find_numbers
 
 RESULTS_PER_PAGE = 50
 INTERVIEWS_PER_PAGE = 50
@@ -68,8 +69,8 @@ def offer_choices(request: ProjectRequest, catalog: Catalog) -> Choices:
     interviews = request.project.interviews.order_by("pk")
     offered = list(interviews.values_list("pk", "title")[: MAX_INTERVIEWS_OFFERED + 1])
     if len(offered) > MAX_INTERVIEWS_OFFERED:
-        chosen = request.GET.get("interview", "")
-        offered = list(interviews.filter(pk=chosen).values_list("pk", "title")) if is_number(chosen) else []
+        chosen = find_numbers([request.GET.get("interview", "")])
+        offered = list(interviews.filter(pk__in=chosen).values_list("pk", "title"))
     models = interviews.order_by("model_label").values_list("model_label", flat=True).distinct()
     viewer = get_viewer(request)
     return Choices(
@@ -80,10 +81,6 @@ def offer_choices(request: ProjectRequest, catalog: Catalog) -> Choices:
         sees_all=viewer.sees_all,
         codes_herself=viewer.codes,
     )
-
-
-def is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 19
 
 
 def find(request: ProjectRequest, asked: Search, catalog: Catalog) -> dict[str, object]:

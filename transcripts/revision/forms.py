@@ -9,6 +9,7 @@ from django import forms
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Enactment
 from transcripts.revision.actions.anchors import MAX_ANCHORS
+from transcripts.ui.typed_text import MAX_ID, MAX_SEED
 
 
 class ReReviewForm(forms.Form):
@@ -45,14 +46,14 @@ class DrawForm(forms.Form):
 
     count = forms.IntegerField(min_value=1, max_value=MAX_ANCHORS, initial=30, label="Sentences")
     seed = forms.IntegerField(
-        min_value=0, max_value=2**31 - 1, initial=1, label="Seed", help_text="The same seed draws the same sentences."
+        min_value=0, max_value=MAX_SEED, initial=1, label="Seed", help_text="The same seed draws the same sentences."
     )
 
 
 class AnchorForm(forms.Form):
     """One sentence as an anchor, by its number in the database, as links from the desk carry it."""
 
-    sentence = forms.IntegerField(min_value=1, max_value=2**63 - 1, label="Sentence")
+    sentence = forms.IntegerField(min_value=1, max_value=MAX_ID, label="Sentence")
 
 
 class AnchorReadingForm(forms.Form):

@@ -21,11 +21,11 @@ from transcripts.rounds.endings import announce_if_finished
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.progress import read_progress
 from transcripts.rounds.pure.allocation import CannotAllocate, allocate_items, draw_items, fingerprint
+from transcripts.ui.typed_text import MAX_SEED
 
 MAX_NAME_LENGTH = 200
 MAX_INSTRUCTIONS_LENGTH = 20_000
 MAX_REASON_LENGTH = 500
-MAX_SEED = 2**31 - 1
 
 
 class PlanChanged(Refused):

@@ -14,6 +14,7 @@ from transcripts.projects.models import Project
 from transcripts.rounds import queries
 from transcripts.rounds.actions import MAX_NAME_LENGTH, MAX_REASON_LENGTH
 from transcripts.rounds.models import Round
+from transcripts.ui.typed_text import find_number
 
 NOT_KNOWN = "–"
 
@@ -140,9 +141,10 @@ class CellsForm(forms.Form):
 
 
 def _read_number(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 19):
+    number = find_number(text)
+    if number is None:
         raise ValueError(text)
-    return int(text)
+    return number
 
 
 class LockForm(forms.Form):

@@ -27,6 +27,7 @@ from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.overview import read_all_work
 from transcripts.rounds.progress import read_progress
 from transcripts.rounds.pure.allocation import fingerprint
+from transcripts.ui.typed_text import find_number, find_numbers
 
 INTERVIEWS_PER_PAGE = 50
 
@@ -262,7 +263,6 @@ def render_own_work(
     interview. ``?interview=`` names the one that somebody comes from."""
     own = queries.list_own(request.project, request.user)
     to_sign = Counter(row.round.number for row, _ in own if row.is_open and not row.signed_at)
-    asked = request.GET.get("interview", "")
     page = {
         "own": own,
         "readings": [] if own else queries.list_readings(request.project, request.user),
@@ -272,8 +272,8 @@ def render_own_work(
         "form": SignOffForm(),
         "several_form": SignOffSeveralForm(),
         "several": {number for number, count in to_sign.items() if count > 1},
-        "ticked": [int(each) for each in request.POST.getlist("interview") if each.isdecimal() and len(each) < 19],
-        "asked": int(asked) if asked.isdecimal() and len(asked) < 19 else None,
+        "ticked": find_numbers(request.POST.getlist("interview")),
+        "asked": find_number(request.GET.get("interview", "")),
         "decided": sum(progress.decided for _, progress in own),
         "total": sum(progress.total for _, progress in own),
     }

@@ -10,9 +10,7 @@ from django import forms
 from transcripts.themes.actions import MAX_NAME
 from transcripts.themes.errors import MAX_REASON, MAX_TEXT
 from transcripts.themes.models import PhaseEntry, ThemeQuote, ThemeVersion
-from transcripts.ui.fields import make_text_field
-
-MAX_NUMBER = 2**31 - 1
+from transcripts.ui.fields import NumberField, make_text_field
 
 _text = partial(make_text_field, max_length=MAX_TEXT)
 
@@ -57,7 +55,7 @@ class ThemeForm(NewThemeForm):
         required=True,
         help_text="Why you changed it. Kept in the theme’s history.",
     )
-    version = forms.IntegerField(min_value=1, max_value=MAX_NUMBER, widget=forms.HiddenInput)
+    version = NumberField()
 
 
 class GroupForm(forms.Form):
@@ -120,7 +118,7 @@ class SplitForm(forms.Form):
     name_1 = forms.CharField(label="Name of the first", max_length=MAX_NAME, widget=forms.TextInput({"dir": "auto"}))
     name_2 = forms.CharField(label="Name of the second", max_length=MAX_NAME, widget=forms.TextInput({"dir": "auto"}))
     reason = _text("Why", rows=2, max_length=MAX_REASON, required=True, help_text="Why one theme became two.")
-    version = forms.IntegerField(min_value=1, max_value=MAX_NUMBER, widget=forms.HiddenInput)
+    version = NumberField()
 
 
 class QuoteForm(forms.Form):
@@ -143,8 +141,8 @@ class QuoteForm(forms.Form):
         ),
     )
     note = _text("Note", rows=2, max_length=MAX_REASON, help_text="What the sentence shows.")
-    coding = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False, widget=forms.HiddenInput)
-    replaces = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False, widget=forms.HiddenInput)
+    coding = NumberField(required=False)
+    replaces = NumberField(required=False)
 
 
 class EntryForm(forms.Form):
@@ -165,4 +163,4 @@ class StatementForm(forms.Form):
             "All of it is optional."
         ),
     )
-    replaces = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False, widget=forms.HiddenInput)
+    replaces = NumberField(required=False)

@@ -8,6 +8,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 
+from transcripts.ui.typed_text import MAX_ID
+
 
 class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     """Several rows of a table. A number that no database can hold is no choice, as any other number that is not offered;
@@ -22,6 +24,15 @@ class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
                 code="invalid_choice",
                 params={"value": max(map(str, value), key=len)},
             ) from None
+
+
+class NumberField(forms.IntegerField):
+    """The number of a row or a version that a page sends along with its form. None can be larger than a database holds."""
+
+    def __init__(self, *, min_value: int = 1, required: bool = True, initial: int | None = None) -> None:
+        super().__init__(
+            min_value=min_value, max_value=MAX_ID, required=required, initial=initial, widget=forms.HiddenInput
+        )
 
 
 def make_text_field(

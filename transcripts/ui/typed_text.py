@@ -1,6 +1,25 @@
-"""Text that people type: as it is stored, and why it cannot be."""
+"""What people type, as it is stored or why it cannot be; and the numbers in addresses and forms."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+
+# A number beyond this is in no database column, and SQLite falls over it instead of finding nothing.
+MAX_ID = 2**63 - 1
+# What a column of 32 bits holds, and every provider takes.
+MAX_SEED = 2**31 - 1
+
+
+def find_number(text: str, *, most: int = MAX_ID) -> int | None:
+    """The whole number that decimal digits in an address or a form name; ``None`` for anything else, and above ``most``."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= len(str(most))):
+        return None
+    return number if (number := int(text)) <= most else None
+
+
+def find_numbers(texts: Iterable[str]) -> list[int]:
+    """The numbers among ``texts``, such as those of ticked boxes."""
+    return [number for text in texts if (number := find_number(text)) is not None]
 
 
 def clean_text(text: str) -> str:

@@ -23,17 +23,10 @@ from auditapp.batches.pages.attempts import (
 from auditapp.batches.pure.money import to_dollars
 from auditapp.batches.views.gate import BatchRequest, batch_view, offer_calls, show_closed
 from auditapp.llm.queries import list_noted
-from transcripts.projects.access import MAX_ID
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import find_number
 
 SIBLINGS_SHOWN = 50
-MAX_DIGITS = len(str(MAX_ID))
-
-
-def _read_key(value: str | None) -> int | None:
-    if not value or not value.isascii() or not value.isdigit() or len(value) > MAX_DIGITS:
-        return None
-    return int(value) if int(value) <= MAX_ID else None
 
 
 @require_GET
@@ -59,8 +52,8 @@ def list_attempts(request: BatchRequest) -> HttpResponse:
         found = found.filter(visible)
     page = read_attempt_page(
         found,
-        before=_read_key(request.GET.get("before")),
-        after=_read_key(request.GET.get("after")),
+        before=find_number(request.GET.get("before", "")),
+        after=find_number(request.GET.get("after", "")),
         counts=is_counted(form.cleaned_data),
         begin=None if any(form.cleaned_data.values()) else find_newest(arms),
     )

@@ -6,9 +6,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from transcripts.ui.typed_text import MAX_SEED
+
 SAMPLING = ("temperature", "top_p", "seed", "stop")
 MAX_TEMPERATURE = 2
-MAX_SEED = 2**31 - 1
 MAX_STOPS = 4
 MAX_STOP_LENGTH = 100
 

@@ -22,8 +22,8 @@ from auditapp.llm.forms import AddressForm, CapabilitiesForm, KeyForm, KeyVariab
 from auditapp.llm.models import AllowedAddress, ModelVariant, ProviderAccount
 from transcripts.accounts.models import User
 from transcripts.accounts.queries import person_of
-from transcripts.projects.access import MAX_ID
 from transcripts.ui.replacing import ChangedMeanwhile
+from transcripts.ui.typed_text import MAX_ID
 
 # A page does not wait longer for one call; the command does.
 PROBE_SECONDS = 60

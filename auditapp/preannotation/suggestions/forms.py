@@ -10,6 +10,7 @@ from auditapp.preannotation.models import DraftReading
 from transcripts.coding.models import Enactment, Level
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import MAX_SEED
 
 ACTS = [("keep", "Keep"), ("leave", "Dismiss"), ("edit", "Edit"), ("undo", "Take back"), ("redo", "Do again")]
 
@@ -30,9 +31,6 @@ class ResponseForm(forms.Form):
     def list_errors(self) -> list[str]:
         """What is wrong, whichever field it is about."""
         return [str(error) for errors in self.errors.values() for error in errors]
-
-
-MAX_SEED = 2**31 - 1
 
 
 class WithholdingForm(forms.Form):

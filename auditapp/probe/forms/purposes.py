@@ -3,6 +3,7 @@ from __future__ import annotations
 from django import forms
 
 from auditapp.probe.actions.purposes import MAX_PURPOSE, MAX_REASON, NO_PURPOSE, NO_REASON
+from transcripts.ui.fields import NumberField
 from transcripts.ui.replacing import ReplacingForm
 
 
@@ -22,7 +23,7 @@ class PurposeForm(ReplacingForm):
 class WithdrawForm(forms.Form):
     """Why the purpose is withdrawn. ``number`` is that of the purpose that the page showed."""
 
-    number = forms.IntegerField(widget=forms.HiddenInput)
+    number = NumberField()
     reason = forms.CharField(
         max_length=MAX_REASON,
         error_messages={"required": NO_REASON},

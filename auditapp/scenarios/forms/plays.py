@@ -12,6 +12,7 @@ from auditapp.batches.forms import cap_field, list_variants
 from auditapp.llm.models import ModelVariant
 from auditapp.scenarios.actions.checks import WITH_INTENT
 from auditapp.scenarios.models import Question, Script
+from transcripts.ui.fields import NumberField
 
 MAX_SEED = 999_999
 # No opening has this name: see scripts.NAME.
@@ -164,9 +165,9 @@ class AskForm(KeyedForm):
     reasoning = forms.CharField(
         label="Reasoning that the page shows", widget=forms.Textarea({"rows": 3}), strip=False, required=False
     )
-    seen = forms.IntegerField(min_value=0, required=False, widget=forms.HiddenInput)
+    seen = NumberField(min_value=0, required=False)
     warned = forms.CharField(required=False, widget=forms.HiddenInput)
-    confirmed = forms.IntegerField(min_value=0, required=False, widget=forms.HiddenInput)
+    confirmed = NumberField(min_value=0, required=False)
 
     def __init__(self, *args: Any, is_recorded: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -14,6 +14,7 @@ from auditapp.scenarios.models import Question, Script
 from auditapp.scenarios.pure.openings import read_published_openings
 from auditapp.scenarios.pure.scripts import MAX_QUESTIONS, NAME, QuestionText, ScriptText
 from transcripts.corpus.models import Consent
+from transcripts.ui.fields import NumberField
 
 KNOWN = {"": "Not said", "yes": "Given", "no": "Not given"}
 HEADING = re.compile(r"\[([^\[\]\n]+)\][ \t]*(.*)", re.DOTALL)
@@ -86,7 +87,7 @@ class ScriptForm(forms.Form):
         help_text="Recorded with every interview held by this script. A talk held with one provider is no consent to send it to "
         "another.",
     )
-    based_on = forms.IntegerField(min_value=0, required=False, initial=0, widget=forms.HiddenInput)
+    based_on = NumberField(min_value=0, required=False, initial=0)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

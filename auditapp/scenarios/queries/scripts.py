@@ -6,9 +6,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from auditapp.scenarios.models import Question, Script
 from transcripts.projects.models import Project
-
-# Of the number of a script.
-MAX_DIGITS = 9
+from transcripts.ui.typed_text import find_numbers
 
 
 def list_scripts(project: Project, use: str) -> QuerySet[Script]:
@@ -28,7 +26,7 @@ def find_script(project: Project, label: str) -> Script | None:
     name, _, number = label.partition("/")
     scripts = Script.objects.filter(project=project, use=Script.Use.INTERVIEW, name__iexact=name)
     if number:
-        scripts = scripts.filter(number=int(number) if number.isdecimal() and len(number) <= MAX_DIGITS else 0)
+        scripts = scripts.filter(number__in=find_numbers([number]))
     return scripts.order_by("-number").first()
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
@@ -39,9 +39,10 @@ from auditapp.sob.report.views.opening import Opened, check_target, find_batch, 
 from auditapp.sob.tables.mappings import TABLE, UnknownMapping, find_mapping
 from auditapp.sob.tables.queries import find_texts
 from auditapp.sob.texts.queries import count_repeats, count_targets
-from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
+from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import sends_files
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import find_number
 
 FILTERS = (
     "model",
@@ -74,8 +75,8 @@ def list_responses(request: ProjectRequest, batch_id: int) -> HttpResponse:
     cells = _find_cells(opened, asked)
     page = read_page(
         choice,
-        after=_read_number(request, "after"),
-        before=_read_number(request, "before"),
+        after=find_number(request.GET.get("after", "")),
+        before=find_number(request.GET.get("before", "")),
         known_count=_count_in_cells(cells, asked["outcome"]),
     )
     context = {
@@ -140,9 +141,9 @@ def _refuse_unknown(asked: dict[str, str], batch: Batch, arms: list[AskedArm]) -
 
 def _read_whole(value: str, name: str) -> int | None:
     """A number to filter answers by; ``None`` if not given. Raises Http404 if it is not a number."""
-    if value and _find_number(value) is None:
+    if value and find_number(value) is None:
         raise Http404(f"There is no such {name} in this batch.")
-    return _find_number(value)
+    return find_number(value)
 
 
 def _name_download(batch: Batch, asked: dict[str, str]) -> str:
@@ -167,8 +168,8 @@ def _read_filters(asked: dict[str, str], batch: Batch, arms: list[AskedArm]) -> 
         maps=asked["maps"],
         rule=asked["rule"],
         further=asked["further"],
-        repeat=_find_number(asked["repeat"]),
-        text=_find_number(asked["text"]),
+        repeat=find_number(asked["repeat"]),
+        text=find_number(asked["text"]),
         mapping=_find_mapping(batch, asked["mapping"]),
     )
 
@@ -197,17 +198,6 @@ def _describe_filters(asked: dict[str, str]) -> list[str]:
         "text": f"text {asked['text']}",
     }
     return [words for name, words in words_by_filter.items() if asked[name]]
-
-
-def _read_number(request: HttpRequest, name: str) -> int | None:
-    return _find_number(request.GET.get(name, ""))
-
-
-def _find_number(value: str) -> int | None:
-    """A key from an address; ``None`` if it is not valid."""
-    if not (value.isascii() and value.isdigit()) or len(value) > len(str(MAX_ID)):
-        return None
-    return int(value) if int(value) <= MAX_ID else None
 
 
 def _find_cells(opened: Opened, asked: dict[str, str]) -> list[Entry] | None:

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from django import forms
 
-from auditapp.audits.actions import MAX_SEED
 from auditapp.audits.forms import BaseMarkForm
 from auditapp.batches.forms import seed_field
 from auditapp.sob.audits.actions import FORMATTER_SIZE, MARK_OUTCOMES, MAX_ATTRIBUTES, MAX_ITEMS
 from auditapp.sob.judging.forms.readings import OUTCOME_WORDS
 from auditapp.sob.models import Audit
+from transcripts.ui.typed_text import MAX_SEED
 
 SCOPE_WORDS = {
     Audit.Scope.FORMATTER: "readings by the formatter: how often are they wrong?",

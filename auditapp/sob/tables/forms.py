@@ -11,6 +11,7 @@ from auditapp.sob.errors import SobError
 from auditapp.sob.pure.measures.mapping import Rows
 from transcripts.formats.csv_input import find_delimiter, read_csv
 from transcripts.formats.tabular import escape_formula, unescape_formula
+from transcripts.ui.fields import NumberField
 
 FIELDS = ("raw", "target", "secondary", "tertiary")
 # The columns of the table released with the paper.
@@ -35,7 +36,7 @@ class TargetsForm(forms.Form):
     ``based_on`` is the number of the table that was shown.
     """
 
-    based_on = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)
+    based_on = NumberField(min_value=0, required=False)
     reason = forms.CharField(
         max_length=2000, widget=forms.Textarea({"rows": 2}), help_text="Why the table changes. Kept with the table."
     )

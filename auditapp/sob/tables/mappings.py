@@ -13,6 +13,7 @@ from auditapp.sob.pure.measures.mapping import (
     read_mapping,
 )
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import find_numbers
 
 IN_FORCE, TABLE = "", "table:"
 
@@ -52,8 +53,7 @@ def find_table(project: Project, name: str | None = None) -> MappingTable | None
     tables = MappingTable.objects.filter(project=project).order_by("-number")
     if name is None:
         return tables.first()
-    number = name.removeprefix("table ")
-    return tables.filter(number=number).first() if number.isdecimal() and len(number) < 10 else None
+    return tables.filter(number__in=find_numbers([name.removeprefix("table ")])).first()
 
 
 def find_rows(project: Project, name: str | None = None) -> Rows:

@@ -10,6 +10,7 @@ from django.db.models import Count, QuerySet
 from auditapp.batches.models import Batch
 from auditapp.sob.models import Dataset, TargetTable, Text
 from auditapp.sob.pure.loading.normalising import TargetLabels, load_published_targets, make_labels
+from transcripts.ui.typed_text import find_number
 
 LOADED, PUBLISHED, TABLE = "loaded", "published", "table:"
 
@@ -70,10 +71,10 @@ def find_labels(batch: Batch, choice: str) -> TargetLabels | None:
 
 def find_target_table(batch: Batch, choice: str) -> TargetTable | None:
     """The study's table that "table:N" names."""
-    number = choice.removeprefix(TABLE)
-    if number == choice or not number.isdecimal() or len(number) > 9:
+    if not choice.startswith(TABLE):
         return None
-    return TargetTable.objects.filter(project=batch.project_id, number=number).first()
+    number = find_number(choice.removeprefix(TABLE))
+    return None if number is None else TargetTable.objects.filter(project=batch.project_id, number=number).first()
 
 
 def name_targets(choice: str) -> str:

@@ -38,6 +38,7 @@ from auditapp.sob.tables.queries import find_missing_labels
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import find_numbers
 
 EMPTY_ROWS = 5
 MAX_SHOWN = 200
@@ -68,10 +69,8 @@ def list_tables(request: ProjectRequest) -> HttpResponse:
 
 
 def _find_dataset(request: ProjectRequest) -> Dataset | None:
-    chosen = request.GET.get("dataset", "")
-    if not chosen.isascii() or not chosen.isdigit() or len(chosen) > 18:
-        return None
-    return Dataset.objects.filter(project=request.project, pk=int(chosen)).first()
+    chosen = find_numbers([request.GET.get("dataset", "")])
+    return Dataset.objects.filter(project=request.project, pk__in=chosen).first()
 
 
 def _list_missing(request: ProjectRequest, table: TargetTable | None) -> list[object]:

@@ -27,6 +27,7 @@ from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.ui.replacing import post_again
+from transcripts.ui.typed_text import find_number
 
 NOT_REFLEXIVE = (Stance.RELIABILITY.value, Stance.CODEBOOK.value)
 
@@ -93,9 +94,9 @@ def show_queue(request: ProjectRequest) -> HttpResponse:
             request, page_request, status=422 if page_request.families and page_request.selection is None else 200
         )
     queue = Queue(request, page_request.selection)
-    place = queue.find(_read_number(request.GET.get("at", "")))
+    place = queue.find(find_number(request.GET.get("at", "")))
     if place is None:
-        place = queue.find_next(queue.find(_read_number(request.GET.get("after", ""))))
+        place = queue.find_next(queue.find(find_number(request.GET.get("after", ""))))
     return _render(request, page_request, queue, place)
 
 
@@ -104,7 +105,7 @@ def show_queue(request: ProjectRequest) -> HttpResponse:
 def adjudicate(request: ProjectRequest) -> HttpResponse:
     """Decide about one item and go on to the next. Only the interview of the item is read, unless it is shown again."""
     page_request = PageRequest(request.project, request.POST, prefer=NOT_REFLEXIVE)
-    at = _read_number(request.POST.get("at", ""))
+    at = find_number(request.POST.get("at", ""))
     if page_request.selection is None or page_request.stance == Stance.REFLEXIVE or at is None:
         return _render(request, page_request, status=422)
     family, sentence = page_request.selection.family, _find_sentence(request, at)
@@ -219,7 +220,3 @@ def _show_decision(row: Adjudication, names: dict[str, str]) -> dict[str, Any]:
     coders = [reading["coder"] for reading in row.readings]
     letter = name_letter(coders.index(row.chosen_coder_id)) if row.chosen_coder_id in coders else ""
     return {"row": row, "letter": letter, "codes": [names.get(code, code) for code in row.codes]}
-
-
-def _read_number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None

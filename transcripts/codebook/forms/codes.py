@@ -12,7 +12,6 @@ from transcripts.codebook.forms.fields import (
     Choices,
     ColorField,
     LinesField,
-    RevisionField,
     RulesField,
     line_field,
     offer,
@@ -23,6 +22,7 @@ from transcripts.codebook.pure.checking import MAX_ATTRIBUTES
 from transcripts.codebook.pure.naming import make_identifier
 from transcripts.codebook.queries import FamilyNode
 from transcripts.formats.codebook_content import CodeAttribute, CodeContent, FamilyContent
+from transcripts.ui.fields import NumberField
 
 MAX_PARTS_SHOWN = 6
 
@@ -53,7 +53,7 @@ class FamilyForm(forms.Form):
         help_text="For codes applied to sentences: a person applies each to one sentence of an answer, and a second is refused.",
     )
     color = ColorField()
-    revision = RevisionField()
+    revision = NumberField(min_value=0, required=False)
 
     def read_content(self) -> FamilyContent:
         """The family as typed."""
@@ -117,7 +117,7 @@ class CodeForm(forms.Form):
     color = ColorField()
     source = line_field("Source", help_text="Where the code comes from.")
     reason = text_field("Reason for the change", rows=2, help_text="Kept in the history of the code.")
-    revision = RevisionField()
+    revision = NumberField(min_value=0, required=False)
 
     def __init__(self, *args: Any, families: Sequence[FamilyNode], asks_effect: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -219,7 +219,7 @@ class ReasonForm(forms.Form):
     """Why something is done that cannot be seen from the codebook alone."""
 
     reason = text_field("Reason", required=True, help_text="Kept in the history of the code.")
-    revision = RevisionField()
+    revision = NumberField(min_value=0, required=False)
 
 
 class MergeForm(forms.Form):

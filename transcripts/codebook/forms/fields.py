@@ -71,13 +71,6 @@ class RulesField(LinesField):
         return lines
 
 
-class RevisionField(forms.IntegerField):
-    """The revision that the form was made from, so that a change made meanwhile is noticed."""
-
-    def __init__(self) -> None:
-        super().__init__(widget=forms.HiddenInput, min_value=0, max_value=2**31 - 1, required=False)
-
-
 class ColorField(forms.ChoiceField):
     """A colour of the palette, the one there is, or none."""
 

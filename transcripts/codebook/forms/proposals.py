@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 from django import forms
 
 from transcripts.codebook.forms.fields import Choices, line_field, offer, text_field
+from transcripts.ui.fields import NumberField
 
 
 class ProposalForm(forms.Form):
@@ -25,7 +26,7 @@ class ProposalForm(forms.Form):
         widget=forms.RadioSelect,
     )
     sure = forms.BooleanField(required=False, widget=forms.HiddenInput)
-    sentence = forms.IntegerField(required=False, widget=forms.HiddenInput, min_value=1, max_value=2**63 - 1)
+    sentence = NumberField(required=False)
     idempotency_key = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, families: Choices, may_use: bool, **kwargs: Any) -> None:

@@ -12,8 +12,9 @@ from transcripts.codebook import actions, queries
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.views.common import draft_view, refuse
 from transcripts.codebook.views.reading import render_version
-from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
+from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import find_number
 
 STEPS = {"up": -1, "down": 1}
 
@@ -64,9 +65,10 @@ def show_draft(request: ProjectRequest, version: CodebookVersion) -> HttpRespons
 def move(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
     """One place up or down: ``what`` is code or family, its number, its revision, and up or down."""
     what, _, rest = request.POST.get("what", "").partition(":")
-    number, _, rest = rest.partition(":")
-    revision, _, way = rest.partition(":")
-    if what not in {"code", "family"} or way not in STEPS or not _are_numbers(number, revision):
+    named, _, rest = rest.partition(":")
+    seen, _, way = rest.partition(":")
+    number, revision = find_number(named), find_number(seen)
+    if what not in {"code", "family"} or way not in STEPS or number is None or revision is None:
         return refuse(
             request,
             actions.CodebookError("This page is out of date. Open the draft again and repeat the move."),
@@ -74,21 +76,17 @@ def move(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
         )
     try:
         if what == "code":
-            code = get_object_or_404(version.codes, pk=int(number))
-            actions.shift_code(code=code, revision=int(revision), step=STEPS[way], by=request.user)
+            code = get_object_or_404(version.codes, pk=number)
+            actions.shift_code(code=code, revision=revision, step=STEPS[way], by=request.user)
         else:
-            family = get_object_or_404(version.families, pk=int(number))
-            actions.shift_family(family=family, revision=int(revision), step=STEPS[way], by=request.user)
+            family = get_object_or_404(version.families, pk=number)
+            actions.shift_family(family=family, revision=revision, step=STEPS[way], by=request.user)
     except actions.EditConflict as error:
         return _ask_again(request, version, error.current, way)
     except actions.CodebookError as error:
         return refuse(request, error, back=_url(version))
     # No place after a #, for a browser that goes to one leaves the focus alone.
     return redirect(f"{_url(version)}?moved={what}-{number}-{way}")
-
-
-def _are_numbers(*texts: str) -> bool:
-    return all(text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= MAX_ID for text in texts)
 
 
 def _ask_again(request: ProjectRequest, version: CodebookVersion, current: Code | CodeFamily, way: str) -> HttpResponse:

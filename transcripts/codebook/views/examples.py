@@ -17,8 +17,9 @@ from transcripts.codebook.models import Code, CodebookVersion, CodeExample
 from transcripts.codebook.quotes import find_labelled_sentence, find_pieces, find_sentence, read_examples
 from transcripts.codebook.views.common import draft_view, find_coder, put_problems, refuse
 from transcripts.corpus.models import Sentence
-from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
+from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import find_number
 
 
 def make_example_context(
@@ -142,9 +143,10 @@ def _get_sentence(request: ProjectRequest, pk: int) -> Sentence:
 
 
 def _read_id(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= MAX_ID):
+    number = find_number(text)
+    if number is None:
         raise Http404("No sentence is named.")
-    return int(text)
+    return number
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -15,6 +15,7 @@ from transcripts.codebook.views.common import draft_view, put_problems, refuse
 from transcripts.formats.codebook_content import CodeContent
 from transcripts.projects.access import ProjectRequest
 from transcripts.ui.replacing import post_again
+from transcripts.ui.typed_text import find_numbers
 
 GET_AND_POST = ["GET", "HEAD", "POST"]
 
@@ -75,12 +76,8 @@ def _note_seen(codes: dict[str, Code]) -> str:
 
 
 def _read_seen(text: str) -> dict[int, int]:
-    pairs = (pair.partition(":") for pair in text.split())
-    return {int(pk): int(seen) for pk, _, seen in pairs if _is_number(pk) and _is_number(seen)}
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 20
+    pairs = (find_numbers(pair.split(":", 1)) for pair in text.split())
+    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
 
 
 def _renew(posted: QueryDict, codes: dict[str, Code]) -> QueryDict:

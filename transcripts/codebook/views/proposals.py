@@ -20,8 +20,9 @@ from transcripts.codebook.quotes import find_sentence
 from transcripts.codebook.views.common import put_problems, refuse
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_content import CodeContent
-from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
+from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import find_number
 
 MAX_IN_VIVO_LENGTH = 120
 
@@ -63,10 +64,10 @@ def propose(request: ProjectRequest) -> HttpResponse:
 
 
 def _find_line(request: ProjectRequest) -> Sentence | None:
-    asked = request.POST.get("sentence") or request.GET.get("sentence", "")
-    if not (asked.isascii() and asked.isdecimal() and len(asked) < 20 and int(asked) <= MAX_ID):
+    asked = find_number(request.POST.get("sentence") or request.GET.get("sentence", ""))
+    if asked is None:
         return None
-    line = find_sentence(request.project, int(asked))
+    line = find_sentence(request.project, asked)
     if line is None:
         raise Http404("There is no such sentence in this study.")
     return line
@@ -74,11 +75,11 @@ def _find_line(request: ProjectRequest) -> Sentence | None:
 
 def _quote(request: ProjectRequest, line: Sentence | None) -> str:
     """The marked words of the sentence; nothing when none or too many are marked."""
-    start, end = (request.GET.get(name, "") for name in ("from", "to"))
-    if line is None or not all(value.isascii() and value.isdecimal() and len(value) < 9 for value in (start, end)):
+    start, end = (find_number(request.GET.get(name, "")) for name in ("from", "to"))
+    if line is None or start is None or end is None:
         return ""
     # The page counts as browsers do, in UTF-16; a half character at an edge is left out.
-    words = line.read_text().encode("utf-16-le", "replace")[2 * int(start) : 2 * int(end)].decode("utf-16-le", "ignore")
+    words = line.read_text().encode("utf-16-le", "replace")[2 * start : 2 * end].decode("utf-16-le", "ignore")
     quote = " ".join(words.split())
     return quote if len(quote) <= MAX_IN_VIVO_LENGTH else ""
 

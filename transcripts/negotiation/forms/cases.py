@@ -14,9 +14,8 @@ from transcripts.negotiation.actions.pairs import MAX_DIFFERS, MAX_NAME
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.negotiation.pure.intents import NAMES
 from transcripts.negotiation.pure.ordering import natural_key
+from transcripts.ui.fields import NumberField
 
-MAX_NUMBER = 2**31 - 1
-MAX_ID = 2**63 - 1
 MAX_TURNS = 300
 """So many turns of an interviewer have a field; intents of later ones are left as they are."""
 MAX_SHOWN = 80
@@ -35,7 +34,7 @@ class CaseSheetForm(forms.Form):
         help_text="Both numbers are kept, with the reason.",
         widget=forms.Textarea({"rows": 2, "dir": "auto"}),
     )
-    based_on = forms.IntegerField(required=False, min_value=0, max_value=MAX_NUMBER, widget=forms.HiddenInput)
+    based_on = NumberField(min_value=0, required=False)
 
     def __init__(
         self,
@@ -159,7 +158,7 @@ class PairForm(forms.Form):
     )
 
     # The newest pair of the study that the page knew.
-    seen = forms.IntegerField(required=False, min_value=0, max_value=MAX_ID, widget=forms.HiddenInput)
+    seen = NumberField(min_value=0, required=False)
 
     def __init__(self, *args: Any, threads: InterviewQuerySet, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -12,10 +12,8 @@ from django import forms
 from transcripts.coding.actions import MAX_NOTE_LENGTH
 from transcripts.negotiation.actions.stances import MAX_AUTHOR, MAX_NAME, MAX_REASON, MAX_TEXT, StanceText
 from transcripts.negotiation.models import Score
-from transcripts.ui.fields import make_text_field
+from transcripts.ui.fields import NumberField, make_text_field
 
-MAX_NUMBER = 2**31 - 1
-MAX_ID = 2**63 - 1
 MAX_EVIDENCE_LENGTH = 500
 MAX_RANGE = 50
 WITHOUT = "none"
@@ -90,7 +88,7 @@ class NextStanceForm(StanceForm):
     """The next number of a stance that is there. ``based_on`` is the number that its writer saw."""
 
     reason = _text("Why the wording changes", rows=2, max_length=MAX_REASON, required=True)
-    based_on = forms.IntegerField(min_value=1, max_value=MAX_NUMBER, widget=forms.HiddenInput)
+    based_on = NumberField()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -116,9 +114,9 @@ class ScoreForm(forms.Form):
         widget=forms.TextInput({"autocomplete": "off"}),
     )
     note = _text("Note", rows=2, max_length=MAX_NOTE_LENGTH)
-    stance = forms.IntegerField(min_value=1, max_value=MAX_ID, widget=forms.HiddenInput)
+    stance = NumberField()
     criterion = forms.ChoiceField(choices=Score.Criterion.choices, widget=forms.HiddenInput)
-    turn = forms.IntegerField(min_value=1, max_value=MAX_ID, required=False, widget=forms.HiddenInput)
+    turn = NumberField(required=False)
     feature = forms.CharField(max_length=100, required=False, widget=forms.HiddenInput)
     idempotency_key = forms.UUIDField(widget=forms.HiddenInput)
 

@@ -26,6 +26,7 @@ from transcripts.negotiation.queries.evidence import read_followed
 from transcripts.negotiation.queries.stances import choose_stance, list_latest
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import find_number, find_numbers
 
 SCRIPT_HEADER = "X-Desk"
 FIELD_HEADER = "X-Desk-Field"
@@ -112,12 +113,13 @@ def _get_own(request: ProjectRequest, interview: Interview, data: QueryDict, nam
 
 
 def _read_value(data: QueryDict) -> int | None:
-    value = data.get("value", "")
-    if value == WITHOUT:
+    given = data.get("value", "")
+    if given == WITHOUT:
         return None
-    if not (value.isascii() and value.isdecimal() and len(value) < 3):
+    value = find_number(given, most=99)
+    if value is None:
         raise WrongInput("A score is 0, 1, 2, 3 or not applicable.", field="value")
-    return int(value)
+    return value
 
 
 def _read_evidence(request: ProjectRequest, tokens: Sequence[str], before: Score | None) -> list[Evidence]:
@@ -147,10 +149,11 @@ def _read_evidence(request: ProjectRequest, tokens: Sequence[str], before: Score
 
 
 def _read_quote(sentence: Sentence, marked: Sequence[str]) -> tuple[int, int]:
-    if len(marked) != 2 or not all(each.isascii() and each.isdecimal() and len(each) < 10 for each in marked):
+    marks = find_numbers(marked)
+    if not len(marked) == len(marks) == 2:
         raise WrongField("evidence", "the number of a sentence, with the words that are marked")
     try:
-        span = find_span(sentence.read_text(), int(marked[0]), int(marked[1]))
+        span = find_span(sentence.read_text(), *marks)
     except WrongSpan as error:
         raise WrongInput(str(error), field="evidence") from error
     return sentence.start + span.start, sentence.start + span.end

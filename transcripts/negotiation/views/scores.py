@@ -36,6 +36,7 @@ from transcripts.negotiation.queries.scores import (
 from transcripts.negotiation.queries.stances import choose_stance, list_latest, list_stances
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import find_numbers
 
 Criterion = Score.Criterion
 THREADS_PER_PAGE = 25
@@ -211,7 +212,7 @@ def _render_thread(
     viewer = get_viewer(request)
     stances = list_latest(request.project)
     asked = (wrong.data if wrong else request.GET).get("stance", "")
-    older = request.project.normative_stances.filter(pk=asked).first() if _is_number(asked) else None
+    older = request.project.normative_stances.filter(pk__in=find_numbers([asked])).first()
     if older is not None and older not in stances:
         # Scores under an earlier number can still be read and corrected.
         stances = [*stances, older]
@@ -326,7 +327,3 @@ def _name_place(criterion: str, turn: Turn | None, feature: str) -> str:
         *([feature.removeprefix(FEATURE_PREFIX)] if feature else []),
     ]
     return "-".join(parts).replace(".", "-").replace("_", "-")
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 19

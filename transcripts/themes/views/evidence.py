@@ -35,6 +35,7 @@ from transcripts.themes.views.themes import (
     get_theme,
 )
 from transcripts.ui.replacing import post_again
+from transcripts.ui.typed_text import find_number
 
 SENTENCES_PER_PAGE = 50
 ROW_KINDS = {"themes": "Themes", "codes": "Codes"}
@@ -174,18 +175,19 @@ def _find_asked_theme(request: ProjectRequest) -> ThemeVersion | None:
     asked = request.GET.get("theme", "")
     if not asked:
         return None
-    if not is_number(asked):
+    number = find_number(asked)
+    if number is None:
         raise Http404("This study has no such theme.")
-    return get_theme(request, int(asked))
+    return get_theme(request, number)
 
 
 def _get_filters(request: ProjectRequest) -> dict[str, Any]:
     """What narrows the list of a theme's sentences."""
-    model, interview = request.GET.get("model", ""), request.GET.get("interview", "")
+    model = request.GET.get("model", "")
     prompting, level = request.GET.get("prompting", ""), request.GET.get("level", "")
     return {
         "model": ("" if model == UNNAMED else model) if model else None,
-        "interview_id": int(interview) if is_number(interview) else None,
+        "interview_id": find_number(request.GET.get("interview", "")),
         "prompting": prompting if prompting in Prompting.values else "",
         "level": level if level in Level.values else "",
     }
@@ -212,16 +214,11 @@ def _show(
     ]
 
 
-def is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 19
-
-
 def _start_quote(request: ProjectRequest, sentence: Sentence, active: ThemeQuote | None) -> QuoteForm:
     """The form as it is first shown: the active quote, or the whole sentence."""
     side = request.GET.get("side", "")
-    coding = request.GET.get("coding", "")
     initial = {
-        "coding": int(coding) if is_number(coding) else None,
+        "coding": find_number(request.GET.get("coding", "")),
         "side": side if side in ThemeQuote.Side.values else ThemeQuote.Side.FOR.value,
         "edited_text": sentence.read_text(),
     }

@@ -22,9 +22,9 @@ from transcripts.themes.evidence import choose_viewpoint
 from transcripts.themes.forms import EntryForm, StatementForm
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, ThemeVersion
 from transcripts.themes.templatetags.positionality import POSTPONED
-from transcripts.themes.views.evidence import is_number
 from transcripts.themes.views.themes import add_error, describe_viewpoint
 from transcripts.ui.replacing import post_again
+from transcripts.ui.typed_text import find_numbers
 
 REVIEWED = {ThemeVersion.State.REVIEWED, ThemeVersion.State.DEFINED}
 
@@ -143,7 +143,7 @@ def _find_entry(request: ProjectRequest) -> PhaseEntry | None:
     entries = PhaseEntry.objects.filter(project=request.project)
     if Permission.SEE_ALL_CODINGS not in request.role.permissions:
         entries = entries.filter(author=request.user)
-    entry = entries.filter(pk=int(asked)).first() if is_number(asked) else None
+    entry = entries.filter(pk__in=find_numbers([asked])).first()
     if entry is None:
         raise Http404("There is no such entry on the board.")
     return entry

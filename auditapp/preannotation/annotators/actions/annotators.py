@@ -29,9 +29,9 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import find_numbers
 
 MAX_TASK = 60
-MAX_NUMBER = 9
 LATENT_NEEDS_REASON = (
     "Say why the model should annotate latent meaning too. Such labels are interpretations, and the reason "
     "is kept with the annotator."
@@ -185,9 +185,7 @@ def _find_former(project: Project, name: str) -> Annotator | None:
     models = Annotator.objects.filter(project=project, kind=Annotator.Kind.MODEL).select_related("variant__account")
     newest = models.filter(name=name).order_by("-number").first()
     own, _, number = name.rpartition(" ")
-    if newest is None and number.isdecimal() and number.isascii() and len(number) <= MAX_NUMBER:
-        return models.filter(name=own, number=int(number)).first()
-    return newest
+    return newest or models.filter(name=own, number__in=find_numbers([number])).first()
 
 
 def _refuse_name(name: str) -> NoReturn:

@@ -26,6 +26,7 @@ from auditapp.preannotation.annotators.queries.prompt_codebook import (
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator
 from transcripts.codebook.models import CodeFamily
+from transcripts.ui.typed_text import MAX_SEED
 
 REASK_PERCENT = 2
 # One turn alone would be the whole reading twice.
@@ -44,7 +45,6 @@ NO_QUESTIONS = (
     "Codes of {families} are for the interviewer's turns, and the interviewer says nothing in what was chosen. Choose other "
     "interviews, or leave these codes out."
 )
-MAX_SEED = 2**31 - 1
 
 
 def plan_arms(

@@ -36,10 +36,9 @@ from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import CHECK_KIND, CRITIC_KIND, KIND, Annotator
 from auditapp.preannotation.suggestions.queries.boundary_edits import count_moved
 from transcripts.blinding.viewers import get_viewer
-from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
+from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-
-MAX_DIGITS = len(str(MAX_ID))
+from transcripts.ui.typed_text import find_number
 
 
 @require_safe
@@ -128,10 +127,10 @@ def show_readings(request: ProjectRequest, annotator_id: int) -> HttpResponse:
     """The single answers behind a count, each with the call it came in."""
     annotator = _find_annotator(request, annotator_id)
     chosen = {name: request.GET.get(name, "") for name in ("what", "reason")}
-    batch, after = _read_key(request.GET.get("batch")), _read_key(request.GET.get("after")) or 0
+    batch, after = (find_number(request.GET.get(name, "")) for name in ("batch", "after"))
     may_code = get_viewer(request).codes
     turns = list_seen_turns(get_viewer(request)).values("pk") if may_code else None
-    rows, following = find_readings(annotator, batch=batch, after=after, turns=turns, **chosen)
+    rows, following = find_readings(annotator, batch=batch, after=after or 0, turns=turns, **chosen)
     context = {
         "annotator": annotator,
         "rows": rows,
@@ -152,12 +151,6 @@ def _is_whole(request: ProjectRequest, batch: Batch) -> bool:
 def _find_annotator(request: ProjectRequest, annotator_id: int) -> Annotator:
     annotators = Annotator.objects.select_related("variant__account", "version__project", "project")
     return get_object_or_404(annotators, pk=annotator_id, project=request.project)
-
-
-def _read_key(value: str | None) -> int | None:
-    if not value or not value.isascii() or not value.isdigit() or len(value) > MAX_DIGITS:
-        return None
-    return int(value) if int(value) <= MAX_ID else None
 
 
 def count_moved_seen(request: ProjectRequest, annotator: Annotator, *, batch: int | None = None) -> dict[str, object]:

@@ -26,11 +26,11 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.ui.typed_text import MAX_SEED
 
 USUAL_SAMPLE, MAX_SAMPLED = 50, 1_000
 USUAL_REPEATS, MAX_REPEATS = 3, 10
 IDS_AT_A_TIME = 5_000
-MAX_SEED = 2**31 - 1
 TURNS_NOT_CHECKED = (
     "Checks ask about sentences, and codes of {families} are applied to whole turns. Leave these families out; their "
     "calibration says how they are annotated."

@@ -9,10 +9,10 @@ from django import forms
 from auditapp.preannotation.evaluation.actions.choices import MAX_REASON
 from auditapp.preannotation.evaluation.actions.disagreements import MAX_NOTE
 from auditapp.preannotation.models import Annotator, Disagreement
-from transcripts.projects.access import MAX_ID
+from transcripts.ui.fields import NumberField
+from transcripts.ui.typed_text import MAX_ID, MAX_SEED
 
 USUAL_SEED = 1
-MAX_SEED = 2**31 - 1
 USUAL_THRESHOLD = 0.6
 
 
@@ -75,10 +75,10 @@ class CellForm(forms.Form):
 class DisagreementForm(forms.Form):
     """Why a machine and people differ on a code of a sentence."""
 
-    annotator = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
-    sentence = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
+    annotator = NumberField()
+    sentence = NumberField()
     code = forms.CharField(max_length=100, widget=forms.HiddenInput)
-    replaces = forms.IntegerField(required=False, min_value=1, widget=forms.HiddenInput)
+    replaces = NumberField(required=False)
     category = forms.ChoiceField(
         label="Cause",
         choices=Disagreement.Category.choices,

@@ -7,7 +7,6 @@ from typing import Any
 from django import forms
 from django.db.models import Exists, OuterRef, QuerySet
 
-from auditapp.audits.actions import MAX_SEED
 from auditapp.audits.forms import BaseMarkForm
 from auditapp.batches.forms import list_variants, seed_field
 from auditapp.llm.models import ModelVariant
@@ -17,6 +16,7 @@ from auditapp.preannotation.evaluation.queries.positives import list_suggested_c
 from auditapp.preannotation.models import Annotator, PositiveMark, Suggestion
 from transcripts.projects.models import Project
 from transcripts.ui.fields import RowsField
+from transcripts.ui.typed_text import MAX_SEED
 
 
 class CriticForm(SmallPilotOptions):

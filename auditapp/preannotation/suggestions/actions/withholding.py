@@ -15,9 +15,9 @@ from auditapp.preannotation.models import TurnArm, WithholdingPlan
 from auditapp.preannotation.suggestions.queries.arms import find_plan, list_undrawn
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import MAX_SEED
 
 USUAL_SHARE = 20
-MAX_SEED = 2**31 - 1
 
 
 @transaction.atomic

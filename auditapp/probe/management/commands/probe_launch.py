@@ -16,6 +16,7 @@ from auditapp.probe.errors import ProbeError
 from auditapp.probe.management.choices import find_reviews
 from auditapp.probe.pure.limits import CONDITIONS, MIN_TEXTS
 from transcripts.audit_trail import trail
+from transcripts.ui.typed_text import find_number
 
 
 class Command(BaseCommand):
@@ -67,11 +68,12 @@ def read_conditions(pairs: list[str]) -> dict[str, int]:
     """``["primed=200"]`` as ``{"primed": 200}``. Raises ``CommandError``."""
     found: dict[str, int] = {}
     for pair in pairs:
-        name, sign, number = pair.partition("=")
-        if name not in CONDITIONS or not sign or not (number.isascii() and number.isdecimal()) or name in found:
+        name, _, typed = pair.partition("=")
+        number = find_number(typed)
+        if name not in CONDITIONS or number is None or name in found:
             raise CommandError(
                 f"--condition {pair!r} is not valid. Write NAME=N, each of {', '.join(CONDITIONS)} at most once, such as "
                 "primed=200."
             )
-        found[name] = int(number)
+        found[name] = number
     return found

@@ -27,8 +27,9 @@ from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.queries.arms import KIND, find_schema
 from auditapp.sob.queries.readers import count_readers
-from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
+from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import find_number
 
 
 @require_safe
@@ -80,7 +81,7 @@ def read_next(request: ProjectRequest, batch_id: int) -> HttpResponse:
     batch = _find_batch(request, batch_id)
     after = request.GET.get("after", "")
     queue = readings_queries.list_queue(batch, request.user.pk)
-    following = readings_queries.choose_next(queue, request.user.pk, int(after) if after.isdecimal() else None)
+    following = readings_queries.choose_next(queue, request.user.pk, find_number(after))
     if following is None:
         messages.info(request, "No answers of this batch need a person.")
         return redirect("sob:readings", request.project.slug, batch.pk)
@@ -137,7 +138,7 @@ def _may_read(request: ProjectRequest, judgment: Judgment, current: Reading | No
 
 
 def _find_batch(request: ProjectRequest, batch_id: int) -> Batch:
-    return get_object_or_404(request.project.batches, pk=min(batch_id, MAX_ID), kind=KIND)
+    return get_object_or_404(request.project.batches, pk=batch_id, kind=KIND)
 
 
 def _find_judgment(batch: Batch, cell_id: int) -> Judgment:

@@ -6,13 +6,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.audits.actions import MAX_SEED, AuditError
+from auditapp.audits.actions import AuditError
 from auditapp.batches.models import Batch
 from auditapp.sob.audits.actions import FORMATTER_SIZE, draw_audit
 from auditapp.sob.audits.queries import write_report
 from auditapp.sob.models import Audit
 from auditapp.sob.queries.arms import KIND
 from transcripts.audit_trail import trail
+from transcripts.ui.typed_text import MAX_SEED
 
 
 class Command(BaseCommand):

@@ -32,8 +32,9 @@ from auditapp.sob.report.views.opening import (
     read_choice,
 )
 from auditapp.sob.texts.queries import count_repeats, hash_asked_texts
-from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
+from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import find_number
 
 PUBLISHED = "published"
 BATCHES_OFFERED = 100
@@ -50,7 +51,10 @@ def compare(request: ProjectRequest, batch_id: int) -> HttpResponse:
     if here.figures and asked["with"] == PUBLISHED:
         context |= _compare_with_published(here, here.figures, asked)
     elif here.figures and asked["with"]:
-        there = open_batch(find_batch(request, _read_batch(asked["with"])))
+        number = find_number(asked["with"])
+        if number is None:
+            raise Http404("There is no such batch.")
+        there = open_batch(find_batch(request, number))
         is_current = here.is_current and there.is_current
         context |= {"there": there.batch, "is_current": is_current, **_compare_batches(here, there)}
         if there.figures is None:
@@ -58,12 +62,6 @@ def compare(request: ProjectRequest, batch_id: int) -> HttpResponse:
         if not here.failure:
             context |= {"failure": there.failure, "waiting_for": there.batch}
     return render(request, "sob/compare.html", context)
-
-
-def _read_batch(asked: str) -> int:
-    if not (asked.isascii() and asked.isdigit()) or len(asked) > len(str(MAX_ID)) or int(asked) > MAX_ID:
-        raise Http404("There is no such batch.")
-    return int(asked)
 
 
 def _compare_batches(here: Opened, there: Opened) -> dict[str, Any]:

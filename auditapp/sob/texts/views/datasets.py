@@ -22,6 +22,7 @@ from auditapp.sob.texts.queries import read_notes, rows_are_places, tabulate_tex
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.ui.replacing import ChangedMeanwhile
+from transcripts.ui.typed_text import find_number, find_numbers
 
 PER_PAGE = 25
 
@@ -63,8 +64,7 @@ def show_dataset(request: ProjectRequest, dataset_id: int) -> HttpResponse:
 
 def _read_row(request: ProjectRequest) -> int | None:
     """The row an address asks for; ``None`` for what is no number of a row, and once another page is turned to."""
-    value = request.GET.get("row", "")
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 and "page" not in request.GET else None
+    return None if "page" in request.GET else find_number(request.GET.get("row", ""))
 
 
 def _get_dataset(request: ProjectRequest, dataset_id: int) -> Dataset:
@@ -180,8 +180,7 @@ def combine(request: ProjectRequest) -> HttpResponse:
 
 
 def _find_ticked(request: ProjectRequest) -> list[Dataset]:
-    keys = [int(key) for key in request.GET.getlist("sets") if key.isdecimal() and len(key) < 19]
-    return list(Dataset.objects.filter(project=request.project, pk__in=keys))
+    return list(Dataset.objects.filter(project=request.project, pk__in=find_numbers(request.GET.getlist("sets"))))
 
 
 def _show(request: ProjectRequest, form: CombineForm, chosen: list[Dataset], status: int = 200) -> HttpResponse:

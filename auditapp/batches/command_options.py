@@ -10,7 +10,6 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 
@@ -25,13 +24,10 @@ from auditapp.batches.pages.spending import estimate_batch, warn_of_cap
 from auditapp.batches.pages.summaries import summarise_batch
 from auditapp.batches.pure.money import to_dollars
 from auditapp.batches.runner import recovery, tasks
-from auditapp.llm.models import ModelVariant
 from transcripts.audit_trail import trail
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 
 POLL_SECONDS = 0.3
-MAX_NAMED = 20
 
 
 def add_launch_options(parser: CommandParser, *, has_pilot: bool = False) -> None:
@@ -217,27 +213,3 @@ def wait_for_batch(batch: Batch, *, report: Callable[[str], None]) -> Batch:
             for queue_id in statements.find_queues_to_notify(batch):
                 tasks.work_on_queue(queue_id)
         time.sleep(POLL_SECONDS)
-
-
-def find_project(slug: str) -> Project:
-    """The study of that slug. Raises ``CommandError``, which names those there are."""
-    project = Project.objects.filter(slug=slug).first()
-    if project is None:
-        known = list_known(Project.objects.order_by("slug").values_list("slug", flat=True))
-        raise CommandError(f"There is no study {slug!r}. The studies are: {known}.")
-    return project
-
-
-def find_variant(label: str) -> ModelVariant:
-    """The model with that label. Raises ``CommandError``, which names those there are."""
-    variant = ModelVariant.objects.select_related("account").filter(label=label).first()
-    if variant is None:
-        known = list_known(ModelVariant.objects.order_by("label").values_list("label", flat=True))
-        raise CommandError(f"There is no model {label!r}. The models are: {known}.")
-    return variant
-
-
-def list_known(names: QuerySet[Any, Any]) -> str:
-    """The first of these names, for a sentence that says what there is."""
-    some = [str(name) for name in names[: MAX_NAMED + 1]]
-    return ", ".join([*some[:MAX_NAMED], *(["…"] if len(some) > MAX_NAMED else [])]) or "none"

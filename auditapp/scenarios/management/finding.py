@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from django.core.management.base import CommandError
 
-from auditapp.batches.command_options import list_known
 from auditapp.batches.models import Batch
 from auditapp.scenarios.queries.runs import KIND
 from transcripts.formats.command_files import input_file
+from transcripts.ui.commands import find_row
 
 
 def find_run(number: int, slug: str = "") -> Batch:
     """The batch of scenarios of that number, in the study of that slug where one is named. Raises ``CommandError``."""
-    batches = Batch.objects.select_related("project").filter(pk=number, kind=KIND)
-    batch = (batches.filter(project__slug=slug) if slug else batches).first()
-    if batch is None:
-        known = Batch.objects.filter(kind=KIND, **({"project__slug": slug} if slug else {})).order_by("-pk")
-        raise CommandError(
-            f"There is no batch of scenarios with the number {number}{f' in {slug}' if slug else ''}. The latest are: "
-            f"{list_known(known.values_list('pk', flat=True))}."
-        )
-    return batch
+    batches = Batch.objects.select_related("project").filter(kind=KIND).order_by("-pk")
+    if slug:
+        batches = batches.filter(project__slug=slug)
+    return find_row(batches, f"batch of scenarios{f' in {slug}' if slug else ''} with the number", pk=number)
 
 
 def read_conditions(pairs: list[str]) -> dict[str, str]:

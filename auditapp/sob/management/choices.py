@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from auditapp.batches.models import Batch
 from auditapp.sob.models import Dataset
+from auditapp.sob.queries.arms import KIND
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import ProjectError, create_project
+from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
+from transcripts.ui.commands import find_row
 
 BENCHMARKS = "benchmarks"
 
@@ -13,20 +17,21 @@ BENCHMARKS = "benchmarks"
 def choose_project(slug: str) -> Project:
     """The study at ``slug``; without one the only study there is, or `benchmarks`, made when missing.
 
-    Raises ``ProjectError`` for a slug that names nothing.
+    Raises ``CommandError`` for a slug that names nothing.
     """
     if slug:
-        project = Project.objects.filter(slug=slug).first()
-        if project is None:
-            raise ProjectError(
-                f"There is no study at {slug!r}. Create it with `manage.py create_project {slug} --name NAME`."
-            )
-        return project
+        return find_study(slug)
     projects = list(Project.objects.all()[:2])
     if len(projects) == 1:
         return projects[0]
     existing = Project.objects.filter(slug=BENCHMARKS).first()
     return existing or create_project(slug=BENCHMARKS, name="Benchmarks", by=trail.SYSTEM)
+
+
+def find_batch(number: int) -> Batch:
+    """The batch of the benchmark with that number. Raises ``CommandError``."""
+    batches = Batch.objects.select_related("project").filter(kind=KIND).order_by("-pk")
+    return find_row(batches, "sob batch", pk=number)
 
 
 def find_dataset(name: str, slug: str) -> Dataset:

@@ -141,9 +141,7 @@ class TestMoney:
         answer(other, 4)
         assert verify_batches(billed=4, account="other.example") == verify_batches(billed=6) == []
         assert "has 4 paid ones" in verify_batches(billed=6, account="other.example")[0][2]
-        with pytest.raises(
-            CommandError, match=r"no account nobody\. The accounts are: models\.example, other\.example"
-        ):
+        with pytest.raises(CommandError, match=r"no account 'nobody'\. There are: models\.example, other\.example"):
             call_command("verify_batches", "--billed", "4", "--account", "nobody")
         with pytest.raises(CommandError, match="--account needs --billed"):
             call_command("verify_batches", "--account", "other.example")

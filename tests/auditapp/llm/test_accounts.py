@@ -186,7 +186,7 @@ class TestCommands:
         assert "from B_KEY" in out.getvalue()
 
     def test_wrong_use_is_told_in_a_sentence(self, account: ProviderAccount, monkeypatch: pytest.MonkeyPatch) -> None:
-        with pytest.raises(CommandError, match=r"There is no account Theirs\. The accounts are: Ours"):
+        with pytest.raises(CommandError, match=r"There is no account 'Theirs'\. There are: Ours\."):
             call_command("set_key", "Theirs")
         monkeypatch.setattr("sys.stdin", io.StringIO(""))
         with pytest.raises(CommandError, match="There was no key on standard input"):

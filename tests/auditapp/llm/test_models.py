@@ -266,7 +266,7 @@ class TestPrices:
         out = StringIO()
         call_command("set_price", "f", price_in="0.15", price_out="0.6", batch_share="0.5", json=True, stdout=out)
         assert json.loads(out.getvalue())["number"] == 2
-        with pytest.raises(CommandError, match=r"There is no model g\. The models are: f"):
+        with pytest.raises(CommandError, match=r"There is no model 'g'\. There are: f\. Add one"):
             call_command("set_price", "g", price_in="0.15", price_out="0.6")
         with pytest.raises(CommandError, match="is not a price"):
             call_command("set_price", "f", price_in="cheap", price_out="0.6")

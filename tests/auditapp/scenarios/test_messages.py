@@ -67,13 +67,13 @@ def test_the_page_puts_a_missing_reason_beside_its_field_and_tells_of_half_a_pai
 def test_commands_name_what_there_is_in_place_of_what_there_is_not(project: Project) -> None:
     load_suite(project)
     launch = ("scenario_launch", "--suite", "xenosuite", "--project")
-    with pytest.raises(CommandError, match=f"The studies are: {project.slug}"):
+    with pytest.raises(CommandError, match=f"There are: {project.slug}"):
         call_command(*launch, "nowhere", "--model", "x")
-    with pytest.raises(CommandError, match="The models are: none"):
+    with pytest.raises(CommandError, match=r"no model 'x'\. There are: none"):
         call_command(*launch, project.slug, "--model", "x")
-    with pytest.raises(CommandError, match="The latest are: none"):
+    with pytest.raises(CommandError, match=r"with the number 9\. There are: none"):
         call_command("scenario_report", "--batch", "9")
-    with pytest.raises(CommandError, match="The latest are: none"):
+    with pytest.raises(CommandError, match=r"with the number 9\. There are: none"):
         call_command("probe_report", "--batch", "9")
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from django.core.management.base import CommandError
 
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch, Cell
@@ -129,7 +130,7 @@ class TestChoosingAStudy:
         assert Project.objects.filter(slug=BENCHMARKS).count() == 1
 
     def test_a_slug_that_names_nothing_is_refused(self) -> None:
-        with pytest.raises(ProjectError, match="no study at 'nowhere'"):
+        with pytest.raises(CommandError, match="no study 'nowhere'"):
             choose_project("nowhere")
 
     def test_an_unknown_dataset_names_those_there_are(self, dataset: Dataset) -> None:

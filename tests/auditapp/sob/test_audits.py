@@ -219,7 +219,7 @@ class TestReport:
         call_command("sob_audit", batch=batch.pk, report=1, json=True, stdout=out)
         assert json.loads(out.getvalue())["findings"][0]["errors"][0]["wrong"] == 0
         assert json.loads(json.dumps(write_report(Audit.objects.get())))["n_items"] == 3
-        with pytest.raises(CommandError, match="no audit 9"):
+        with pytest.raises(CommandError, match=r"no audit of batch .* with the number 9"):
             call_command("sob_audit", batch=batch.pk, report=9)
         with pytest.raises(CommandError, match="no sob batch"):
             call_command("sob_audit", batch=99, report=9)

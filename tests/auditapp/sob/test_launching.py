@@ -176,7 +176,7 @@ def test_a_set_that_the_study_has_not_is_told_with_those_it_has(dataset: Dataset
     told = str(refused.value)
     assert f"in the study {dataset.project.slug}. The datasets are: {dataset.name}." in told
     assert "'Theirs' is in other: name that study with --project" in told
-    with pytest.raises(ProjectError, match="There is no study at 'nowhere'"):
+    with pytest.raises(CommandError, match="There is no study 'nowhere'"):
         find_dataset("Theirs", "nowhere")
 
 

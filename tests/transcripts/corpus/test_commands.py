@@ -79,7 +79,7 @@ def test_interviews_by_standard_input_are_called_so(
 
 
 def test_study_that_is_not_there_is_named(db: None, path: Path) -> None:
-    with pytest.raises(CommandError, match="no study nowhere"):
+    with pytest.raises(CommandError, match="no study 'nowhere'"):
         call_command("import_interviews", str(path), "--project", "nowhere")
 
 

@@ -55,7 +55,7 @@ def test_somebody_who_has_an_account_gets_a_role_in_a_further_study(project: Pro
         (["ada", "--project", "culture"], "Give --role and --project together"),
         (
             ["ada", "--role", "coder", "--project", "nowhere"],
-            "There is no study with the address nowhere. Existing studies: culture.",
+            "There is no study 'nowhere'. There are: culture. Create one with",
         ),
         (["ada", "--role", "admin", "--project", "culture"], "invalid choice"),
         (["owner", "--role", "coder", "--project", "culture"], "owner is a member of culture already."),

@@ -10,7 +10,6 @@ from django.db.models import QuerySet
 
 from auditapp.batches import actions
 from auditapp.batches.command_options import (
-    find_project,
     read_cap,
     refuse_stopped,
     wait_for_launched,
@@ -20,7 +19,8 @@ from auditapp.batches.models import OPEN_STATES, Batch, ProviderJob
 from auditapp.batches.pages.progress import read_progress, read_progress_of
 from auditapp.batches.pages.summaries import list_gone_jobs, summarise_batch
 from transcripts.audit_trail import trail
-from transcripts.ui.commands import ActCommand
+from transcripts.projects.management.finding import find_study
+from transcripts.ui.commands import ActCommand, find_row
 
 
 def _refuse_file(batch: Batch) -> None:
@@ -52,10 +52,8 @@ def _end_job(batch: Batch, options: dict[str, object]) -> None:
         raise CommandError(
             "Say which job is to be ended: --job N. `batch show` lists those that the provider does not know."
         )
-    job = ProviderJob.objects.filter(queue__batch=batch, pk=int(str(options["job"]))).first()
-    if job is None:
-        raise CommandError(f"There is no job {options['job']} in batch {batch.pk}.")
-    actions.end_job(job=job, by=trail.SYSTEM)
+    jobs = ProviderJob.objects.filter(queue__batch=batch).order_by("pk")
+    actions.end_job(job=find_row(jobs, f"job of batch {batch.pk} with the number", pk=options["job"]), by=trail.SYSTEM)
 
 
 @transaction.atomic
@@ -141,9 +139,7 @@ class Command(ActCommand):
         if number is None:
             self._act_on_many(act, options)
             return
-        batch = Batch.objects.filter(pk=number).first()
-        if batch is None:
-            raise CommandError(f"There is no batch {number}. `batch list --all` lists them.")
+        batch = find_row(Batch.objects.order_by("-pk"), "batch", pk=number)
         done = ACTS[act](batch, options)
         if act == "retry" and not done:
             self.stderr.write(f"Nothing in batch {number} has failed, so nothing is asked again.")
@@ -165,7 +161,7 @@ class Command(ActCommand):
     def _act_on_many(self, act: str, options: dict[str, object]) -> None:
         batches = Batch.objects.order_by("pk")
         if options["project"]:
-            batches = batches.filter(project=find_project(str(options["project"])))
+            batches = batches.filter(project=find_study(str(options["project"])))
         if act == "pause":
             paused = actions.pause_batches(batches=batches, by=trail.SYSTEM)
             self.stdout.write(json.dumps({"paused": paused}) if options["json"] else f"Paused: {paused}.")

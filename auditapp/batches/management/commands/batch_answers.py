@@ -9,6 +9,7 @@ from auditapp.batches.models import Batch
 from auditapp.batches.routes.answer_files import AnswerFileError, import_answer_file
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file
+from transcripts.ui.commands import find_row
 
 
 class Command(BaseCommand):
@@ -23,9 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, number: int, file: Path, dry_run: bool, **options: object) -> None:
-        batch = Batch.objects.filter(pk=number).first()
-        if batch is None:
-            raise CommandError(f"There is no batch {number}.")
+        batch = find_row(Batch.objects.order_by("-pk"), "batch", pk=number)
         try:
             with file.open("rb") as stream:
                 imported = import_answer_file(batch=batch, file=stream, by=trail.SYSTEM, dry_run=dry_run)

@@ -10,9 +10,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.batches.models import Batch
 from auditapp.batches.routes.answer_files import FORMS, AnswerFileError, export_requests
-from auditapp.llm.models import ModelVariant
+from auditapp.llm.management.finding import find_variant
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import output_file
+from transcripts.ui.commands import find_row
 
 
 class Command(BaseCommand):
@@ -29,10 +30,8 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, number: int, output: str, model: str, form: str, **options: object) -> None:
-        batch = find_batch(number)
-        variant = ModelVariant.objects.filter(label=model).first() if model else None
-        if model and variant is None:
-            raise CommandError(f"There is no model {model!r}.")
+        batch = find_row(Batch.objects.order_by("-pk"), "batch", pk=number)
+        variant = find_variant(model) if model else None
         with output_file(self, output) as path:
             if path.exists() and not options["overwrite"]:
                 raise CommandError(f"{output} already exists. Name another file, or add --overwrite.")
@@ -45,14 +44,6 @@ class Command(BaseCommand):
                 raise CommandError(f"{output} cannot be written: {error.strerror}.") from error
             answer = {"batch": batch.pk, "requests": cells, "path": output}
             self.stdout.write(json.dumps(answer) if options["json"] else f"{cells} requests in {output}")
-
-
-def find_batch(number: int) -> Batch:
-    """The batch of that number. Raises ``CommandError``."""
-    batch = Batch.objects.filter(pk=number).first()
-    if batch is None:
-        raise CommandError(f"There is no batch {number}.")
-    return batch
 
 
 def write_whole(path: Path, lines: Iterable[bytes]) -> None:

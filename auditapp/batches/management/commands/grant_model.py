@@ -11,9 +11,10 @@ from auditapp.batches.pure.money import to_dollars
 from auditapp.llm.actions import ModelError
 from auditapp.llm.granting import list_grants, revoke_grant, set_grant
 from auditapp.llm.management.commands.add_model import read_number
-from auditapp.llm.management.commands.set_price import find_variant
+from auditapp.llm.management.finding import find_variant
 from auditapp.llm.models import Grant
 from transcripts.audit_trail import trail
+from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
 
 LIMITS = ("study", "study_day", "person_day")
@@ -41,7 +42,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
-        project = find_project(str(options["project"]))
+        project = find_study(str(options["project"]))
         given = {name: options[name] for name in LIMITS if options[name] is not None}
         if options["label"] is None and not (given or options["free_only"] or options["revoke"] or options["pause"]):
             self._list(project, as_json=bool(options["json"]))
@@ -80,15 +81,6 @@ class Command(BaseCommand):
             self.stdout.write(describe(grant, 0))
         if not grants:
             self.stdout.write(f"The study {project.slug} has no grants: its members can launch only the fake provider.")
-
-
-def find_project(slug: str) -> Project:
-    """The study of this address. Raises ``CommandError``."""
-    project = Project.objects.filter(slug=slug).first()
-    if project is None:
-        known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)[:20]) or "none yet"
-        raise CommandError(f"There is no study with the address {slug}. Existing studies: {known}.")
-    return project
 
 
 def summarise(grant: Grant) -> dict[str, object]:

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from auditapp.batches.ledger.verify import WORDS, list_counted_accounts, verify_batches
 from auditapp.batches.models import Batch
 from auditapp.llm.models import ProviderAccount
+from transcripts.ui.commands import find_row
 
 
 class Command(BaseCommand):
@@ -20,9 +21,8 @@ class Command(BaseCommand):
     def handle(self, *args: object, billed: int | None, account: str, **options: object) -> None:
         if account and billed is None:
             raise CommandError("--account needs --billed, the number of calls that this account was charged for.")
-        if account and not ProviderAccount.objects.filter(name=account).exists():
-            names = ", ".join(ProviderAccount.objects.order_by("name").values_list("name", flat=True)) or "none yet"
-            raise CommandError(f"There is no account {account}. The accounts are: {names}.")
+        if account:
+            find_row(ProviderAccount.objects.order_by("name"), "account", name=account)
         breaks = verify_batches(billed, account)
         batches = Batch.objects.count()
         if options["json"]:

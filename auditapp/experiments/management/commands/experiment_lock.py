@@ -8,11 +8,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.experiments.actions import lock_plan
 from auditapp.experiments.errors import ExperimentError
-from auditapp.experiments.management.finding import find_study
 from auditapp.experiments.pure.plans import PlanRefused, read_plan
 from transcripts.audit_trail import trail
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.command_files import input_file
+from transcripts.projects.management.finding import find_study
 
 
 class Command(BaseCommand):

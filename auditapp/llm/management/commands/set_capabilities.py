@@ -5,7 +5,7 @@ import json
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.llm.actions import ModelError, set_capabilities
-from auditapp.llm.management.commands.set_price import find_variant
+from auditapp.llm.management.finding import find_variant
 from auditapp.llm.models import Capabilities
 from transcripts.audit_trail import trail
 

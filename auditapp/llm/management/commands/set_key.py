@@ -10,6 +10,7 @@ from auditapp.llm.actions import ModelError, forget_key, set_key, set_key_env
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.queries import find_key_state
 from transcripts.audit_trail import trail
+from transcripts.ui.commands import find_row
 
 
 class Command(BaseCommand):
@@ -26,7 +27,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
-        account = find_account(str(options["account"]))
+        account = find_row(ProviderAccount.objects.order_by("name"), "account", name=options["account"])
         try:
             if options["env"] is not None:
                 account = set_key_env(account=account, key_env=str(options["env"]), by=trail.SYSTEM)
@@ -39,15 +40,6 @@ class Command(BaseCommand):
         state = find_key_state(account)
         answer = {"account": account.name, "key": state}
         self.stdout.write(json.dumps(answer) if options["json"] else f"The key of {account.name}: {state}.")
-
-
-def find_account(name: str) -> ProviderAccount:
-    """The account of this name. Raises ``CommandError``."""
-    account = ProviderAccount.objects.filter(name=name).first()
-    if account is None:
-        names = ", ".join(ProviderAccount.objects.values_list("name", flat=True)) or "none yet"
-        raise CommandError(f"There is no account {name}. The accounts are: {names}.")
-    return account
 
 
 def read_key() -> str:

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.llm.actions import ModelError, set_price
 from auditapp.llm.management.commands.add_model import read_number
-from auditapp.llm.models import ModelVariant
+from auditapp.llm.management.finding import find_variant
 from transcripts.audit_trail import trail
 
 PRICE = "dollars per million tokens, such as 0.15"
@@ -48,12 +48,3 @@ class Command(BaseCommand):
         }
         done = f"Price {row.number} of {row.model} applies to batches launched from now on."
         self.stdout.write(json.dumps(answer) if options["json"] else done)
-
-
-def find_variant(label: str) -> ModelVariant:
-    """The model variant of this label. Raises ``CommandError``."""
-    variant = ModelVariant.objects.select_related("account").filter(label=label).first()
-    if variant is None:
-        labels = ", ".join(ModelVariant.objects.values_list("label", flat=True)) or "none yet"
-        raise CommandError(f"There is no model {label}. The models are: {labels}.")
-    return variant

@@ -33,6 +33,7 @@ from auditapp.preannotation.launching.queries import summarise_launch
 from auditapp.preannotation.models import Annotator, OfflineRun
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview
+from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
 from transcripts.ui.commands import ActCommand
 
@@ -77,9 +78,7 @@ class Command(ActCommand):
         add_launch_options(parser, has_pilot=True)
 
     def handle(self, *args: object, project: str, annotator: str, **options: Any) -> None:
-        study = Project.objects.filter(slug=project).first()
-        if study is None:
-            raise CommandError(f"There is no study at {project!r}.")
+        study = find_study(project)
         interviews = _find_interviews(study, options["interview"])
         try:
             if annotator in OFFLINE:

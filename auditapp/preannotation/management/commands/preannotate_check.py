@@ -23,6 +23,7 @@ from auditapp.preannotation.evaluation.queries.checks import read_check_report
 from auditapp.preannotation.launching.queries import summarise_launch
 from auditapp.preannotation.models import Annotator
 from transcripts.audit_trail import trail
+from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
 from transcripts.ui.commands import ActCommand
 
@@ -50,9 +51,7 @@ class Command(ActCommand):
             raise CommandError(
                 "A check does not use cached answers, because they would hide changes. Leave out --cache."
             )
-        study = Project.objects.filter(slug=project).first()
-        if study is None:
-            raise CommandError(f"There is no study at {project!r}.")
+        study = find_study(project)
         _refuse_offline(study, annotator)
         try:
             # Nothing is sent before the end of this block, so that the summary is printed first.

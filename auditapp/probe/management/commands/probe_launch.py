@@ -6,16 +6,16 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.batches.command_options import (
     add_launch_options,
-    find_project,
-    find_variant,
     read_launch_options,
     report_launched,
 )
+from auditapp.llm.management.finding import find_variant
 from auditapp.probe.actions.launching import launch_probe
 from auditapp.probe.errors import ProbeError
 from auditapp.probe.management.choices import find_reviews
 from auditapp.probe.pure.limits import CONDITIONS, MIN_TEXTS
 from transcripts.audit_trail import trail
+from transcripts.projects.management.finding import find_study
 from transcripts.ui.typed_text import find_number
 
 
@@ -50,7 +50,7 @@ class Command(BaseCommand):
         how = read_launch_options(options)
         try:
             batch = launch_probe(
-                reviews=find_reviews(find_project(options["project"]), options["reviews"]),
+                reviews=find_reviews(find_study(options["project"]), options["reviews"]),
                 variants=[find_variant(label) for label in options["model"]],
                 texts=read_conditions(options["condition"]),
                 same_texts=not options["different_texts"],

@@ -5,11 +5,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.batches.command_options import find_project
 from auditapp.probe.actions.rationales import PER_THREAD, store_rationales
 from auditapp.probe.errors import ProbeError
 from auditapp.probe.management.choices import find_batch
 from transcripts.audit_trail import trail
+from transcripts.projects.management.finding import find_study
 
 
 class Command(BaseCommand):
@@ -25,7 +25,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: object, **options: Any) -> None:
-        batch, into = find_batch(options["batch"]), find_project(options["into"])
+        batch, into = find_batch(options["batch"]), find_study(options["into"])
         try:
             counts = store_rationales(batch=batch, into=into, by=trail.SYSTEM, seed=options["seed"])
         except ProbeError as error:

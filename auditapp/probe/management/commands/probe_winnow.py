@@ -80,15 +80,15 @@ class Command(BaseCommand):
             self.stdout.write(f"{reviews.without_text:,} rows without a text were passed over.")
 
     def _store(self, file: Path, rules: Rules, options: dict[str, Any]) -> None:
-        from auditapp.batches.command_options import find_project
         from auditapp.probe.actions.reviews import load_reviews
         from auditapp.probe.errors import ProbeError
         from transcripts.audit_trail import trail
+        from transcripts.projects.management.finding import find_study
 
         try:
             with file.open("rb") as opened:
                 stored = load_reviews(
-                    project=find_project(options["into"]),
+                    project=find_study(options["into"]),
                     name=options["name"] or file.stem,
                     file=opened,
                     rules=rules,

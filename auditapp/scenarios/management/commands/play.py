@@ -15,7 +15,7 @@ from auditapp.batches.ledger import statements
 from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.batches.models import WORKING_STATES
 from auditapp.batches.runner import recovery, tasks
-from auditapp.llm.models import ModelVariant
+from auditapp.llm.management.finding import find_variant
 from auditapp.scenarios.actions.asking import ask, ask_again, give_up, record_answer
 from auditapp.scenarios.actions.closing import close_play, discard_play
 from auditapp.scenarios.actions.plays import branch_play, open_play
@@ -31,8 +31,10 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file, say_file
 from transcripts.projects.access import find_role
+from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
+from transcripts.ui.commands import find_row
 
 Told = dict[str, Any]
 
@@ -97,17 +99,17 @@ class Command(BaseCommand):
             raise CommandError("A script has a name. Say it with --name NAME, or as “name” in its file.")
         openings = {each.id: each.text for each in read_published_openings()}
         script = read_guide({"name": options["name"], "openings": openings, **content})
-        project = _find_project(options)
+        project = find_study(options["project"])
         by = _find_person(options, project)
         written = write_script(project=project, script=script, by=by, reason=options["reason"])
         return {"script": written.label, "sha256": written.sha256}
 
     def _open(self, options: Told) -> Told:
-        project = _find_project(options)
+        project = find_study(options["project"])
         play = open_play(
             project=project,
             script=_find_script(project, options["script"]),
-            variant=_find_variant(options["model"]),
+            variant=find_variant(options["model"]) if options["model"] is not None else None,
             model_as_shown=options["recorded"],
             **{name: options[name] for name in ("surface", "vendor", "tier", "label", "opening", "seed")},
             cap_usd=read_cap(options["cap"]),
@@ -242,13 +244,6 @@ def _read_said(options: Told) -> Told:
     return {name: options[name] for name in ("kind", "intent", "text", "client_id")}
 
 
-def _find_project(options: Told) -> Project:
-    project = Project.objects.filter(slug=options["project"]).first()
-    if project is None:
-        raise CommandError(f"There is no study {options['project']!r}.")
-    return project
-
-
 def _find_person(options: Told, project: Project) -> trail.Actor:
     """The person in whose name the command acts; the program itself where none is named."""
     name = options["person"]
@@ -272,21 +267,10 @@ def _find_script(project: Project, label: str) -> Script:
     return script
 
 
-def _find_variant(label: str | None) -> ModelVariant | None:
-    if label is None:
-        return None
-    variant = ModelVariant.objects.filter(label=label).first()
-    if variant is None:
-        raise CommandError(f"There is no model {label!r}. Add one with `manage.py add_model`.")
-    return variant
-
-
 def _find_play(options: Told) -> Play:
-    plays = Play.objects.filter(pk=options["play"], mode__in=(Play.Mode.ASKED, Play.Mode.RECORDED))
-    play = plays.select_related("project", "script", "branch_of", "arm__batch").first()
-    if play is None:
-        raise CommandError(f"There is no interview held here with the number {options['play']}.")
-    return play
+    plays = Play.objects.filter(mode__in=(Play.Mode.ASKED, Play.Mode.RECORDED))
+    plays = plays.select_related("project", "script", "branch_of", "arm__batch").order_by("-pk")
+    return find_row(plays, "interview held here with the number", pk=options["play"])
 
 
 def _read_json(path: Path) -> Told:

@@ -9,20 +9,20 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from auditapp.batches.command_options import (
     add_launch_options,
     describe_launched,
-    find_project,
-    find_variant,
     read_launch_options,
     refuse_stopped,
     wait_for_launched,
     warn_of_limits,
 )
 from auditapp.batches.models import Batch
+from auditapp.llm.management.finding import find_variant
 from auditapp.scenarios.actions.runs import launch_scenarios
 from auditapp.scenarios.actions.storing import store_plays
 from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.management.finding import read_conditions
 from auditapp.scenarios.queries.runs import count_states, run_plays
 from transcripts.audit_trail import trail
+from transcripts.projects.management.finding import find_study
 
 
 class Command(BaseCommand):
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         how = replace(read_launch_options(options), repeats=options["repeats"])
         try:
             batch = launch_scenarios(
-                project=find_project(options["project"]),
+                project=find_study(options["project"]),
                 suite=options["suite"],
                 variants=[find_variant(label) for label in options["model"]],
                 conditions=read_conditions(options["condition"]),

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.batches.command_options import find_project
 from auditapp.scenarios.actions.scripts import load_scripts
 from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.pure.scripts import list_halves, read_scripts
@@ -14,6 +13,7 @@ from auditapp.scenarios.pure.shipped import SHIPPED, SHIPPED_FILE
 from transcripts.audit_trail import trail
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.command_files import input_file
+from transcripts.projects.management.finding import find_study
 
 
 class Command(BaseCommand):
@@ -32,7 +32,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = SHIPPED_FILE if options["shipped"] else options["file"]
-        project = find_project(options["project"])
+        project = find_study(options["project"])
         try:
             with path.open("rb") as lines:
                 scripts = read_scripts(lines, name=path.name, suite=options["suite"] or path.stem)

@@ -7,12 +7,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.audits.actions import AuditError
-from auditapp.batches.models import Batch
 from auditapp.sob.audits.actions import FORMATTER_SIZE, draw_audit
 from auditapp.sob.audits.queries import write_report
+from auditapp.sob.management.choices import find_batch
 from auditapp.sob.models import Audit
-from auditapp.sob.queries.arms import KIND
 from transcripts.audit_trail import trail
+from transcripts.ui.commands import find_row
 from transcripts.ui.typed_text import MAX_SEED
 
 
@@ -31,13 +31,11 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, batch: int, **options: Any) -> None:
-        source = Batch.objects.filter(pk=batch, kind=KIND).first()
-        if source is None:
-            raise CommandError(f"There is no sob batch {batch}.")
+        source = find_batch(batch)
         if options["report"] is not None:
-            audit = source.sob_audits.filter(number=options["report"]).first()
-            if audit is None:
-                raise CommandError(f"There is no audit {options['report']} of batch {batch}; draw one with --draw.")
+            audits = source.sob_audits.order_by("number")
+            hint = "Draw one with --draw."
+            audit = find_row(audits, f"audit of batch {batch} with the number", hint=hint, number=options["report"])
             self.stdout.write(json.dumps(write_report(audit), indent=None if options["json"] else 2))
             return
         seed = options["seed"] if options["seed"] is not None else random.randint(0, MAX_SEED)  # noqa: S311

@@ -4,9 +4,8 @@ import json
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.batches.models import Batch
 from auditapp.sob.errors import SobError
-from auditapp.sob.queries.arms import KIND
+from auditapp.sob.management.choices import find_batch
 from auditapp.sob.report.actions import write_sob_bundle
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import output_file
@@ -23,9 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, batch: int, output: str, **options: object) -> None:
-        found = Batch.objects.filter(pk=batch, kind=KIND).select_related("project").first()
-        if found is None:
-            raise CommandError(f"There is no sob batch {batch}.")
+        found = find_batch(batch)
         with output_file(self, output) as path:
             if path.exists() and not options["overwrite"]:
                 raise CommandError(f"{output} already exists. Choose another name, or add --overwrite.")

@@ -5,12 +5,11 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from auditapp.batches.command_options import add_launch_options, read_launch_options, report_launched
-from auditapp.batches.models import Batch
+from auditapp.llm.management.finding import find_variant
 from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.readings import launch_formatter
 from auditapp.sob.judging.formatter import DEFAULT_OUTCOMES, READABLE_OUTCOMES
-from auditapp.sob.management.commands.sob_launch import find_variant
-from auditapp.sob.queries.arms import KIND
+from auditapp.sob.management.choices import find_batch
 from transcripts.audit_trail import trail
 from transcripts.ui.commands import ActCommand
 
@@ -36,9 +35,7 @@ class Command(ActCommand):
 
     def handle(self, *args: object, batch: int, model: str, **options: Any) -> None:
         how = read_launch_options(options)
-        source = Batch.objects.select_related("project").filter(pk=batch, kind=KIND).first()
-        if source is None:
-            raise CommandError(f"There is no sob batch {batch}.")
+        source = find_batch(batch)
         try:
             launched = launch_formatter(
                 batch=source,

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from auditapp.batches.command_options import add_launch_options, read_launch_options, report_launched
+from auditapp.llm.management.finding import find_variant
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.launching import NOTICE, launch_sob, needs_notice
@@ -91,14 +92,3 @@ def read_families(pairs: list[str]) -> dict[str, str]:
             raise CommandError(f"--family {pair!r} is not valid. Write LABEL=NAME, each label once.")
         families[label] = name
     return families
-
-
-def find_variant(label: str) -> ModelVariant:
-    """The model with that label. Raises ``CommandError`` naming those there are."""
-    variant = ModelVariant.objects.filter(label=label).first()
-    if variant is None:
-        labels = ", ".join(ModelVariant.objects.values_list("label", flat=True)) or "none"
-        raise CommandError(
-            f"There is no model {label!r}. The models are: {labels}. Add one with `manage.py add_model`."
-        )
-    return variant

@@ -130,16 +130,13 @@ def report_bundle(path: str) -> Mapping[str, Any]:
 
 def report_batch(number: int, options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The report of a batch: the stored one, or a new one if that is stale. Raises ``CommandError``."""
-    from auditapp.batches.models import Batch
-    from auditapp.sob.queries.arms import KIND
+    from auditapp.sob.management.choices import find_batch
     from auditapp.sob.report.computing import ReportChoice
     from auditapp.sob.report.requests import await_report
     from auditapp.sob.tables.mappings import IN_FORCE, UnknownMapping
     from auditapp.sob.tables.queries import LOADED, UnknownTargets
 
-    batch = Batch.objects.select_related("project").filter(pk=number, kind=KIND).first()
-    if batch is None:
-        raise CommandError(f"There is no sob batch {number}.")
+    batch = find_batch(number)
     choice = ReportChoice(
         **read_numbers(options), targets=options["targets"] or LOADED, mapping=options["mapping"] or IN_FORCE
     )

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from transcripts.accounts import closing
 from transcripts.accounts.actions import AccountError, close_account, reopen_account
-from transcripts.accounts.queries import find_user
+from transcripts.accounts.management.finding import find_user
 from transcripts.audit_trail import trail
 
 
@@ -22,8 +22,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, username: str, **options: object) -> None:
         user = find_user(username)
-        if user is None:
-            raise CommandError(f"There is no user named {username}.")
         obstacles: list[str] = []
         notes: list[str] = []
         try:

@@ -5,8 +5,8 @@ import json
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from transcripts.accounts.actions import AccountError, create_token
+from transcripts.accounts.management.finding import find_user
 from transcripts.accounts.models import DEFAULT_SCOPES, MAX_TOKEN_DAYS, TOKEN_DAYS, Scope
-from transcripts.accounts.queries import find_user
 from transcripts.audit_trail import trail
 
 
@@ -37,8 +37,6 @@ class Command(BaseCommand):
         self, *args: object, username: str, name: str, days: int, scopes: list[str] | None, **options: object
     ) -> None:
         user = find_user(username)
-        if user is None:
-            raise CommandError(f"There is no user named {username}. Create one: manage.py create_user {username}")
         try:
             token, secret = create_token(
                 user=user, name=name, by=trail.SYSTEM, days=days, scopes=scopes or DEFAULT_SCOPES

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import json
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
 from transcripts.accounts.actions import set_rights
-from transcripts.accounts.queries import find_user
+from transcripts.accounts.management.finding import find_user
 from transcripts.audit_trail import trail
 
 
@@ -20,8 +20,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, username: str, **options: object) -> None:
         user = find_user(username)
-        if user is None:
-            raise CommandError(f"There is no user named {username}. Create one: manage.py create_user {username}")
         start, invite = options["start_studies"], options["invite"]
         set_rights(
             user=user,

@@ -5,8 +5,9 @@ import json
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from transcripts.accounts.actions import AccountError, create_sign_in_link
+from transcripts.accounts.management.finding import find_user
 from transcripts.accounts.models import User
-from transcripts.accounts.queries import find_user, sign_in_address
+from transcripts.accounts.queries import sign_in_address
 from transcripts.audit_trail import trail
 
 
@@ -31,10 +32,7 @@ class Command(BaseCommand):
 def find_person(username: str | None) -> User:
     """The person named, or the first owner of the site. Raises ``CommandError``."""
     if username is not None:
-        user = find_user(username)
-        if user is None:
-            raise CommandError(f"There is no user named {username}. Create one: manage.py create_user {username}")
-        return user
+        return find_user(username)
     owner = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
     if owner is None:
         raise CommandError("This site has no owner yet. Create one: manage.py create_user NAME --site-owner")

@@ -14,7 +14,7 @@ from transcripts.codebook.actions.files import ImportPlan
 from transcripts.codebook.models import CodebookVersion, CodeChange
 from transcripts.formats.command_files import input_file
 from transcripts.formats.problems import list_once
-from transcripts.projects.models import Project
+from transcripts.projects.management.finding import find_study
 
 
 class Command(BaseCommand):
@@ -37,9 +37,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = Project.objects.filter(slug=options["project"]).first()
-        if project is None:
-            raise CommandError(f"There is no study {options['project']}; create one with create_project.")
+        project = find_study(options["project"])
         path: Path = options["file"]
         try:
             data = path.read_bytes()

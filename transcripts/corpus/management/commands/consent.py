@@ -10,6 +10,7 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.consent import ConsentError, record_consent
 from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.queries import STATES, count_states, list_consents
+from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
 
 
@@ -40,9 +41,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = Project.objects.filter(slug=options["project"]).first()
-        if project is None:
-            raise CommandError(f"There is no study {options['project']}; create one with create_project.")
+        project = find_study(options["project"])
         if not options["scope"]:
             if options["given"] or options["withdrawn"] or options["basis"] or options["interview"]:
                 raise CommandError("Give the scope with --scope. Nothing was recorded.")

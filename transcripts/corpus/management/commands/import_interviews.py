@@ -15,7 +15,7 @@ from transcripts.corpus.pure.choices import read_choices
 from transcripts.corpus.pure.readers import FORMATS
 from transcripts.corpus.pure.unseen import drop_unseen
 from transcripts.formats.command_files import input_file, say_file
-from transcripts.projects.models import Project
+from transcripts.projects.management.finding import find_study
 
 
 class Command(BaseCommand):
@@ -67,9 +67,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = Project.objects.filter(slug=options["project"]).first()
-        if project is None:
-            raise CommandError(f"There is no study {options['project']}; create one with create_project.")
+        project = find_study(options["project"])
         paths: list[Path] = options["files"]
         files = [(path.name, path) for path in paths]
         roles = dict(given.rpartition("=")[::2] for given in options["role"])

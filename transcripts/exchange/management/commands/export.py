@@ -17,7 +17,7 @@ from transcripts.exchange.registry import (
     say_without_consent,
 )
 from transcripts.formats.command_files import output_file
-from transcripts.projects.models import Project
+from transcripts.projects.management.finding import find_study
 
 
 class Command(BaseCommand):
@@ -43,9 +43,7 @@ class Command(BaseCommand):
         if export is None:
             known = ", ".join(export.key for export in list_exports())
             raise CommandError(f"There is no export {what!r}. Choose one of: {known}.")
-        study = Project.objects.filter(slug=project).first()
-        if study is None:
-            raise CommandError(f"There is no study {project!r}.")
+        study = find_study(project)
         run = str(options["run"])
         if run and not is_fact(run):
             raise CommandError(f"--run takes {', '.join(RUN_FACTS)}, as in task=files; found {run!r}.")

@@ -10,7 +10,7 @@ from transcripts.exchange.actions import StudyRefused, import_qdpx
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.formats.command_files import input_file
 from transcripts.formats.problems import list_once
-from transcripts.projects.models import Project
+from transcripts.projects.management.finding import find_study
 
 
 class Command(BaseCommand):
@@ -37,9 +37,7 @@ class Command(BaseCommand):
     def handle(
         self, *args: object, file: Path, project: str, apart: list[str], dry_run: bool, **options: object
     ) -> None:
-        study = Project.objects.filter(slug=project).first()
-        if study is None:
-            raise CommandError(f"There is no study {project!r}.")
+        study = find_study(project)
         try:
             with file.open("rb") as stream:
                 report = import_qdpx(

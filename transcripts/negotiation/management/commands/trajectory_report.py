@@ -60,7 +60,9 @@ class Command(BaseCommand):
     def _print_report(self, path: Path | None, options: dict[str, Any]) -> None:
         project = None
         if path is None:
-            project = _find_study(options["project"])
+            from transcripts.projects.management.finding import find_study
+
+            project = find_study(options["project"])
             records = _read_study(project)
         else:
             records = _read_file(path, options["layer"] or "blind")
@@ -90,15 +92,6 @@ def _read_file(path: Path, layer: str) -> Records:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
     except ReadError as error:
         raise CommandError(" ".join(str(error).split())) from error
-
-
-def _find_study(slug: str) -> Project:
-    from transcripts.projects.models import Project
-
-    project = Project.objects.filter(slug=slug).first()
-    if project is None:
-        raise CommandError(f"There is no study {slug!r}.")
-    return project
 
 
 def _read_study(project: Project) -> Records:

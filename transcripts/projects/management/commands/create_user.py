@@ -10,7 +10,7 @@ from transcripts.accounts.models import User
 from transcripts.accounts.queries import sign_in_address
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import ProjectError, invite_person, set_member_role
-from transcripts.projects.models import Project
+from transcripts.projects.management.finding import find_study
 from transcripts.projects.roles import ROLES
 
 
@@ -65,12 +65,3 @@ def invite(username: str, *, role: str | None, slug: str | None, site_owner: boo
         user = create_user(username=username, by=by, is_owner_of_site=site_owner)
         return user, create_sign_in_link(user=user, by=by)
     return invite_person(project=find_study(slug), username=username, role=role, by=by, is_owner_of_site=site_owner)
-
-
-def find_study(slug: str) -> Project:
-    """The study with this address. Raises ``CommandError``."""
-    project = Project.objects.filter(slug=slug).first()
-    if project is None:
-        known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)[:20]) or "none yet"
-        raise CommandError(f"There is no study with the address {slug}. Existing studies: {known}.")
-    return project

@@ -23,7 +23,6 @@ from transcripts.retrieval.pure.asking import (
     write_answer,
 )
 from transcripts.retrieval.pure.words import MAX_LENGTH, MAX_TERMS, read_terms
-from transcripts.ui.typed_text import MAX_ID
 
 ANY = ("", "Any")
 TOGETHER = [
@@ -83,7 +82,7 @@ class SearchForm(forms.Form):
     model = forms.ChoiceField(required=False, label="Model")
     interview = forms.TypedChoiceField(required=False, label="Interview", coerce=int, empty_value=None)
     turn = forms.IntegerField(
-        required=False, label="Turn", min_value=1, max_value=MAX_ID, help_text="Its number in the interview."
+        required=False, label="Turn", min_value=1, max_value=2**31 - 1, help_text="Its number in the interview."
     )
     state = forms.ChoiceField(required=False, label="State")
 

@@ -1,0 +1,102 @@
+"""What a study writes again with a reason: each such history, and how a test writes its next number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from django.db.models import Model
+
+from auditapp.scenarios.actions.scripts import write_script
+from auditapp.scenarios.models import Script
+from auditapp.scenarios.pure.scripts import ScriptText
+from auditapp.sob.models import MappingTable, TargetTable
+from auditapp.sob.tables.actions import save_mapping, save_targets
+from tests.transcripts.rounds.round_cast import bring_in
+from transcripts.accounts.models import User
+from transcripts.corpus.models import Interview, RedactionList
+from transcripts.corpus.pure.redacting import Entry
+from transcripts.corpus.redaction import save_redaction
+from transcripts.negotiation.actions.cases import write_case_sheet
+from transcripts.negotiation.actions.pairs import pair_threads
+from transcripts.negotiation.actions.stances import StanceText, write_stance
+from transcripts.negotiation.models import CaseSheet, Pair, Stance
+from transcripts.projects.models import Project
+from transcripts.themes.actions import ThemeText, create_theme, revise_theme
+from transcripts.themes.models import Theme, ThemeVersion
+
+
+class History(NamedTuple):
+    """``write`` stores the wording of that number, from 1, as seen from ``based_on``; ``page`` is where people do it."""
+
+    model: type[Model]
+    write: Callable[..., Any]
+    needs_reason: bool = True
+
+
+def write_stance_again(project: Project, by: User, wording: int, *, based_on: int, reason: str) -> Stance:
+    text = StanceText(statement=f"Nobody is left worse off, {wording}.", author="The team")
+    return write_stance(project=project, name="care", text=text, by=by, based_on=based_on, reason=reason)
+
+
+def write_script_again(project: Project, by: User, wording: int, *, based_on: int, reason: str) -> Script:
+    script = ScriptText(name="identity", use="interview", openings={"plain": "Let us talk."}, max_questions=wording)
+    return write_script(project=project, script=script, by=by, based_on=based_on, reason=reason)
+
+
+def write_targets_again(project: Project, by: User, wording: int, *, based_on: int, reason: str) -> TargetTable:
+    rows = [{"raw": "elves", "target": f"elf {wording}"}]
+    return save_targets(project=project, rows=rows, by=by, based_on=based_on, reason=reason)
+
+
+def write_mapping_again(project: Project, by: User, wording: int, *, based_on: int, reason: str) -> MappingTable:
+    rows = {"women": {"self": ["woman", f"girl {wording}"], "dominant": ["man"]}}
+    seen = f"table {based_on}" if based_on else "published"
+    return save_mapping(project=project, rows=rows, by=by, based_on=seen, reason=reason)[0]
+
+
+def write_sheet_again(project: Project, by: User, wording: int, *, based_on: int, reason: str) -> CaseSheet:
+    return write_case_sheet(
+        project=project,
+        interview=find_threads(project, by)[0],
+        relevant=[{"feature": "feature.power", "reason": f"Power decides, {wording}."}],
+        irrelevant=[],
+        by=by,
+        based_on=based_on,
+        reason=reason,
+    )
+
+
+def write_pair_again(project: Project, by: User, wording: int, *, based_on: int, reason: str) -> Pair:
+    a, b = find_threads(project, by)
+    said = {"differs": f"The tutor, {wording}.", "expect": "no_change"}
+    return pair_threads(project=project, name="tutor 1", a=a, b=b, **said, by=by, based_on=based_on, reason=reason)
+
+
+def write_redaction_again(project: Project, by: User, wording: int, *, based_on: int, reason: str) -> RedactionList:
+    entries = [Entry("Anna Berg", f"[PERSON {wording}]")]
+    return save_redaction(project=project, entries=entries, by=by, based_on=based_on, reason=reason)
+
+
+def write_theme_again(project: Project, by: User, wording: int, *, based_on: int, reason: str) -> ThemeVersion:
+    text = ThemeText(f"Weighing, {wording}")
+    if not based_on:
+        return create_theme(project=project, text=text, codes=[], by=by, reason=reason)
+    theme = Theme.objects.get(project=project)
+    return revise_theme(theme=theme, based_on=based_on, text=text, state="candidate", codes=[], reason=reason, by=by)
+
+
+def find_threads(project: Project, by: User) -> list[Interview]:
+    return list(project.interviews.order_by("pk")) or bring_in(project, by, ["A", "B"])
+
+
+HISTORIES = {
+    "stance": History(Stance, write_stance_again),
+    "script": History(Script, write_script_again),
+    "targets": History(TargetTable, write_targets_again),
+    "mapping": History(MappingTable, write_mapping_again),
+    "case sheet": History(CaseSheet, write_sheet_again),
+    "pair": History(Pair, write_pair_again),
+    "redaction": History(RedactionList, write_redaction_again, needs_reason=False),
+    "theme": History(ThemeVersion, write_theme_again),
+}

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from django.db.models import Model
-
 from auditapp.scenarios.actions.scripts import write_script
 from auditapp.scenarios.models import Script
 from auditapp.scenarios.pure.scripts import ScriptText
@@ -27,35 +25,33 @@ from transcripts.themes.models import Theme, ThemeVersion
 
 
 class History(NamedTuple):
-    """``write`` stores the wording of that number, from 1, as seen from ``based_on``; ``page`` is where people do it."""
+    """``write`` stores the wording of that number, from 1, for somebody who saw ``based_on``."""
 
-    model: type[Model]
+    model: Any
     write: Callable[..., Any]
-    needs_reason: bool = True
 
 
-def write_stance_again(project: Project, by: User, wording: int, *, based_on: int, reason: str) -> Stance:
+def write_stance_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> Stance:
     text = StanceText(statement=f"Nobody is left worse off, {wording}.", author="The team")
     return write_stance(project=project, name="care", text=text, by=by, based_on=based_on, reason=reason)
 
 
-def write_script_again(project: Project, by: User, wording: int, *, based_on: int, reason: str) -> Script:
+def write_script_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> Script:
     script = ScriptText(name="identity", use="interview", openings={"plain": "Let us talk."}, max_questions=wording)
     return write_script(project=project, script=script, by=by, based_on=based_on, reason=reason)
 
 
-def write_targets_again(project: Project, by: User, wording: int, *, based_on: int, reason: str) -> TargetTable:
+def write_targets_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> TargetTable:
     rows = [{"raw": "elves", "target": f"elf {wording}"}]
     return save_targets(project=project, rows=rows, by=by, based_on=based_on, reason=reason)
 
 
-def write_mapping_again(project: Project, by: User, wording: int, *, based_on: int, reason: str) -> MappingTable:
+def write_mapping_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> MappingTable:
     rows = {"women": {"self": ["woman", f"girl {wording}"], "dominant": ["man"]}}
-    seen = f"table {based_on}" if based_on else "published"
-    return save_mapping(project=project, rows=rows, by=by, based_on=seen, reason=reason)[0]
+    return save_mapping(project=project, rows=rows, by=by, based_on=based_on, reason=reason)[0]
 
 
-def write_sheet_again(project: Project, by: User, wording: int, *, based_on: int, reason: str) -> CaseSheet:
+def write_sheet_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> CaseSheet:
     return write_case_sheet(
         project=project,
         interview=find_threads(project, by)[0],
@@ -67,18 +63,18 @@ def write_sheet_again(project: Project, by: User, wording: int, *, based_on: int
     )
 
 
-def write_pair_again(project: Project, by: User, wording: int, *, based_on: int, reason: str) -> Pair:
+def write_pair_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> Pair:
     a, b = find_threads(project, by)
     said = {"differs": f"The tutor, {wording}.", "expect": "no_change"}
     return pair_threads(project=project, name="tutor 1", a=a, b=b, **said, by=by, based_on=based_on, reason=reason)
 
 
-def write_redaction_again(project: Project, by: User, wording: int, *, based_on: int, reason: str) -> RedactionList:
+def write_redaction_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> RedactionList:
     entries = [Entry("Anna Berg", f"[PERSON {wording}]")]
     return save_redaction(project=project, entries=entries, by=by, based_on=based_on, reason=reason)
 
 
-def write_theme_again(project: Project, by: User, wording: int, *, based_on: int, reason: str) -> ThemeVersion:
+def write_theme_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> ThemeVersion:
     text = ThemeText(f"Weighing, {wording}")
     if not based_on:
         return create_theme(project=project, text=text, codes=[], by=by, reason=reason)
@@ -97,6 +93,6 @@ HISTORIES = {
     "mapping": History(MappingTable, write_mapping_again),
     "case sheet": History(CaseSheet, write_sheet_again),
     "pair": History(Pair, write_pair_again),
-    "redaction": History(RedactionList, write_redaction_again, needs_reason=False),
+    "redaction": History(RedactionList, write_redaction_again),
     "theme": History(ThemeVersion, write_theme_again),
 }

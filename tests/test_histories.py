@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 
 import pytest
+from django.db import connection
 from syrupy.assertion import SnapshotAssertion
 
 from tests.histories import HISTORIES, History
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
+from transcripts.history.models import Numbered, WrittenMeanwhile
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(params=HISTORIES)
-def history(request: pytest.FixtureRequest) -> History:
-    return HISTORIES[request.param]
+SHARED = [name for name, history in HISTORIES.items() if issubclass(history.model, Numbered)]
+of_each_shared = pytest.mark.parametrize("history", [HISTORIES[name] for name in SHARED], ids=SHARED)
 
 
+@pytest.mark.parametrize("history", HISTORIES.values(), ids=HISTORIES)
 def test_each_number_leaves_one_event_which_says_what_was_approved(
     history: History, project: Project, lead: User, owner: User, snapshot: SnapshotAssertion
 ) -> None:
@@ -30,6 +34,87 @@ def test_each_number_leaves_one_event_which_says_what_was_approved(
     events = AuditEvent.objects.filter(action__regex="written|saved|made|theme").order_by("pk")
     assert len(rows) == len(events) == 2
     assert "\n".join(describe(event) for event in events) == snapshot
+
+
+@of_each_shared
+def test_the_latest_number_is_not_written_over(history: History, project: Project, lead: User, owner: User) -> None:
+    first = history.write(project, lead, 1, based_on=0, reason="First.")
+    second = history.write(project, owner, 2, based_on=1, reason="Second.")
+    stored = list_rows(history)
+    assert ([row["number"] for row in stored], second.writer, second.reason) == ([1, 2], "owner", "Second.")
+    for based_on in (0, 1, 3):
+        with pytest.raises(Refused) as refused:
+            history.write(project, lead, 3, based_on=based_on, reason="Third.")
+        if based_on == 0 and history.model.is_named_by_writer:
+            assert (refused.value.field, refused.value.status) == ("name", 422)
+        else:
+            assert isinstance(refused.value, WrittenMeanwhile)
+            assert (refused.value.latest, refused.value.status) == (second, 409)
+            assert str(refused.value).startswith("owner wrote ")
+    assert list_rows(history) == stored
+    assert AuditEvent.objects.filter(action=first.event).count() == 2
+
+
+@of_each_shared
+def test_what_says_the_same_is_not_stored_again(history: History, project: Project, lead: User) -> None:
+    history.write(project, lead, 1, based_on=0, reason="First.")
+    stored = list_rows(history)
+    with pytest.raises(Refused, match="the same"):
+        history.write(project, lead, 1, based_on=1, reason="Again.")
+    assert list_rows(history) == stored
+
+
+@of_each_shared
+def test_a_number_needs_its_reason(history: History, project: Project, lead: User) -> None:
+    needed_from = history.model.reason_from
+    for number in (1, 2):
+        if needed_from is not None and number >= needed_from:
+            with pytest.raises(Refused, match="Say in a few words why") as refused:
+                history.write(project, lead, number, based_on=number - 1, reason=" \n")
+            assert refused.value.field == "reason"
+        history.write(project, lead, number, based_on=number - 1, reason="Because.")
+    assert history.model._default_manager.count() == 2
+
+
+@of_each_shared
+def test_what_follows_nothing_is_refused(history: History, project: Project, lead: User) -> None:
+    with pytest.raises(Refused, match="no number of this yet"):
+        history.write(project, lead, 1, based_on=7, reason="First.")
+    assert not history.model._default_manager.exists()
+
+
+@of_each_shared
+def test_a_command_writes_after_whatever_is_there(history: History, project: Project, lead: User) -> None:
+    for number in (1, 2):
+        history.write(project, lead, number, based_on=None, reason="Because.")
+    assert [row["number"] for row in list_rows(history)] == [1, 2]
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite takes one writer at a time anyway")
+@pytest.mark.django_db(transaction=True)
+@of_each_shared
+def test_of_two_who_write_at_once_one_is_late(history: History, project: Project, lead: User) -> None:
+    history.write(project, lead, 1, based_on=0, reason="First.")
+    late: list[WrittenMeanwhile] = []
+
+    def write(wording: int) -> None:
+        try:
+            history.write(project, lead, wording, based_on=1, reason="At once.")
+        except WrittenMeanwhile as error:
+            late.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=write, args=[wording]) for wording in (2, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(late), [row["number"] for row in list_rows(history)]) == (1, [1, 2])
+
+
+def list_rows(history: History) -> list[dict[str, object]]:
+    return list(history.model._default_manager.order_by("number").values())
 
 
 def describe(event: AuditEvent) -> str:

@@ -17,10 +17,7 @@ from rest_framework.views import APIView
 
 from auditapp import outage
 from auditapp.preannotation.errors import PreannotationError
-from auditapp.scenarios.errors import ScenarioError
-from auditapp.sob.errors import SobError
 from transcripts.codebook.actions import CodebookError, CodebookRefused
-from transcripts.coding.actions import CodingError, WrongInput
 from transcripts.refusals import Refused
 
 MAX_ECHO = 100
@@ -137,17 +134,13 @@ def answer_exception(exception: Exception, context: Mapping[str, object]) -> Res
 def explain(exception: Exception) -> Refusal | None:
     """The error to report for an exception, or ``None`` for an unexpected one."""
     match exception:
-        case WrongInput():
-            return Refusal(422, "invalid_fields", str(exception), {exception.field: [str(exception)]})
         case CodebookRefused():
             return Refusal(422, "invalid_fields", str(exception), {"content": exception.problems or [str(exception)]})
-        case ScenarioError() if exception.field:
-            return Refusal(422, "invalid_fields", str(exception), {exception.field: [str(exception)]})
         case Refused() if exception.status == 422:
             return Refusal(422, "invalid_fields", str(exception), {exception.field: [str(exception)]})
         case Refused():
             return Refusal(exception.status, "conflict", str(exception))
-        case CodingError() | CodebookError() | PreannotationError() | ScenarioError() | SobError():
+        case CodebookError() | PreannotationError():
             return Refusal(409, "conflict", str(exception))
         case Http404():
             return Refusal(404, "not_found", str(exception) or "There is nothing at this address.")

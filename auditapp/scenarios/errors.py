@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from transcripts.refusals import Refused
 
-class ScenarioError(Exception):
+
+class ScenarioError(Refused):
     """A sentence for the person who asked; ``field`` is what it is about, where a form has a field for it."""
-
-    def __init__(self, message: str, *, field: str = "") -> None:
-        super().__init__(message)
-        self.field = field
 
 
 class AskedMeanwhile(ScenarioError):

@@ -5,7 +5,7 @@ Entries of the ledger, challenges and responses are codings, and what joins them
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -14,6 +14,7 @@ from django.db.models import Exists, F, OuterRef, Q
 from transcripts.audit_trail import trail
 from transcripts.coding.models import Layer
 from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.history.models import Numbered
 from transcripts.projects.models import Project
 
 
@@ -107,7 +108,7 @@ class Pair(models.Model):
         return self.made_by.username if self.made_by else trail.SYSTEM.get_username()
 
 
-class Stance(models.Model):
+class Stance(Numbered):
     """A normative stance: the text that scores are given under; paper 001, sections 4.1 and 4.6.
 
     It says what is to be achieved (``statement``), whose interests come first, which trade-offs are acceptable, what counts as
@@ -117,17 +118,20 @@ class Stance(models.Model):
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="normative_stances")
     name = models.CharField(max_length=60)
-    number = models.PositiveIntegerField()
     statement = models.TextField()
     priorities = models.TextField(blank=True)
     trade_offs = models.TextField(blank=True)
     justification = models.TextField(blank=True)
     context = models.TextField(blank=True)
     author = models.CharField(max_length=200)
-    reason = models.TextField(blank=True)
     sha256 = models.CharField(max_length=64)
     written_at = models.DateTimeField()
     written_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="normative_stances")
+
+    within = ("project", "name__iexact")
+    place = "statement"
+    event = "negotiation.stance.written"
+    is_named_by_writer = True
 
     class Meta:
         ordering: ClassVar = ["project", "name", "number"]
@@ -142,6 +146,9 @@ class Stance(models.Model):
     def label(self) -> str:
         """As scores and reports name it: care/1."""
         return f"{self.name}/{self.number}"
+
+    def describe(self, latest: Self | None) -> dict[str, Any]:
+        return {"number": self.number, "sha256": self.sha256}
 
 
 class ScoreQuerySet(models.QuerySet["Score"]):

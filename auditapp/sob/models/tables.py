@@ -5,11 +5,12 @@ Each is a row that is never edited: a change is the next number, with its reason
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
 
+from transcripts.history.models import Numbered
 from transcripts.projects.models import Project
 
 
@@ -26,16 +27,23 @@ class MadeByPerson(models.Model):
         abstract = True
 
 
-class NumberedTable(MadeByPerson):
+class NumberedTable(MadeByPerson, Numbered):
     """A table of a study under a number that grows; ``sha256`` is that of its rows as canonical JSON."""
 
-    number = models.PositiveIntegerField()
     rows = models.JSONField()
     reason = models.TextField()
     sha256 = models.CharField(max_length=64)
 
+    place = "rows"
+    signed = "made"
+    reason_from = 1
+    counted: ClassVar[str]
+
     class Meta:
         abstract = True
+
+    def describe(self, latest: Self | None) -> dict[str, Any]:
+        return {"number": self.number, self.counted: len(self.rows), "sha256": self.sha256}
 
 
 class TargetTable(NumberedTable):
@@ -45,6 +53,9 @@ class TargetTable(NumberedTable):
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="target_tables")
+
+    event = "sob.targets.saved"
+    counted = "rows"
 
     class Meta:
         ordering: ClassVar = ["-number"]
@@ -63,6 +74,9 @@ class MappingTable(NumberedTable):
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="mapping_tables")
+
+    event = "sob.mapping.saved"
+    counted = "targets"
 
     class Meta:
         ordering: ClassVar = ["-number"]

@@ -5,19 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
 
 from django.db import transaction
-from django.utils import timezone
 
 from auditapp.sob.errors import SobError
 from auditapp.sob.models import MappingTable, TargetTable, Text
-from auditapp.sob.models.tables import NumberedTable
 from auditapp.sob.pure.counting import OVERALL
 from auditapp.sob.pure.loading.normalising import TargetLabels, TargetsError, make_labels
 from auditapp.sob.pure.measures.attributions import MAX_VALUE_LENGTH
 from auditapp.sob.pure.measures.mapping import (
-    PUBLISHED,
     MappingError,
     Rows,
     check_rows,
@@ -26,13 +22,11 @@ from auditapp.sob.pure.measures.mapping import (
     list_new_targets,
     name_value,
 )
-from auditapp.sob.tables.mappings import find_rows, find_table, name_table
-from transcripts.accounts.models import User
+from auditapp.sob.tables.mappings import find_rows
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
 
-@transaction.atomic
 def save_targets(
     *,
     project: Project,
@@ -44,29 +38,15 @@ def save_targets(
     """Store the study's next table of targets; the earlier ones and the datasets made with them stay as they are.
 
     ``rows`` are objects {"raw", "target", "secondary", "tertiary"}; ``based_on`` is the number of the table that the person
-    saw, 0 for the published one. Raises ``SobError`` without a reason, for rows that are no table, for the rows of the newest
+    saw, 0 for the published one. Raises ``Refused`` without a reason, for rows that are no table, for the rows of the newest
     table again, and where somebody else saved another meanwhile.
     """
-    reason = reason.strip()
-    if not reason:
-        raise SobError("Say why the target table changes. The reason is kept with it.")
     try:
         labels = make_labels(rows)
     except TargetsError as error:
         raise SobError(str(error)) from error
-    Project.objects.select_for_update().get(pk=project.pk)
-    newest = find_target_table(project)
-    if newest is not None and based_on not in {None, newest.number}:
-        raise SobError(
-            f"Somebody saved target table {newest.number} while you were editing. Check what it contains. "
-            "If you save again, yours becomes the next table."
-        )
-    if newest is not None and newest.sha256 == labels.hash():
-        raise SobError(f"These rows are the same as target table {newest.number}. Nothing has changed.")
-    table = TargetTable(project=project, rows=labels.rows, sha256=labels.hash(), reason=reason)
-    return store_next(
-        newest, table, project=project, size={"rows": len(labels.rows)}, by=by, action="sob.targets.saved"
-    )
+    table = TargetTable(project=project, rows=labels.rows, sha256=labels.hash(), reason=reason.strip())
+    return table.write(by=by, based_on=based_on)
 
 
 def find_target_table(project: Project, number: int | None = None) -> TargetTable | None:
@@ -86,26 +66,6 @@ def read_labels(table: TargetTable) -> TargetLabels:
     return make_labels(table.rows)
 
 
-Table = TypeVar("Table", bound=NumberedTable)
-
-
-def store_next(
-    newest: Table | None, table: Table, *, project: Project, size: dict[str, int], by: trail.Actor, action: str
-) -> Table:
-    """Store ``table`` after the study's ``newest``, with one event that names its ``size``.
-
-    ``sha256`` of the table is that of its rows as canonical JSON. The caller has locked the project's row.
-    """
-    table.number = newest.number + 1 if newest else 1
-    table.made_by = by if isinstance(by, User) else None
-    table.made_by_name = by.get_username()
-    table.made_at = timezone.now()
-    table.save(force_insert=True)
-    details = {"number": table.number, **size, "sha256": table.sha256}
-    trail.record(action, target=table, by=by, stream=trail.project_stream(project.pk), details=details)
-    return table
-
-
 MAX_TARGETS = 200
 MAX_VALUES = 500
 MAX_TARGET_LENGTH = 100
@@ -113,36 +73,24 @@ MAX_TARGET_LENGTH = 100
 
 @transaction.atomic
 def save_mapping(
-    *, project: Project, rows: Rows, reason: str, by: trail.Actor, based_on: str | None = None
+    *, project: Project, rows: Rows, reason: str, by: trail.Actor, based_on: int | None = None
 ) -> tuple[MappingTable, list[str]]:
     """Store the study's next mapping, and return it with warnings; earlier ones stay, and what was counted by them says so.
 
-    ``rows`` is {target: {"self": [value, …], "dominant": [value, …]}}; ``based_on`` names the mapping that the person saw.
-    Raises ``SobError`` without a reason, for a value in both lists of a target, for a mapping that counts as the one
-    in force does, and where somebody else saved another meanwhile.
+    ``rows`` is {target: {"self": [value, …], "dominant": [value, …]}}; ``based_on`` is the number of the mapping that the
+    person saw, 0 for the published one. Raises ``Refused`` without a reason, for a value in both lists of a target, for a mapping
+    that counts as the one in force does, and where somebody else saved another meanwhile.
     """
-    reason = reason.strip()
-    if not reason:
-        raise SobError("Say why the mapping changes. The reason is kept with it and shown with every figure.")
     tidied = _tidy_rows(rows)
-    # Two people who save at once: the second sees the first's number.
-    Project.objects.select_for_update().get(pk=project.pk)
-    newest = find_table(project)
-    in_force = PUBLISHED if newest is None else name_table(newest.number)
-    if based_on not in {None, in_force}:
-        raise SobError(
-            f"Somebody saved {in_force} while you were editing. Check what it changed. If you save again, yours "
-            "becomes the next table."
-        )
-    before = find_rows(project)
-    if not (compare_rows(before, tidied) or list_new_targets(before, tidied) or list_new_targets(tidied, before)):
-        name = in_force if newest else "the published mapping (Table 12)"
-        raise SobError(f"This gives the same counts as {name}. Nothing has changed.")
     canonical = json.dumps(tidied, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     sha256 = hashlib.sha256(canonical.encode()).hexdigest()
-    table = MappingTable(project=project, rows=tidied, sha256=sha256, reason=reason)
-    store_next(newest, table, project=project, size={"targets": len(tidied)}, by=by, action="sob.mapping.saved")
-    return table, _list_warnings(project, tidied)
+    table = MappingTable(project=project, rows=tidied, sha256=sha256, reason=reason.strip())
+    newest = table.find_latest(based_on)
+    before = find_rows(project)
+    if not (compare_rows(before, tidied) or list_new_targets(before, tidied) or list_new_targets(tidied, before)):
+        name = newest or "the published mapping (Table 12)"
+        raise SobError(f"This gives the same counts as {name}. Nothing has changed.")
+    return table.store_after(newest, by=by), _list_warnings(project, tidied)
 
 
 def _tidy_rows(rows: Rows) -> dict[str, dict[str, list[str]]]:

@@ -94,9 +94,9 @@ MAX_ROWS_SHOWN = 200
 
 
 class MappingForm(forms.Form):
-    """The reason for a change of the mapping; ``based_on`` names the table that was shown."""
+    """The reason for a change of the mapping; ``based_on`` is the number of the table that was shown."""
 
-    based_on = forms.CharField(max_length=40, widget=forms.HiddenInput)
+    based_on = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
     reason = forms.CharField(
         max_length=2000,
         widget=forms.Textarea(attrs={"rows": 3}),

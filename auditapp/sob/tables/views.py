@@ -33,11 +33,12 @@ from auditapp.sob.tables.forms import (
     read_rows,
     write_rows,
 )
-from auditapp.sob.tables.mappings import find_rows, name_in_force, name_table
+from auditapp.sob.tables.mappings import find_rows, find_table, name_table
 from auditapp.sob.tables.queries import find_missing_labels
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.typed_text import find_numbers
 
 EMPTY_ROWS = 5
@@ -124,7 +125,7 @@ def edit_targets(request: ProjectRequest) -> HttpResponse:
                 based_on=form.cleaned_data["based_on"],
                 by=request.user,
             )
-        except SobError as error:
+        except Refused as error:
             form.add_error("pasted" if pasted else None, str(error))
         except csv.Error as error:
             form.add_error(
@@ -212,7 +213,7 @@ def edit_mapping(request: ProjectRequest) -> HttpResponse:
             table, warnings = save_mapping(
                 project=request.project, rows=read_rows(rows), **form.cleaned_data, by=request.user
             )
-        except (SobError, ValueError) as error:
+        except (Refused, ValueError) as error:
             form.add_error(None, str(error))
         else:
             for warning in warnings:
@@ -221,7 +222,7 @@ def edit_mapping(request: ProjectRequest) -> HttpResponse:
             return redirect("sob:mappings", request.project.slug)
     elif request.method == "POST" and rows.total_error_count():
         form.add_error(None, "Some rows are invalid; the errors are shown beside them.")
-    context = {"form": form, "rows": rows, "in_force": name_in_force(request.project)}
+    context = {"form": form, "rows": rows, "newest": find_table(request.project)}
     return render(request, "sob/mapping_edit.html", context, status=422 if request.method == "POST" else 200)
 
 

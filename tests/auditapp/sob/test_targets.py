@@ -45,14 +45,12 @@ def test_each_study_counts_its_own_tables(table: TargetTable, owner: User) -> No
 
 
 def test_a_senseless_table_is_refused_and_writes_nothing(table: TargetTable, project: Project, owner: User) -> None:
-    for rows, reason, sentence in [
-        (ROWS[:1], " ", "Say why"),
-        ([], "x", "at least one row"),
-        ([*ROWS, {"raw": "'WOM'", "target": "x"}], "x", "Row 3 has the source label of row 1"),
-        (ROWS, "x", "These rows are the same as target table 1"),
+    for rows, sentence in [
+        ([], "at least one row"),
+        ([*ROWS, {"raw": "'WOM'", "target": "x"}], "Row 3 has the source label of row 1"),
     ]:
         with pytest.raises(SobError, match=sentence):
-            save_targets(project=project, rows=rows, reason=reason, by=owner)
+            save_targets(project=project, rows=rows, reason="x", by=owner)
         assert TargetTable.objects.count() == 1
 
 

@@ -183,7 +183,7 @@ class TestWriting:
         got = client.post(url, typed)
         assert got.status_code == 422
         page = got.content.decode()
-        assert "Somebody saved target table 1" in page
+        assert "owner wrote target table 1 after you opened this page" in page
         assert 'name="based_on" value="1"' in page
         assert TargetTable.objects.count() == 1
         assert client.post(url, {**typed, "based_on": "1"}).status_code == 302

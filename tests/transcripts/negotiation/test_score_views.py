@@ -66,7 +66,7 @@ def test_a_lead_writes_a_stance_and_its_next_number(project: Project, lead: User
     assert "Nobody is worse off." in browser.get(form).content.decode()
     same = browser.post(form, {**told, "based_on": 1, "reason": "None."})
     assert same.status_code == 422
-    assert "the wording of number 1" in same.content.decode()
+    assert "says the same as care/1" in same.content.decode()
     changed = {**told, "statement": "Those who ask are better off.", "based_on": 1, "reason": "Too weak."}
     assert browser.post(form, changed).status_code == 302
     late = browser.post(form, {**changed, "statement": "Something else."})

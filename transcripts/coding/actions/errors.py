@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from transcripts.refusals import Refused
 
-class CodingError(Exception):
+
+class CodingError(Refused):
     """A sentence for the person who asked."""
 
 
@@ -15,8 +17,7 @@ class WrongInput(CodingError):
     """What was typed or chosen does not fit the code; ``field`` says where to put the message."""
 
     def __init__(self, message: str, *, field: str) -> None:
-        super().__init__(message)
-        self.field = field
+        super().__init__(message, field=field)
 
 
 class OncePerAnswer(CodingError):

@@ -1,0 +1,127 @@
+"""What a study writes again with a reason: each wording is a row with the next number, and no row is written over."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from django.db import models, transaction
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.refusals import Refused
+
+
+class WrittenMeanwhile(Refused):
+    """Somebody else wrote a number; ``latest`` is what holds now."""
+
+    def __init__(self, latest: Numbered) -> None:
+        super().__init__(
+            f"{latest.writer} wrote {latest} after you opened this page. Nothing was stored. Read it first; what you entered is "
+            "still in the form."
+        )
+        self.latest: Any = latest
+
+
+class NothingChanged(Refused):
+    """What was written is what ``latest`` says."""
+
+    def __init__(self, latest: Numbered) -> None:
+        sentence = f"This says the same as {latest}, so nothing was stored. Change it, or leave it as it is."
+        super().__init__(sentence, field=latest.place)
+        self.latest: Any = latest
+
+
+class Numbered(models.Model):
+    """One wording of many, the latest of which holds.
+
+    A model says which of its fields name one history (``within``; the row that the first points to is locked while a number is
+    given), what is compared (``wording``), which input a refusal of it belongs to (``place``), and what is recorded (``event``).
+    """
+
+    number = models.PositiveIntegerField()
+    reason = models.TextField(blank=True)
+
+    within: ClassVar[tuple[str, ...]] = ("project",)
+    wording: ClassVar[tuple[str, ...]] = ("sha256",)
+    place: ClassVar[str] = "name"
+    event: ClassVar[str]
+    # What the columns begin with that say who and when.
+    signed: ClassVar[str] = "written"
+    # Whether a writer who saw no number means a new name, rather than that she is late.
+    is_named_by_writer: ClassVar[bool] = False
+    # The first number that needs a reason; None: none does.
+    reason_from: ClassVar[int | None] = 2
+
+    class Meta:
+        abstract = True
+
+    @property
+    def writer(self) -> str:
+        """Who wrote it, by name."""
+        name: str = getattr(self, f"{self.signed}_by_name", "")
+        return name or (getattr(self, f"{self.signed}_by") or trail.SYSTEM).get_username()
+
+    @property
+    def study_key(self) -> int:
+        """The key of the study whose trail tells of it."""
+        return int(self.project_id)  # type: ignore[attr-defined]
+
+    def describe(self, latest: Self | None) -> dict[str, Any]:
+        """What its event says; ``latest`` is the number before."""
+        raise NotImplementedError
+
+    def says_the_same(self, latest: Self) -> bool:
+        """Whether it differs from ``latest`` in nothing."""
+        return all(getattr(self, field) == getattr(latest, field) for field in self.wording)
+
+    @transaction.atomic
+    def write(self, *, by: trail.Actor, based_on: int | None) -> Self:
+        """Store this as the next number, with one event.
+
+        ``based_on``: the latest number that ``by`` saw, 0 for none; None: nobody looked, as with commands. Raises ``Refused``,
+        of which ``WrittenMeanwhile`` and ``NothingChanged``.
+        """
+        return self.store_after(self.find_latest(based_on), by=by)
+
+    def find_latest(self, based_on: int | None) -> Self | None:
+        """What holds now, locked until the transaction ends. Raises ``Refused`` where it is not what it is based on."""
+        owner = getattr(self, self.within[0])
+        # Of every row, also those that a manager leaves out.
+        type(owner)._base_manager.select_for_update(no_key=True).get(pk=owner.pk)  # noqa: SLF001
+        same = {field: getattr(self, field.partition("__")[0]) for field in self.within}
+        latest = type(self)._base_manager.filter(**same).order_by("-number").first()  # noqa: SLF001
+        if based_on is None or based_on == (latest.number if latest else 0):
+            return latest
+        name = self.within[-1].partition("__")[0]
+        if latest is None:
+            raise Refused("There is no number of this yet that another could follow. Reload the page.", field=name)
+        if not based_on and self.is_named_by_writer:
+            raise Refused(f"There is {latest} already. Write its next number, or choose another name.", field=name)
+        raise WrittenMeanwhile(latest)
+
+    def store_after(self, latest: Self | None, *, by: trail.Actor) -> Self:
+        """Store this after ``latest``, which ``find_latest`` has locked."""
+        if latest is not None and self.says_the_same(latest):
+            raise NothingChanged(latest)
+        self.number = latest.number + 1 if latest else 1
+        if not self.reason and self.reason_from is not None and self.number >= self.reason_from:
+            differs = f"This differs from {latest}. " if latest else ""
+            raise Refused(f"{differs}Say in a few words why; the reason is kept with it.", field="reason")
+        for field in self.within[1:] if latest else ():
+            name = field.partition("__")[0]
+            setattr(self, name, getattr(latest, name))
+        self._sign(by)
+        self.save(force_insert=True)
+        stream = trail.project_stream(self.study_key)
+        trail.record(self.event, target=self, by=by, stream=stream, details=self.describe(latest))
+        return self
+
+    def _sign(self, by: trail.Actor) -> None:
+        """Say who writes it, in those columns that it has; the name stays when the account goes."""
+        person = by if isinstance(by, User) else None
+        signature = {"at": timezone.now(), "by": person, "by_name": by.get_username()[:200]}
+        columns = {field.name for field in self._meta.fields}
+        for part, value in signature.items():
+            if (name := f"{self.signed}_{part}") in columns:
+                setattr(self, name, value)

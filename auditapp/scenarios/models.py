@@ -7,7 +7,7 @@ any file; nothing can be coded before, and nothing can be said after.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -16,10 +16,11 @@ from django.db.models import Q
 from auditapp.batches.models import Arm
 from auditapp.scenarios.pure.scripts import QuestionText
 from transcripts.corpus.models import Interview
+from transcripts.history.models import Numbered
 from transcripts.projects.models import Project
 
 
-class Script(models.Model):
+class Script(Numbered):
     """What is to be said: the guide of interviews, or one case of a suite; paper 001, sections 2.2.1, 3.2 and 4.2.
 
     Of an interview, ``openings`` are the texts it may begin with, [{"id", "text"}], its questions are a bank to choose from,
@@ -38,7 +39,6 @@ class Script(models.Model):
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="scripts")
     name = models.CharField(max_length=100)
-    number = models.PositiveIntegerField()
     use = models.CharField(max_length=10, choices=Use.choices)
     suite = models.CharField(max_length=100, blank=True)
     system = models.TextField(blank=True)
@@ -48,13 +48,16 @@ class Script(models.Model):
     consents = models.JSONField(default=dict, blank=True)
     consent_basis = models.TextField(blank=True)
     language = models.CharField(max_length=20, default="en")
-    reason = models.TextField(blank=True)
     sha256 = models.CharField(max_length=64)
     written_at = models.DateTimeField()
     written_by_name = models.CharField(max_length=200)
     written_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="scripts"
     )
+
+    within = ("project", "name__iexact")
+    event = "scenarios.script.written"
+    is_named_by_writer = True
 
     class Meta:
         ordering: ClassVar = ["project", "name", "number"]
@@ -70,6 +73,9 @@ class Script(models.Model):
     def label(self) -> str:
         """As plays and reports name it: gender/2."""
         return f"{self.name}/{self.number}"
+
+    def describe(self, latest: Self | None) -> dict[str, Any]:
+        return {"name": self.name, "number": self.number, "use": self.use, "sha256": self.sha256}
 
 
 class Play(models.Model):

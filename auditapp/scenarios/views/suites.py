@@ -21,6 +21,7 @@ from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.negotiation.queries.cases import list_features
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.uploads import takes_uploads
 
 MAX_NAMED = 10
@@ -41,7 +42,7 @@ def load(request: ProjectRequest) -> HttpResponse:
             loaded = load_scripts(
                 project=request.project, scripts=scripts, by=request.user, reason=form.cleaned_data["reason"]
             )
-        except (ReadError, ScenarioError) as error:
+        except (ReadError, Refused) as error:
             field = "reason" if getattr(error, "field", "") == "reason" else "file"
             form.add_error(field, ValidationError(" ".join(str(error).split())))
         else:
@@ -67,7 +68,7 @@ def load_shipped(request: ProjectRequest) -> HttpResponse:
             by=request.user,
             reason="As it comes with the program.",
         )
-    except ScenarioError as error:
+    except Refused as error:
         messages.error(request, str(error))
     else:
         messages.success(request, _describe_loaded(loaded))

@@ -167,7 +167,7 @@ class TestScripts:
         assert [each.as_text() for each in newer.questions.all()] == [each.as_text() for each in script.questions.all()]
         late = client_of(lead).post(address, {**given, "max_questions": "6", "reason": "Late."})
         assert late.status_code == 409
-        assert "wrote number 2" in text(late)
+        assert f"wrote {newer.label} after" in text(late)
 
 
 class TestConsole:

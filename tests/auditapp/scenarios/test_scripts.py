@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from auditapp.scenarios.actions.scripts import ScriptChanged, read_text, write_script
+from auditapp.scenarios.actions.scripts import read_text, write_script
 from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Script
 from auditapp.scenarios.pure import scripts
 from auditapp.scenarios.pure.scripts import QuestionText, ScriptText, read_scripts
 from transcripts.accounts.models import User
-from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.negotiation.actions.errors import MAX_REASON
 from transcripts.negotiation.actions.pairs import MAX_DIFFERS
@@ -133,22 +132,14 @@ def test_what_a_script_says_comes_back_from_the_database(project: Project, owner
 
 
 @pytest.mark.django_db
-def test_new_wording_is_the_next_number_and_needs_a_reason(project: Project, owner: User) -> None:
+def test_new_wording_leaves_the_number_before_as_it_is(project: Project, owner: User) -> None:
     first = write_script(project=project, script=GUIDE, by=owner, based_on=0)
     changed = ScriptText(**{**vars(GUIDE), "max_questions": 8})
 
-    with pytest.raises(ScenarioError, match="why the wording changes"):
-        write_script(project=project, script=changed, by=owner)
     second = write_script(project=project, script=changed, by=owner, reason="Shorter.", based_on=1)
 
     assert (first.label, second.label) == ("identity/1", "identity/2")
     assert read_text(Script.objects.get(pk=first.pk)).max_questions == 10
-    event = AuditEvent.objects.filter(action="scenarios.script.written").latest("pk")
-    assert event.details["number"] == 2
-    with pytest.raises(ScriptChanged, match="wrote number 2"):
-        write_script(project=project, script=GUIDE, by=owner, reason="Back.", based_on=1)
-    with pytest.raises(ScenarioError, match="wording of number 2"):
-        write_script(project=project, script=changed, by=owner, reason="Again.")
 
 
 @pytest.mark.django_db
@@ -185,7 +176,7 @@ def test_a_command_loads_a_file_once_and_whole(project: Project, tmp_path: Path)
     assert load() == {"loaded": 0, "unchanged": 1, "pairs_with_one_side": ["triage"]}
     assert Script.objects.get().suite == "triage"
     path.write_bytes(b"\n".join(write_lines(change(name="new", case={}), change(system="You are a nurse."))))
-    with pytest.raises(CommandError, match="triage 1: These are other words than in number 1"):
+    with pytest.raises(CommandError, match="triage 1: This differs from triage 1/1"):
         load()
     assert Script.objects.count() == 1
     assert load("--reason", "A system text.")["loaded"] == 2

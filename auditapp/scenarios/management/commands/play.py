@@ -20,7 +20,6 @@ from auditapp.scenarios.actions.asking import ask, ask_again, give_up, record_an
 from auditapp.scenarios.actions.closing import close_play, discard_play
 from auditapp.scenarios.actions.plays import branch_play, open_play
 from auditapp.scenarios.actions.scripts import write_script
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Play, Question, Script
 from auditapp.scenarios.pure.openings import read_published_openings
 from auditapp.scenarios.pure.scripts import ScriptRefused, read_guide
@@ -34,6 +33,7 @@ from transcripts.projects.access import find_role
 from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.commands import find_row
 
 Told = dict[str, Any]
@@ -89,7 +89,7 @@ class Command(BaseCommand):
     def handle(self, *args: object, act: str, **options: Any) -> None:
         try:
             told = getattr(self, f"_{act.replace('-', '_')}")(options | {"act": act})
-        except (ScenarioError, ScriptRefused) as error:
+        except (Refused, ScriptRefused) as error:
             raise CommandError(_name_place(error) + " ".join(str(error).split())) from error
         self.stdout.write(json.dumps(told, ensure_ascii=False) if options["json"] else _put_in_words(told))
 
@@ -195,7 +195,7 @@ def _add(acts: Any, name: str, told: str, *, of_play: bool = True) -> ArgumentPa
     return parser
 
 
-def _name_place(error: ScenarioError | ScriptRefused) -> str:
+def _name_place(error: Refused | ScriptRefused) -> str:
     """Which turn of a script is wrong, where one is."""
     place = error.place if isinstance(error, ScriptRefused) else error.field
     return f"{place.capitalize()}: " if place.startswith("turn ") else ""

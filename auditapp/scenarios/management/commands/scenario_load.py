@@ -7,13 +7,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.scenarios.actions.scripts import load_scripts
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.pure.scripts import list_halves, read_scripts
 from auditapp.scenarios.pure.shipped import SHIPPED, SHIPPED_FILE
 from transcripts.audit_trail import trail
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.command_files import input_file
 from transcripts.projects.management.finding import find_study
+from transcripts.refusals import Refused
 
 
 class Command(BaseCommand):
@@ -39,7 +39,7 @@ class Command(BaseCommand):
             loaded = load_scripts(project=project, scripts=scripts, by=trail.SYSTEM, reason=options["reason"])
         except OSError as error:
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
-        except (ReadError, ScenarioError) as error:
+        except (ReadError, Refused) as error:
             raise CommandError(" ".join(str(error).split())) from error
         waiting = list_halves(scripts)
         if options["json"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db.models import QuerySet, TextField, Value
 from django.db.models.fields.json import KeyTextTransform
@@ -16,14 +16,16 @@ from rest_framework.response import Response
 from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import MAX_ID, Body, Choice, Numeral, Uuid, WholeNumber, Words
 from auditapp.api.labels import REASON, LabelParameters, find_code, find_sentence, narrow_labels
+from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import Pages
 from auditapp.api.views import ProjectView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.actions import add_coding, withdraw_coding
-from transcripts.coding.models import Coding, Layer, Level
+from transcripts.coding.models import Coding, Level
 from transcripts.coding.queries import find_stored
-from transcripts.coding.values import CHOICE_FIELDS, COLUMNS, MEANINGS, PLAIN, CodingValues
+from transcripts.coding.values import CHOICE_FIELDS, COLUMNS, PLAIN, CodingValues
+from transcripts.exchange.rows import describe
 from transcripts.projects.roles import Permission
 from transcripts.retrieval.catalog import read_catalog
 from transcripts.retrieval.pure.asking import split_answer
@@ -34,56 +36,28 @@ MAX_ANSWER_LENGTH = 1_200
 FILTERS = {"code": "code__identifier", "level": "level", "version": "code__version__number"}
 
 
-class CodingOutput(serializers.Serializer[Any]):
+class CodingOutput(RowOutput):
     """One code that one person applied to one sentence."""
 
-    id = serializers.IntegerField(help_text="Its number on this site.")
-    interview = serializers.IntegerField(source="sentence__turn__interview_id", help_text="Number of the interview.")
-    sentence = serializers.IntegerField(
-        source="sentence_id", help_text="Number of the sentence; for a code of turns, the first of its turn."
-    )
-    code = serializers.CharField(source="code__identifier", help_text="Id of the code.")
-    codebook_version = serializers.IntegerField(
-        source="code__version__number", help_text="Number of the codebook version whose definition was used."
-    )
-    coder = serializers.CharField(source="coder__username", help_text="Who applied it.")
-    layer = serializers.ChoiceField(
-        Layer.choices, help_text="Blind, or assisted: made after seeing suggestions or colleagues' codings here."
-    )
-    note = serializers.CharField(help_text=MEANINGS["note"])
-    quote_start = serializers.IntegerField(allow_null=True, help_text=MEANINGS["quote_start"])
-    quote_end = serializers.IntegerField(allow_null=True, help_text=MEANINGS["quote_end"])
-    range = serializers.UUIDField(
-        source="range_id",
-        allow_null=True,
-        help_text="Shared by codings that were applied to several sentences at once.",
-    )
-    attributes = serializers.DictField(child=serializers.CharField(), help_text=MEANINGS["attributes"])
-    reason = serializers.CharField(help_text="Why, if others' labels had been seen; else empty.")
-    idempotency_key = serializers.UUIDField(help_text="The idempotency key it was sent with, a UUID.")
+    attributes = serializers.DictField(child=serializers.CharField(), help_text=describe(Coding, "attributes"))
     client_id = serializers.UUIDField(
         source="idempotency_key", help_text="Deprecated: the old name of idempotency_key."
-    )
-    created_at = serializers.DateTimeField(help_text="When it was applied.")
-    withdrawn_at = serializers.DateTimeField(allow_null=True, help_text="When it was withdrawn; null: it is active.")
-    withdrawal_reason = serializers.CharField(
-        help_text="Why it was withdrawn or changed, if others' labels had been seen; else empty."
-    )
-    superseded_by = serializers.IntegerField(
-        source="superseded_by_id", allow_null=True, help_text="Number of the coding that replaced it, if any."
     )
 
     class Meta:
         ref_name = "Coding"
-
-    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        chosen = {
-            name: serializers.ChoiceField(
-                field.choices.choices, allow_blank=bool(field.empty_label), help_text=field.meaning
-            )
-            for name, field in CHOICE_FIELDS.items()
+        model = Coding
+        fields = (
+            "id interview sentence code codebook_version coder layer note quote_start quote_end range attributes reason "
+            "idempotency_key client_id created_at withdrawn_at withdrawal_reason superseded_by level enactment grounding prompting"
+        )
+        paths: ClassVar = {
+            "interview": "sentence__turn__interview",
+            "code": "code__identifier",
+            "codebook_version": "code__version__number",
+            "coder": "coder__username",
+            "range": "range_id",
         }
-        return {**super().get_fields(), **chosen}
 
 
 class CodingView(ProjectView):
@@ -178,20 +152,20 @@ class AddCoding(CodingView):
 
         sentence = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number of the sentence.")
         code = Words(max_length=100, help_text="Id of a code of the current codebook.")
-        note = Words(allow_blank=True, default="", help_text=f"{MEANINGS['note']} At most 1,000 characters.")
+        note = Words(allow_blank=True, default="", help_text=f"{describe(Coding, 'note')} At most 1,000 characters.")
         quote_start = WholeNumber(
             min_value=0,
             max_value=MAX_PLACE,
             required=False,
             allow_null=True,
-            help_text=MEANINGS["quote_start"],
+            help_text=describe(Coding, "quote_start"),
         )
         quote_end = WholeNumber(
             min_value=1,
             max_value=MAX_PLACE,
             required=False,
             allow_null=True,
-            help_text=MEANINGS["quote_end"],
+            help_text=describe(Coding, "quote_end"),
         )
         range = Uuid(
             required=False,
@@ -199,7 +173,7 @@ class AddCoding(CodingView):
             help_text="A UUID shared by codings with one code on several sentences of one interview.",
         )
         attributes = serializers.DictField(
-            child=Words(allow_blank=True), default=dict, help_text=MEANINGS["attributes"]
+            child=Words(allow_blank=True), default=dict, help_text=describe(Coding, "attributes")
         )
         reason = Words(allow_blank=True, default="", help_text=REASON)
         idempotency_key = Uuid(
@@ -216,7 +190,7 @@ class AddCoding(CodingView):
                     field.choices.choices,
                     allow_blank=bool(field.empty_label),
                     default=getattr(PLAIN, name),
-                    help_text=field.meaning,
+                    help_text=describe(Coding, name),
                 )
                 for name, field in CHOICE_FIELDS.items()
             }

@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.http import Http404
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.inputs import MAX_ID, Body, Uuid, WholeNumber, Words
 from auditapp.api.labels import REASON, LabelParameters, find_sentence, narrow_labels
+from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import Pages
 from auditapp.api.views import ProjectView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.actions import decide_sentence, reopen_sentence
-from transcripts.coding.models import Decision, Layer
+from transcripts.coding.models import Decision
 from transcripts.coding.queries import find_stored
 from transcripts.projects.roles import Permission
 
 
-class DecisionOutput(serializers.Serializer[Any]):
+class DecisionOutput(RowOutput):
     """That one person has read a sentence and has nothing more to code there."""
-
-    id = serializers.IntegerField(help_text="Its number on this site.")
-    interview = serializers.IntegerField(source="sentence__turn__interview_id", help_text="Number of the interview.")
-    sentence = serializers.IntegerField(source="sentence_id", help_text="Number of the sentence.")
-    coder = serializers.CharField(source="coder__username", help_text="Who decided.")
-    layer = serializers.ChoiceField(Layer.choices, help_text="Blind, or assisted: made after others' labels were seen.")
-    none_applies = serializers.BooleanField(
-        help_text="Whether no code was applied: the sentence was read and has none."
-    )
-    idempotency_key = serializers.UUIDField(help_text="The idempotency key it was sent with, a UUID.")
-    created_at = serializers.DateTimeField(help_text="When it was made.")
-    withdrawn_at = serializers.DateTimeField(allow_null=True, help_text="When it was taken back; null: it is active.")
-    withdrawal_reason = serializers.CharField(help_text="Why, if others' labels had been seen; else empty.")
 
     class Meta:
         ref_name = "Decision"
+        model = Decision
+        fields = (
+            "id interview sentence coder layer none_applies idempotency_key created_at withdrawn_at withdrawal_reason"
+        )
+        paths: ClassVar = {"interview": "sentence__turn__interview", "coder": "coder__username"}
 
 
 class ListDecisions(ProjectView):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 from django.http import Http404
@@ -13,12 +13,13 @@ from rest_framework.response import Response
 from auditapp.api.inputs import MAX_ID, Body, Choice, Uuid, WholeNumber, Words
 from auditapp.api.labels import LabelParameters, find_code, find_sentence, narrow_labels
 from auditapp.api.negotiation import NegotiationView
+from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import Pages
 from auditapp.api.views import at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.coding.actions import WrongInput
 from transcripts.coding.actions.links import add_link, withdraw_link
-from transcripts.coding.models import Coding, Layer, Link
+from transcripts.coding.models import Coding, Link
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.projects.roles import Permission
 
@@ -27,34 +28,18 @@ LINK_KINDS = Link.Kind.choices
 MAX_PLACE = 2**31 - 1
 
 
-class LinkOutput(serializers.Serializer[Any]):
+class LinkOutput(RowOutput):
     """What a coding acts on, rests on or revises."""
-
-    id = serializers.IntegerField(help_text="Its number on this site.")
-    interview = serializers.IntegerField(
-        source="coding__sentence__turn__interview_id", help_text="Number of the interview."
-    )
-    coding = serializers.IntegerField(source="coding_id", help_text="Number of the coding that is linked.")
-    kind = serializers.ChoiceField(
-        LINK_KINDS, help_text="acts_on: a feature; warrant: the sentence an entry rests on; revises: a sentence."
-    )
-    code = serializers.CharField(
-        source="code__identifier", allow_null=True, help_text="Id of the feature that it acts on, or null."
-    )
-    sentence = serializers.IntegerField(
-        source="sentence_id", allow_null=True, help_text="Number of the sentence that it leads to, or null."
-    )
-    quote_start = serializers.IntegerField(
-        allow_null=True, help_text="First marked character there, in code points of the turn's text; null: none."
-    )
-    quote_end = serializers.IntegerField(allow_null=True, help_text="Character after the last marked one, or null.")
-    coder = serializers.CharField(source="coder__username", help_text="Who made it.")
-    layer = serializers.ChoiceField(Layer.choices, help_text="Blind, or assisted: made after others' labels were seen.")
-    created_at = serializers.DateTimeField(help_text="When it was made.")
-    withdrawn_at = serializers.DateTimeField(allow_null=True, help_text="When it was withdrawn; null: it is active.")
 
     class Meta:
         ref_name = "Link"
+        model = Link
+        fields = "id interview coding kind code sentence quote_start quote_end coder layer created_at withdrawn_at"
+        paths: ClassVar = {
+            "interview": "coding__sentence__turn__interview",
+            "code": "code__identifier",
+            "coder": "coder__username",
+        }
 
 
 class LinkView(NegotiationView):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ClassVar
 
 from django.db.models import Q, QuerySet
 from django.http import Http404
@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from auditapp.api.errors import Conflict
 from auditapp.api.inputs import MAX_ID, Body, Choice, Moment, Numeral, Uuid, WholeNumber, Words
 from auditapp.api.labels import SINCE, WITHDRAWN, changed_since
+from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
@@ -28,35 +29,14 @@ MEMO_KINDS = Memo.Kind.choices
 PLACES = ("sentence", "interview", "code", "theme")
 
 
-class MemoOutput(serializers.Serializer[Any]):
+class MemoOutput(RowOutput):
     """A note of one person on something."""
-
-    id = serializers.IntegerField(help_text="Its number on this site; a new text has a new one.")
-    subject = serializers.ChoiceField(Memo.Subject.choices, help_text="What kind of thing it is on.")
-    interview = serializers.IntegerField(
-        source="interview_id", allow_null=True, help_text="Number of the interview that it is on or in, or null."
-    )
-    sentence = serializers.IntegerField(
-        source="sentence_id", allow_null=True, help_text="Number of the sentence that it is on, or null."
-    )
-    key = serializers.CharField(
-        source="subject_key", help_text="Id of the code or number of the theme that it is on; else empty."
-    )
-    kind = serializers.ChoiceField(MEMO_KINDS, help_text="What kind of note it is.")
-    author = serializers.CharField(source="author__username", help_text="Who wrote it.")
-    text = serializers.CharField(help_text="Its text.")
-    revision = serializers.IntegerField(help_text="Which version of this memo it is, from 1.")
-    idempotency_key = serializers.UUIDField(help_text="The idempotency key it was sent with, a UUID.")
-    created_at = serializers.DateTimeField(help_text="When this version was written.")
-    withdrawn_at = serializers.DateTimeField(
-        allow_null=True, help_text="When it was withdrawn or replaced; null: it is active."
-    )
-    superseded_by = serializers.IntegerField(
-        source="superseded_by_id", allow_null=True, help_text="Number of the version that replaced it, if any."
-    )
 
     class Meta:
         ref_name = "Memo"
+        model = Memo
+        fields = "id subject interview sentence key kind author text revision idempotency_key created_at withdrawn_at superseded_by"
+        paths: ClassVar = {"key": "subject_key", "author": "author__username"}
 
 
 class MemoView(ProjectView):

@@ -29,7 +29,7 @@ class BaseAudit(models.Model):
     """How the names of its audit events begin."""
     opened_event: ClassVar[str] = "opened"
 
-    seed = models.PositiveBigIntegerField()
+    seed = models.PositiveBigIntegerField(help_text="Number by which the sample can be drawn again.")
     made_by_name = models.CharField(max_length=200)
     made_at = models.DateTimeField()
 
@@ -78,7 +78,7 @@ class BaseAudit(models.Model):
 class BaseItem(models.Model):
     """One thing of the sample, at its random position."""
 
-    position = models.PositiveIntegerField()
+    position = models.PositiveIntegerField(help_text="Shuffled place in the audit, from 1.")
 
     audit: Any
     marks: Any
@@ -107,12 +107,17 @@ class BaseMark(models.Model):
     ``after_opening``: the reviewer had opened the results before, so the mark is not blind.
     """
 
-    reviewer = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
-    note = models.TextField(blank=True)
+    reviewer = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="User name of the person who marked it.",
+    )
+    note = models.TextField(blank=True, help_text="The note of the person who marked it.")
     number = models.PositiveSmallIntegerField(default=1)
     after_opening = models.BooleanField(default=False)
     idempotency_key = models.UUIDField(unique=True)
-    made_at = models.DateTimeField()
+    made_at = models.DateTimeField(help_text="When it was marked, in UTC.")
     superseded_by = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"
     )

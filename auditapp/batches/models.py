@@ -60,19 +60,26 @@ class Batch(models.Model):
         FILE = "file", "answers are imported from a file"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="batches")
-    kind = models.CharField(max_length=40)
-    title = models.CharField(max_length=200)
+    kind = models.CharField(max_length=40, help_text="What it is for, such as preannotation or sob.")
+    title = models.CharField(max_length=200, help_text="Its title.")
     parameters = models.JSONField(default=dict)
     idempotency_key = models.UUIDField(null=True, blank=True, unique=True)
-    route = models.CharField(max_length=10, choices=Route.choices, default=Route.LIVE)
+    route = models.CharField(
+        max_length=10, choices=Route.choices, default=Route.LIVE, help_text="How its calls are sent."
+    )
     lost_answers = models.CharField(max_length=10, choices=LostAnswers.choices, default=LostAnswers.RETRY)
     uses_cache = models.BooleanField(default=False)
     has_chains = models.BooleanField(default=False, db_default=False)
     stays_open = models.BooleanField(default=False, db_default=False)
     pilot_cells = models.PositiveIntegerField(default=0)
-    control = models.CharField(max_length=10, choices=Control.choices, default=Control.RUN)
-    state = models.CharField(max_length=10, choices=State.choices, default=State.RUNNING)
-    state_reason = models.CharField(max_length=300, blank=True)
+    control = models.CharField(
+        max_length=10,
+        choices=Control.choices,
+        default=Control.RUN,
+        help_text="The control last used on it, such as run or pause.",
+    )
+    state = models.CharField(max_length=10, choices=State.choices, default=State.RUNNING, help_text="Its state.")
+    state_reason = models.CharField(max_length=300, blank=True, help_text="The reason for the state; may be empty.")
     concurrency = models.PositiveIntegerField(default=30)
     cap_nano = models.BigIntegerField(null=True, blank=True)
     reserved_nano = models.BigIntegerField(default=0)
@@ -84,11 +91,14 @@ class Batch(models.Model):
         null=True,
         blank=True,
         related_name="launched_batches",
+        help_text="Who launched it.",
     )
     created_at = models.DateTimeField()
-    confirmed_at = models.DateTimeField(null=True, blank=True)
+    confirmed_at = models.DateTimeField(
+        null=True, blank=True, help_text="When somebody approved it after its pilot; empty: not yet, or it has none."
+    )
     confirmed_by_name = models.CharField(max_length=200, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True, help_text="When it ended; empty: not yet.")
 
     class Meta:
         ordering: ClassVar = ["-pk"]
@@ -138,7 +148,7 @@ class Arm(models.Model):
     variant = models.ForeignKey(ModelVariant, on_delete=models.PROTECT, related_name="arms")
     task = models.CharField(max_length=60)
     system_prompt = models.TextField()
-    prompt_hash = models.CharField(max_length=64)
+    prompt_hash = models.CharField(max_length=64, help_text="SHA-256 of the instructions.")
     settings = models.JSONField(default=dict)
     price_in = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
     price_out = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
@@ -321,12 +331,16 @@ class Attempt(models.Model):
     provider_request_id = models.CharField(max_length=200, blank=True)
     provider_answer_id = models.CharField(max_length=200, blank=True)
     served_route = models.CharField(max_length=100, blank=True)
-    served_model = models.CharField(max_length=200, blank=True)
-    finish_reason = models.CharField(max_length=50, blank=True)
-    tokens_in = models.PositiveIntegerField(null=True, blank=True)
-    tokens_out = models.PositiveIntegerField(null=True, blank=True)
+    served_model = models.CharField(
+        max_length=200, blank=True, help_text="The model as the provider named it in its answer."
+    )
+    finish_reason = models.CharField(
+        max_length=50, blank=True, help_text="The provider's word for why the answer ended."
+    )
+    tokens_in = models.PositiveIntegerField(null=True, blank=True, help_text="Tokens read.")
+    tokens_out = models.PositiveIntegerField(null=True, blank=True, help_text="Tokens written.")
     tokens_cached = models.PositiveIntegerField(null=True, blank=True)
-    tokens_reasoning = models.PositiveIntegerField(null=True, blank=True)
+    tokens_reasoning = models.PositiveIntegerField(null=True, blank=True, help_text="Tokens of reasoning among them.")
     cost_nano = models.BigIntegerField(null=True, blank=True)
     raw = models.TextField(blank=True)
 
@@ -362,7 +376,9 @@ class Result(models.Model):
     it, where the API gives that in a field of its own; it is never sent back."""
 
     cell = models.OneToOneField(Cell, on_delete=models.PROTECT, primary_key=True, related_name="result")
-    attempt = models.OneToOneField(Attempt, on_delete=models.PROTECT, related_name="result")
+    attempt = models.OneToOneField(
+        Attempt, on_delete=models.PROTECT, related_name="result", help_text="Number of the paid call."
+    )
     answer = models.TextField(blank=True)
     reasoning = models.TextField(blank=True, db_default="")
     stored_at = models.DateTimeField()

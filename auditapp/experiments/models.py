@@ -16,11 +16,11 @@ class Experiment(models.Model):
     files; it never changes, and ``sha256`` is its hash. Outcomes are taken in only afterwards."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="experiments")
-    name = models.CharField(max_length=100)
-    plan = models.JSONField()
-    sha256 = models.CharField(max_length=64)
-    locked_at = models.DateTimeField()
-    locked_by_name = models.CharField(max_length=200)
+    name = models.CharField(max_length=100, help_text="Name of the experiment.")
+    plan = models.JSONField(help_text="The plan as docs/reference/formats.md describes it.")
+    sha256 = models.CharField(max_length=64, help_text="SHA-256 of the plan.")
+    locked_at = models.DateTimeField(help_text="When the plan was locked, in UTC.")
+    locked_by_name = models.CharField(max_length=200, help_text="Who locked it.")
     locked_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="experiments"
     )

@@ -20,7 +20,9 @@ class ProviderAccount(models.Model):
     """
 
     name = models.CharField(max_length=100, unique=True)
-    provider = models.CharField(max_length=40)
+    provider = models.CharField(
+        max_length=40, help_text="Who runs the model; fake where answers are invented, file where they were imported."
+    )
     base_url = models.CharField(max_length=300, blank=True)
     key_env = models.CharField(max_length=100, blank=True)
     key_sealed = models.TextField(blank=True)
@@ -46,13 +48,16 @@ class ModelVariant(models.Model):
     ``note`` is a warning for readers of its answers.
     """
 
-    label = models.CharField(max_length=100, unique=True)
+    label = models.CharField(max_length=100, unique=True, help_text="Label of the model.")
     account = models.ForeignKey(ProviderAccount, on_delete=models.PROTECT, related_name="variants")
-    model = models.CharField(max_length=200)
+    model = models.CharField(max_length=200, help_text="The model that is called.")
     reasoning = models.CharField(max_length=20, blank=True)
     max_tokens = models.PositiveIntegerField(null=True, blank=True)
     timeout_seconds = models.PositiveIntegerField(default=600)
-    parameters = models.JSONField(default=dict)
+    parameters = models.JSONField(
+        default=dict,
+        help_text="Settings of sampling (temperature, top_p, seed, stop); what is not there is the provider's default.",
+    )
     held_to_schema: bool  # set where a critic with structured answers and one without are listed
     note = models.CharField(max_length=300, blank=True, default="")
     created_at = models.DateTimeField()

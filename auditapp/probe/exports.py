@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from auditapp.batches.models import Batch
 from auditapp.probe.models import ReviewSet
 from auditapp.probe.pure.outputs import FUNNEL_COLUMNS, TABLE1_COLUMNS, list_funnel_rows, list_table1
 from auditapp.probe.pure.report import make_report
 from auditapp.probe.queries.purposes import find_latest
 from auditapp.probe.queries.trials import KIND, read_trials
 from transcripts.exchange.registry import Export, Scope
-from transcripts.exchange.rows import column
+from transcripts.exchange.rows import column, columns
 from transcripts.projects.roles import Permission
 
 _MEANINGS = {
@@ -66,12 +67,11 @@ def _find_kind(name: str) -> type:
 
 
 TABLE1 = [
-    column("project", "project__slug"),
-    column("batch", "pk", "Number of the batch.", int),
+    *columns(Batch, "project batch", project="project__slug", batch="pk"),
     *(column(name, "", _describe(name), _find_kind(name)) for name in TABLE1_COLUMNS),
 ]
 FUNNELS = [
-    column("project", "project__slug"),
+    *columns(ReviewSet, "project", project="project__slug"),
     column("reviews", "name", "What the reviews are called."),
     column("category_method", "category_method", "What inferred the categories from first names."),
     column("rules_sha256", "rules_sha256", "SHA-256 of the rules."),

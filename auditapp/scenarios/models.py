@@ -102,22 +102,42 @@ class Play(models.Model):
     script = models.ForeignKey(Script, on_delete=models.PROTECT, related_name="plays")
     arm = models.ForeignKey(Arm, on_delete=models.PROTECT, null=True, blank=True, related_name="plays")
     repeat = models.PositiveSmallIntegerField(default=1)
-    mode = models.CharField(max_length=10, choices=Mode.choices)
-    label = models.CharField(max_length=200)
-    opening = models.CharField(max_length=60, blank=True)
-    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
-    surface = models.CharField(max_length=100, blank=True)
-    model_as_shown = models.CharField(max_length=200, blank=True)
-    vendor = models.CharField(max_length=200, blank=True)
-    tier = models.CharField(max_length=50, blank=True)
-    branch_of = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="branches")
-    after_position = models.PositiveSmallIntegerField(null=True, blank=True)
-    interview = models.OneToOneField(Interview, on_delete=models.PROTECT, null=True, blank=True, related_name="play")
+    mode = models.CharField(max_length=10, choices=Mode.choices, help_text="Asked here, or recorded from a chat page.")
+    label = models.CharField(max_length=200, help_text="What it is called.")
+    opening = models.CharField(max_length=60, blank=True, help_text="The opening it began with.")
+    state = models.CharField(
+        max_length=10, choices=State.choices, default=State.OPEN, help_text="Whether it goes on, or how it ended."
+    )
+    surface = models.CharField(max_length=100, blank=True, help_text="API, or the chat page.")
+    model_as_shown = models.CharField(
+        max_length=200, blank=True, help_text="How the chat page calls the model of a recorded one."
+    )
+    vendor = models.CharField(max_length=200, blank=True, help_text="Who runs the model, as it was typed.")
+    tier = models.CharField(max_length=50, blank=True, help_text="Such as brief or comprehensive.")
+    branch_of = models.ForeignKey(
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="branches",
+        help_text="Number of the play that it branches off, if any.",
+    )
+    after_position = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="After which of the questions of that play."
+    )
+    interview = models.OneToOneField(
+        Interview,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="play",
+        help_text="Number of the interview that it became, if any.",
+    )
     inclusion = models.CharField(max_length=50, blank=True)
     inclusion_reason = models.TextField(blank=True)
     client_id = models.UUIDField(null=True, blank=True, unique=True)
-    opened_at = models.DateTimeField()
-    opened_by_name = models.CharField(max_length=200)
+    opened_at = models.DateTimeField(help_text="When it was opened.")
+    opened_by_name = models.CharField(max_length=200, help_text="Who opened it.")
     opened_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="plays"
     )

@@ -28,13 +28,15 @@ class Webhook(models.Model):
     address alone."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="webhooks")
-    address = models.CharField(max_length=MAX_ADDRESS)
+    address = models.CharField(max_length=MAX_ADDRESS, help_text="Where events are sent.")
     # Names of the registry (`events.register_event`), in its order.
-    events = models.JSONField()
+    events = models.JSONField(help_text="Names of the events it is told of.")
     secret_sealed = models.TextField()
-    added_at = models.DateTimeField()
-    added_by_name = models.CharField(max_length=200)
-    turned_off_at = models.DateTimeField(null=True, blank=True)
+    added_at = models.DateTimeField(help_text="When it was added.")
+    added_by_name = models.CharField(max_length=200, help_text="Who added it.")
+    turned_off_at = models.DateTimeField(
+        null=True, blank=True, help_text="When it was turned off; empty while it works."
+    )
     turned_off_by_name = models.CharField(max_length=200, blank=True)
 
     objects = WebhookQuerySet.as_manager()

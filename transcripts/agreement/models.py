@@ -28,19 +28,32 @@ class Adjudication(models.Model):
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="adjudications")
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="adjudications")
-    family_identifier = models.CharField(max_length=100)
-    readings = models.JSONField()
-    outcome = models.CharField(max_length=10, choices=Outcome.choices)
-    chosen_coder = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="upheld_readings"
+    family_identifier = models.CharField(
+        max_length=100, help_text="Identifier of the family of codes that was decided on."
     )
-    codes = models.JSONField(default=list)
+    readings = models.JSONField(help_text="The blind readings at the time: a list of objects with coder and codes.")
+    outcome = models.CharField(
+        max_length=10,
+        choices=Outcome.choices,
+        help_text="one (reading is upheld), both, neither, or redefined (the definition is at fault).",
+    )
+    chosen_coder = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="upheld_readings",
+        help_text="Whose reading was upheld.",
+    )
+    codes = models.JSONField(default=list, help_text="The codes that apply after the decision.")
     reason = models.TextField()
-    adjudicator = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="adjudications")
+    adjudicator = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="adjudications", help_text="Who decided."
+    )
     idempotency_key = models.UUIDField()
     created_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
-    revision = models.PositiveIntegerField(default=1)
+    revision = models.PositiveIntegerField(default=1, help_text="Which decision on this sentence and family, from 1.")
     superseded_by = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"
     )

@@ -14,15 +14,19 @@ class AuditEvent(models.Model):
     """
 
     stream = models.CharField(max_length=100)
-    sequence = models.PositiveBigIntegerField()
-    at = models.DateTimeField()
-    actor_id = models.CharField(max_length=40)
-    actor_name = models.CharField(max_length=200)
-    action = models.CharField(max_length=100)
-    target = models.CharField(max_length=200)
-    details = models.JSONField(default=dict)
-    previous_hash = models.CharField(max_length=64)
-    hash = models.CharField(max_length=64)
+    sequence = models.PositiveBigIntegerField(help_text="Place in the study's chain, from 1, without gaps.")
+    at = models.DateTimeField(help_text="When, in UTC to the microsecond.")
+    actor_id = models.CharField(max_length=40, help_text="Number of the person; system for the program itself.")
+    actor_name = models.CharField(max_length=200, help_text="Name of the person at the time.")
+    action = models.CharField(max_length=100, help_text="What was done.")
+    target = models.CharField(max_length=200, help_text="What it was done to: kind and number.")
+    details = models.JSONField(default=dict, help_text="Numbers and short states; never text of an interview.")
+    previous_hash = models.CharField(max_length=64, help_text="Hash of the event before.")
+    hash = models.CharField(
+        max_length=64,
+        help_text="SHA-256 over the event and the hash before it (audit_trail/pure/chain.py verifies an "
+        "exported trail).",
+    )
 
     class Meta:
         constraints: ClassVar = [

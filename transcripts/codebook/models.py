@@ -35,13 +35,18 @@ class CodebookVersion(models.Model):
         DISCARDED = "discarded", "Discarded"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="codebook_versions")
-    number = models.PositiveIntegerField()
-    status = models.CharField(max_length=10, choices=Status.choices, default=Status.DRAFT)
-    title = models.CharField(max_length=200)
-    origin = models.CharField(max_length=300, blank=True)
+    number = models.PositiveIntegerField(help_text="Number of the version of the codebook.")
+    status = models.CharField(
+        max_length=10,
+        choices=Status.choices,
+        default=Status.DRAFT,
+        help_text="draft, published, or discarded. Only a published one is coded with.",
+    )
+    title = models.CharField(max_length=200, help_text="Title of the version.")
+    origin = models.CharField(max_length=300, blank=True, help_text="Where it came from; may be empty.")
     created_at = models.DateTimeField()
     created_by_name = models.CharField(max_length=200)
-    published_at = models.DateTimeField(null=True, blank=True)
+    published_at = models.DateTimeField(null=True, blank=True, help_text="When it was published; empty: it was not.")
     published_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="published_codebooks"
     )
@@ -83,18 +88,28 @@ class CodeFamily(models.Model):
         INTERVIEW = "interview", "Interview"
 
     version = models.ForeignKey(CodebookVersion, on_delete=models.PROTECT, related_name="families")
-    identifier = models.CharField(max_length=100)
-    name = models.CharField(max_length=200)
-    description = models.TextField(blank=True)
-    unit = models.CharField(max_length=10, choices=Unit.choices, default=Unit.SENTENCE)
-    carries_level = models.BooleanField(default=True)
-    carries_enactment = models.BooleanField(default=False)
-    once_per_answer = models.BooleanField(default=False)
-    applies_to = models.CharField(
-        max_length=12, choices=AppliesTo.choices, default=AppliesTo.ANY, db_default=AppliesTo.ANY
+    identifier = models.CharField(
+        max_length=100, help_text="Identifier of the family of codes, the same in every version of the codebook."
     )
-    rules = models.TextField(blank=True, default="")
-    color = models.CharField(max_length=7, blank=True, default="")
+    name = models.CharField(max_length=200, help_text="Name of the family.")
+    description = models.TextField(blank=True, help_text="What its codes are for.")
+    unit = models.CharField(
+        max_length=10, choices=Unit.choices, default=Unit.SENTENCE, help_text="What its codes are applied to."
+    )
+    carries_level = models.BooleanField(default=True, help_text="Whether its codes may be latent.")
+    carries_enactment = models.BooleanField(default=False, help_text="Whether its codes may be enacted or described.")
+    once_per_answer = models.BooleanField(
+        default=False, help_text="Whether each of its codes is applied to at most one sentence of an answer."
+    )
+    applies_to = models.CharField(
+        max_length=12,
+        choices=AppliesTo.choices,
+        default=AppliesTo.ANY,
+        db_default=AppliesTo.ANY,
+        help_text="Whose turns its codes are about; a coding on other turns is refused.",
+    )
+    rules = models.TextField(blank=True, default="", help_text="How to code with it; may be empty.")
+    color = models.CharField(max_length=7, blank=True, default="", help_text="Its colour as #rrggbb; may be empty.")
     revision = models.PositiveIntegerField(default=0)
     position = models.PositiveIntegerField()
 
@@ -121,23 +136,36 @@ class Code(models.Model):
 
     version = models.ForeignKey(CodebookVersion, on_delete=models.PROTECT, related_name="codes")
     family = models.ForeignKey(CodeFamily, on_delete=models.PROTECT, related_name="codes")
-    identifier = models.CharField(max_length=100)
-    name = models.CharField(max_length=200)
-    group = models.CharField(max_length=100, blank=True)
-    aliases = models.JSONField(default=list)
-    definition = models.TextField(blank=True)
-    machine_definition = models.TextField(blank=True)
-    include = models.TextField(blank=True)
-    exclude = models.TextField(blank=True)
-    key = models.CharField(max_length=1, blank=True)
-    source = models.CharField(max_length=300, blank=True)
+    identifier = models.CharField(
+        max_length=100, help_text="Identifier of the code, the same in every version of the codebook."
+    )
+    name = models.CharField(max_length=200, help_text="Name of the code in its version of the codebook.")
+    group = models.CharField(
+        max_length=100, blank=True, help_text="The part of its family that it is listed under; may be empty."
+    )
+    aliases = models.JSONField(default=list, help_text="Its other names.")
+    definition = models.TextField(blank=True, help_text="What it means, for people.")
+    machine_definition = models.TextField(blank=True, help_text="Its definition in prompts for models.")
+    include = models.TextField(blank=True, help_text="What counts as it.")
+    exclude = models.TextField(blank=True, help_text="What does not count as it.")
+    key = models.CharField(max_length=1, blank=True, help_text="The key that applies it at the desk; may be empty.")
+    source = models.CharField(max_length=300, blank=True, help_text="Where it comes from.")
     parent = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="children")
-    color = models.CharField(max_length=7, blank=True, default="")
-    terms = models.JSONField(default=list, blank=True)
-    attributes = models.JSONField(default=list, blank=True)
-    keyword_rules = models.JSONField(default=list, blank=True)
-    is_category = models.BooleanField(default=False, db_default=False)
-    meaning_version = models.PositiveIntegerField(default=1)
+    color = models.CharField(max_length=7, blank=True, default="", help_text="Its colour as #rrggbb; may be empty.")
+    terms = models.JSONField(
+        default=list, blank=True, help_text="Words, or [kinds of question], by which the interviewer prompts it."
+    )
+    attributes = models.JSONField(default=list, blank=True, help_text="The questions a coding with it answers.")
+    keyword_rules = models.JSONField(
+        default=list, blank=True, help_text="Rules of words by which the annotator of rules suggests it."
+    )
+    is_category = models.BooleanField(
+        default=False, db_default=False, help_text="Whether it only groups the codes under it and is not applied."
+    )
+    meaning_version = models.PositiveIntegerField(
+        default=1,
+        help_text="The version that last changed its meaning; codings made under an earlier one need re-review.",
+    )
     revision = models.PositiveIntegerField(default=0)
     position = models.PositiveIntegerField()
 
@@ -260,13 +288,22 @@ class CodeChange(models.Model):
         WIDENING = "widening", "Wider"
 
     version = models.ForeignKey(CodebookVersion, on_delete=models.PROTECT, related_name="changes")
-    kind = models.CharField(max_length=10, choices=Kind.choices)
-    effect = models.CharField(max_length=10, choices=Effect.choices, blank=True)
-    from_identifier = models.CharField(max_length=100, blank=True)
-    to_identifier = models.CharField(max_length=100, blank=True)
+    kind = models.CharField(
+        max_length=10,
+        choices=Kind.choices,
+        help_text="added, redefined, renamed, merged, split, retired, moved or adjusted.",
+    )
+    effect = models.CharField(
+        max_length=10,
+        choices=Effect.choices,
+        blank=True,
+        help_text="What it does to the meaning: wording (leaves codings as they are), narrowing or widening.",
+    )
+    from_identifier = models.CharField(max_length=100, blank=True, help_text="Identifier before.")
+    to_identifier = models.CharField(max_length=100, blank=True, help_text="Identifier after.")
     reason = models.TextField(blank=True)
-    made_at = models.DateTimeField()
-    made_by_name = models.CharField(max_length=200)
+    made_at = models.DateTimeField(help_text="When it was changed, in UTC.")
+    made_by_name = models.CharField(max_length=200, help_text="Who did it.")
 
     class Meta:
         ordering: ClassVar = ["version", "pk"]
@@ -284,22 +321,36 @@ class CodeProposal(models.Model):
         DECLINED = "declined", "Declined"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="code_proposals")
-    name = models.CharField(max_length=200)
-    definition = models.TextField(blank=True)
-    family_identifier = models.CharField(max_length=100)
+    name = models.CharField(max_length=200, help_text="Name of the proposed code.")
+    definition = models.TextField(blank=True, help_text="What it would mean.")
+    family_identifier = models.CharField(
+        max_length=100, help_text="Identifier of the family of codes that it is proposed for."
+    )
     sentence = models.ForeignKey(
         Sentence, on_delete=models.PROTECT, null=True, blank=True, related_name="code_proposals"
     )
-    is_in_vivo = models.BooleanField(default=False)
-    proposed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="code_proposals")
-    proposed_at = models.DateTimeField()
+    is_in_vivo = models.BooleanField(default=False, help_text="true where the name is in the words of the sentence.")
+    proposed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        related_name="code_proposals",
+        help_text="Who found it missing.",
+    )
+    proposed_at = models.DateTimeField(help_text="When it was proposed, in UTC.")
     idempotency_key = models.UUIDField()
-    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    state = models.CharField(
+        max_length=10, choices=State.choices, default=State.OPEN, help_text="open, accepted or declined."
+    )
     code = models.ForeignKey(Code, on_delete=models.PROTECT, null=True, blank=True, related_name="proposals")
-    answer = models.TextField(blank=True)
-    answered_at = models.DateTimeField(null=True, blank=True)
+    answer = models.TextField(blank=True, help_text="What was answered.")
+    answered_at = models.DateTimeField(null=True, blank=True, help_text="When it was answered, in UTC.")
     answered_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="answered_proposals"
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="answered_proposals",
+        help_text="Who answered.",
     )
 
     class Meta:

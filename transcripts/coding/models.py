@@ -155,22 +155,70 @@ class Coding(models.Model):
     edit or a merge of codes.
     """
 
-    sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="codings")
+    sentence = models.ForeignKey(
+        Sentence,
+        on_delete=models.PROTECT,
+        related_name="codings",
+        help_text="Number of the sentence; for a code of turns, the first of its turn.",
+    )
     code = models.ForeignKey(Code, on_delete=models.PROTECT, related_name="codings")
     coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="codings")
     layer = models.CharField(max_length=10, choices=Layer.choices, default=Layer.BLIND)
-    level = models.CharField(max_length=10, choices=Level.choices, default=Level.SEMANTIC)
-    enactment = models.CharField(max_length=15, choices=Enactment.choices, blank=True)
-    note = models.TextField(blank=True)
-    quote_start = models.PositiveIntegerField(null=True, blank=True)
-    quote_end = models.PositiveIntegerField(null=True, blank=True)
-    range_id = models.UUIDField(null=True, blank=True)
-    grounding = models.CharField(max_length=10, choices=Grounding.choices, blank=True, default="")
-    prompting = models.CharField(max_length=10, choices=Prompting.choices, blank=True, default="")
-    attributes = models.JSONField(default=dict, blank=True)
+    level = models.CharField(
+        max_length=10,
+        choices=Level.choices,
+        default=Level.SEMANTIC,
+        help_text="semantic (said outright) or latent (read from what is said).",
+    )
+    enactment = models.CharField(
+        max_length=15,
+        choices=Enactment.choices,
+        blank=True,
+        help_text="enacted, demonstrated in an example, or described. Codes whose family carries it need it, "
+        "others have none; empty for a coding of such a code stored before it was required: enactment "
+        "not stated.",
+    )
+    note = models.TextField(blank=True, help_text="The coder's interpretation in one line; a latent coding needs one.")
+    quote_start = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="First character of the marked words inside the sentence, counted in code points of the turn's text.",
+    )
+    quote_end = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Character after the marked words; both are empty where none were marked."
+    )
+    range_id = models.UUIDField(
+        null=True,
+        blank=True,
+        help_text="Shared by codings that were applied to several sentences at once; empty otherwise.",
+    )
+    grounding = models.CharField(
+        max_length=10,
+        choices=Grounding.choices,
+        blank=True,
+        default="",
+        help_text="abstract (a principle) or grounded (guidance tied to a case); empty where not said.",
+    )
+    prompting = models.CharField(
+        max_length=10,
+        choices=Prompting.choices,
+        blank=True,
+        default="",
+        help_text="prompted, unprompted or unclear, as the coder said it; empty where it is derived from "
+        "earlier turns.",
+    )
+    attributes = models.JSONField(
+        default=dict, blank=True, help_text="Answers to the code's own questions, by their keys."
+    )
     reason = models.TextField(blank=True, default="")
     migrated_from = models.ForeignKey(
-        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="migrated_to", db_index=False
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="migrated_to",
+        db_index=False,
+        help_text="Number of the coding that this one was made from, by a boundary edit or a merge of codes.",
     )
     idempotency_key = models.UUIDField()
     created_at = models.DateTimeField()
@@ -249,13 +297,30 @@ class Link(models.Model):
         WARRANT = "warrant", "Rests on"
         REVISES = "revises", "Revises"
 
-    coding = models.ForeignKey(Coding, on_delete=models.PROTECT, related_name="links")
+    coding = models.ForeignKey(
+        Coding, on_delete=models.PROTECT, related_name="links", help_text="Number of the coding that is linked."
+    )
     coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="links")
-    kind = models.CharField(max_length=10, choices=Kind.choices)
+    kind = models.CharField(
+        max_length=10,
+        choices=Kind.choices,
+        help_text="acts_on (a feature), warrant (rests on a sentence) or revises (a sentence).",
+    )
     code = models.ForeignKey(Code, on_delete=models.PROTECT, null=True, blank=True, related_name="links")
-    sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, null=True, blank=True, related_name="links")
-    quote_start = models.PositiveIntegerField(null=True, blank=True)
-    quote_end = models.PositiveIntegerField(null=True, blank=True)
+    sentence = models.ForeignKey(
+        Sentence,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="links",
+        help_text="Number of the sentence that it leads to, if any.",
+    )
+    quote_start = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="First marked character of the sentence that it leads to, in code points of the turn's text.",
+    )
+    quote_end = models.PositiveIntegerField(null=True, blank=True, help_text="Character after the last marked one.")
     layer = models.CharField(max_length=10, choices=Layer.choices, default=Layer.BLIND)
     idempotency_key = models.UUIDField()
     created_at = models.DateTimeField()
@@ -301,7 +366,9 @@ class Decision(models.Model):
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="decisions")
     coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="decisions")
     layer = models.CharField(max_length=10, choices=Layer.choices, default=Layer.BLIND)
-    none_applies = models.BooleanField()
+    none_applies = models.BooleanField(
+        help_text="true: read, and no code applies; false: read, and nothing beyond the active codes."
+    )
     idempotency_key = models.UUIDField()
     created_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
@@ -335,8 +402,13 @@ class Reveal(models.Model):
 
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="reveals")
     coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="reveals")
-    revealed_at = models.DateTimeField()
-    source = models.CharField(max_length=10, choices=Source.choices, default=Source.MACHINE)
+    revealed_at = models.DateTimeField(help_text="When it was first seen, in UTC.")
+    source = models.CharField(
+        max_length=10,
+        choices=Source.choices,
+        default=Source.MACHINE,
+        help_text="What was seen: machine (suggestions) or colleagues (their codings).",
+    )
 
     class Meta:
         constraints: ClassVar = [
@@ -374,9 +446,16 @@ class Unblinding(models.Model):
     """
 
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="unblindings")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="unblindings")
-    where = models.CharField(max_length=40)
-    unblinded_at = models.DateTimeField()
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        related_name="unblindings",
+        help_text="User name of the person who unblinded it.",
+    )
+    where = models.CharField(max_length=40, help_text="On which page.")
+    unblinded_at = models.DateTimeField(
+        help_text="When, in UTC. What she coded there afterwards is in the layer assisted."
+    )
 
     objects = UnblindingQuerySet.as_manager()
 
@@ -407,7 +486,7 @@ class StageOpening(models.Model):
 
     turn = models.ForeignKey(Turn, on_delete=models.PROTECT, related_name="openings")
     coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="stage_openings")
-    opened_at = models.DateTimeField()
+    opened_at = models.DateTimeField(help_text="When she first opened the reasoning of that turn, in UTC.")
 
     class Meta:
         constraints: ClassVar = [
@@ -442,15 +521,46 @@ class Memo(models.Model):
         PROJECT = "project", "Study"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="memos")
-    kind = models.CharField(max_length=20, choices=Kind.choices, default=Kind.READING)
-    subject = models.CharField(max_length=10, choices=Subject.choices, default=Subject.SENTENCE)
-    subject_key = models.CharField(max_length=100, blank=True, default="")
-    thread = models.UUIDField(null=True, blank=True)
-    revision = models.PositiveIntegerField(default=1)
-    interview = models.ForeignKey(Interview, on_delete=models.PROTECT, null=True, blank=True, related_name="memos")
-    sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, null=True, blank=True, related_name="memos")
+    kind = models.CharField(
+        max_length=20,
+        choices=Kind.choices,
+        default=Kind.READING,
+        help_text="reading, interpretive, positional, methodological or decision.",
+    )
+    subject = models.CharField(
+        max_length=10,
+        choices=Subject.choices,
+        default=Subject.SENTENCE,
+        help_text="What it is about: sentence, interview, code, theme or project.",
+    )
+    subject_key = models.CharField(
+        max_length=100,
+        blank=True,
+        default="",
+        help_text="Identifier of the code or number of the theme that it is about; else empty.",
+    )
+    thread = models.UUIDField(
+        null=True, blank=True, help_text="The same for all versions of one memo on a code, a theme or the study."
+    )
+    revision = models.PositiveIntegerField(default=1, help_text="Which version of the memo, from 1.")
+    interview = models.ForeignKey(
+        Interview,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="memos",
+        help_text="Number of the interview that it is on or in, if any.",
+    )
+    sentence = models.ForeignKey(
+        Sentence,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="memos",
+        help_text="Number of the sentence that it is on, if any.",
+    )
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="memos")
-    text = models.TextField(blank=True)
+    text = models.TextField(blank=True, help_text="The memo.")
     idempotency_key = models.UUIDField()
     created_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)

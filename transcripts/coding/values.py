@@ -25,7 +25,6 @@ class ChoiceField(NamedTuple):
 
     choices: type[TextChoices]
     label: str
-    meaning: str
     empty_label: str = ""
     family_flag: str = ""
 
@@ -34,41 +33,12 @@ class ChoiceField(NamedTuple):
 
 
 CHOICE_FIELDS = {
-    "level": ChoiceField(
-        Level,
-        label="Level",
-        meaning="semantic (said outright) or latent (read from what is said).",
-        family_flag="carries_level",
-    ),
-    "enactment": ChoiceField(
-        Enactment,
-        label="Enactment",
-        meaning="enacted, demonstrated in an example, or described. Codes whose family carries it need it, others have none; "
-        "empty for a coding of such a code stored before it was required: enactment not stated.",
-        empty_label="not stated",
-        family_flag="carries_enactment",
-    ),
-    "grounding": ChoiceField(
-        Grounding,
-        label="Principle or guidance",
-        meaning="abstract (a principle) or grounded (guidance tied to a case); empty where not said.",
-        empty_label="not said",
-    ),
-    "prompting": ChoiceField(
-        Prompting,
-        label="Raised by the interviewer before",
-        meaning="prompted, unprompted or unclear, as the coder said it; empty where it is derived from earlier turns.",
-        empty_label="from earlier turns",
-    ),
+    "level": ChoiceField(Level, label="Level", family_flag="carries_level"),
+    "enactment": ChoiceField(Enactment, label="Enactment", empty_label="not stated", family_flag="carries_enactment"),
+    "grounding": ChoiceField(Grounding, label="Principle or guidance", empty_label="not said"),
+    "prompting": ChoiceField(Prompting, label="Raised by the interviewer before", empty_label="from earlier turns"),
 }
-MEANINGS = {
-    **{name: field.meaning for name, field in CHOICE_FIELDS.items()},
-    "note": "The coder's interpretation in one line; a latent coding needs one.",
-    "quote_start": "First character of the marked words inside the sentence, counted in code points of the turn's text.",
-    "quote_end": "Character after the marked words; both are empty where none were marked.",
-    "attributes": "Answers to the code's own questions, by their keys.",
-}
-COLUMNS = tuple(MEANINGS)
+COLUMNS = (*CHOICE_FIELDS, "note", "quote_start", "quote_end", "attributes")
 
 
 class CodingValues(NamedTuple):

@@ -31,8 +31,8 @@ class ImportedFile(models.Model):
         UNDONE = "undone", "Undone"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="imported_files")
-    name = models.CharField(max_length=255)
-    sha256 = models.CharField(max_length=64)
+    name = models.CharField(max_length=255, help_text="Name of the file it was imported from.")
+    sha256 = models.CharField(max_length=64, help_text="SHA-256 of that file.")
     size = models.PositiveBigIntegerField()
     format = models.CharField(max_length=40)
     imported_by_name = models.CharField(max_length=200)
@@ -170,34 +170,71 @@ class Interview(models.Model):
             Project, on_delete=models.PROTECT, null=True, related_name="every_interview", db_index=False
         )
     standing = models.CharField(
-        max_length=10, choices=Standing.choices, default=Standing.COUNTED, db_default=Standing.COUNTED
+        max_length=10,
+        choices=Standing.choices,
+        default=Standing.COUNTED,
+        db_default=Standing.COUNTED,
+        help_text="counted, archived or excluded; the last two only where the file was to hold them.",
     )
     imported_file = models.ForeignKey(ImportedFile, on_delete=models.PROTECT, related_name="interviews")
-    kind = models.CharField(max_length=12, choices=Kind.choices, default=Kind.INTERVIEW, db_default=Kind.INTERVIEW)
+    kind = models.CharField(
+        max_length=12,
+        choices=Kind.choices,
+        default=Kind.INTERVIEW,
+        db_default=Kind.INTERVIEW,
+        help_text="interview, or trajectory: the run of an agent.",
+    )
     hangs_on = models.ForeignKey("corpus.Turn", on_delete=models.PROTECT, null=True, blank=True, related_name="threads")
-    relation = models.CharField(max_length=12, choices=Relation.choices, blank=True, default="", db_default="")
-    run = models.JSONField(default=dict, db_default={})
-    mask_label = models.CharField(max_length=12, blank=True, default="", db_default="")
-    unmasked_at = models.DateTimeField(null=True, blank=True)
-    external_id = models.CharField(max_length=200)
-    title = models.CharField(max_length=300)
-    model_label = models.CharField(max_length=200, blank=True)
-    vendor = models.CharField(max_length=200, blank=True)
-    surface = models.CharField(max_length=100, blank=True)
-    period = models.CharField(max_length=100, blank=True)
-    interviewer = models.CharField(max_length=200, blank=True)
-    tier = models.CharField(max_length=50, blank=True)
-    inclusion = models.CharField(max_length=50, blank=True)
-    inclusion_reason = models.TextField(blank=True)
-    opening_prompt = models.TextField(blank=True)
-    language = models.CharField(max_length=20, default="en")
-    metadata = models.JSONField(default=dict)
-    segmenter = models.CharField(max_length=60)
-    turn_count = models.PositiveIntegerField()
-    sentence_count = models.PositiveIntegerField()
-    questions = models.PositiveIntegerField()
-    author_words = models.PositiveIntegerField()
-    model_words = models.PositiveIntegerField()
+    relation = models.CharField(
+        max_length=12,
+        choices=Relation.choices,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="How it hangs on a turn of another: branch, subagent, continuation; or empty.",
+    )
+    run = models.JSONField(
+        default=dict, db_default={}, help_text="What the file says of a run: an object, with task, status and scores."
+    )
+    mask_label = models.CharField(
+        max_length=12,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Random label under which it was imported masked; empty: it was not.",
+    )
+    unmasked_at = models.DateTimeField(
+        null=True, blank=True, help_text="When it was unmasked, in UTC; empty while it is masked."
+    )
+    external_id = models.CharField(max_length=200, help_text="Identifier of the interview, as it was imported.")
+    title = models.CharField(max_length=300, help_text="Title, as it was imported.")
+    model_label = models.CharField(
+        max_length=200,
+        blank=True,
+        help_text="Label of the interviewed model, as it was imported; empty when not known.",
+    )
+    vendor = models.CharField(max_length=200, blank=True, help_text="Maker of the model.")
+    surface = models.CharField(
+        max_length=100, blank=True, help_text="Where the talk took place: a public page, an API."
+    )
+    period = models.CharField(max_length=100, blank=True, help_text="When the talk took place, as it was imported.")
+    interviewer = models.CharField(max_length=200, blank=True, help_text="Who asked.")
+    tier = models.CharField(max_length=50, blank=True, help_text="Kind of interview, such as brief or comprehensive.")
+    inclusion = models.CharField(max_length=50, blank=True, help_text="Whether it is analysed, as it was imported.")
+    inclusion_reason = models.TextField(blank=True, help_text="Why it is analysed, or why not.")
+    opening_prompt = models.TextField(blank=True, help_text="The words it began with, where they are kept apart.")
+    language = models.CharField(
+        max_length=20, default="en", help_text="Language of the text, as a tag such as en; empty: unknown."
+    )
+    metadata = models.JSONField(default=dict, help_text="What else the file says of the interview: an object.")
+    segmenter = models.CharField(max_length=60, help_text="What divided it into sentences, with its version.")
+    turn_count = models.PositiveIntegerField(help_text="Number of turns.")
+    sentence_count = models.PositiveIntegerField(help_text="Sentences as divided at import.")
+    questions = models.PositiveIntegerField(help_text="Questions that the interviewer asked.")
+    author_words = models.PositiveIntegerField(
+        help_text="Words the interviewer says; a word is a run of characters between white space."
+    )
+    model_words = models.PositiveIntegerField(help_text="Words the model says.")
 
     objects = InterviewQuerySet.as_manager()
 
@@ -300,15 +337,42 @@ class Turn(models.Model):
         TOOL_RESULT = "tool_result", "Tool result"
 
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="turns")
-    position = models.PositiveIntegerField()
-    role = models.CharField(max_length=20, choices=Role.choices)
-    channel = models.CharField(max_length=20, choices=Channel.choices, default=Channel.UTTERANCE)
-    speaker = models.CharField(max_length=200, blank=True)
-    prompt_kind = models.CharField(max_length=30, blank=True)
-    text = models.TextField(blank=True)
-    call_id = models.CharField(max_length=200, blank=True, default="", db_default="")
-    details = models.JSONField(default=dict, db_default={})
-    is_answer = models.BooleanField(default=False, db_default=False)
+    position = models.PositiveIntegerField(
+        help_text="Place of the turn in the interview, counted from 1 over all who speak."
+    )
+    role = models.CharField(
+        max_length=20, choices=Role.choices, help_text="Who speaks: interviewer, model, system or tool."
+    )
+    channel = models.CharField(
+        max_length=20,
+        choices=Channel.choices,
+        default=Channel.UTTERANCE,
+        help_text="utterance, reasoning, tool_call or tool_result.",
+    )
+    speaker = models.CharField(
+        max_length=200, blank=True, help_text="Name of who speaks, as it was imported; of tool traffic the tool's."
+    )
+    prompt_kind = models.CharField(
+        max_length=30, blank=True, help_text="What kind of question it is, where the file says."
+    )
+    text = models.TextField(blank=True, help_text="The exact words.")
+    call_id = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="What joins a tool's result with its call; empty where the file has none.",
+    )
+    details = models.JSONField(
+        default=dict,
+        db_default={},
+        help_text="What else the file says of the turn: an object, such as time, model, tokens and errors.",
+    )
+    is_answer = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="true where coders decide: what the model says, and in trajectories its calls.",
+    )
 
     class Meta:
         ordering: ClassVar = ["interview", "position"]
@@ -403,10 +467,16 @@ class Sentence(models.Model):
 
     # Indexed below, under a name of its own.
     turn = models.ForeignKey(Turn, on_delete=models.PROTECT, related_name="sentences", db_index=False)
-    position = models.PositiveIntegerField()
-    start = models.PositiveIntegerField()
-    end = models.PositiveIntegerField()
-    kind = models.CharField(max_length=12)
+    position = models.PositiveIntegerField(
+        help_text="Place of the sentence in the interview as it was segmented at import, counted from 1."
+    )
+    start = models.PositiveIntegerField(
+        help_text="First character of the sentence in the turn's text, in code points counted from 0."
+    )
+    end = models.PositiveIntegerField(help_text="Character after the last one of the sentence.")
+    kind = models.CharField(
+        max_length=12, help_text="What the unit is: sentence, list item, heading, call, result and others."
+    )
     text_hash = models.CharField(max_length=32)
     suffix = models.CharField(max_length=20, blank=True, default="", db_default="")
     made_by = models.ForeignKey(
@@ -461,11 +531,16 @@ class Consent(models.Model):
         REUSE = "reuse", "Reuse and training"
 
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="consents")
-    scope = models.CharField(max_length=10, choices=Scope.choices)
-    is_given = models.BooleanField()
-    basis = models.TextField(blank=True)
-    recorded_at = models.DateTimeField()
-    recorded_by_name = models.CharField(max_length=200)
+    scope = models.CharField(
+        max_length=10,
+        choices=Scope.choices,
+        help_text="coding (by people), external (models outside the site), quotation (in publications) or reuse "
+        "(and training).",
+    )
+    is_given = models.BooleanField(help_text="true: it may be done; false: it may not, refused or taken back.")
+    basis = models.TextField(blank=True, help_text="The basis of the consent, as it was recorded.")
+    recorded_at = models.DateTimeField(help_text="When it was recorded, in UTC.")
+    recorded_by_name = models.CharField(max_length=200, help_text="Who recorded it.")
 
     class Meta:
         ordering: ClassVar = ["pk"]

@@ -18,11 +18,19 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding, Decision, Memo, Reveal, StageOpening, Unblinding
 from transcripts.coding.reasoning import read_first_openings, saw_reasoning
-from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.readers.threads import find_stage
 from transcripts.exchange.registry import Scope
-from transcripts.exchange.rows import PLACE, column, find_places, label_sentences, quote_sentences, stream
+from transcripts.exchange.rows import (
+    PLACE,
+    column,
+    columns,
+    find_place,
+    find_places,
+    label_sentences,
+    quote_sentences,
+    stream,
+)
 from transcripts.formats.tabular import Groups
 from transcripts.projects.models import Project
 from transcripts.retrieval.prompts import StudyPrompts
@@ -30,47 +38,50 @@ from transcripts.retrieval.prompts import StudyPrompts
 # Rows that are completed together; they are in memory at the same time.
 GROUP = 500
 
-# Those without a source are looked up or derived; see ``complete``.
-CODINGS = [
-    column("project"),
-    column("interview"),
-    column("model"),
-    column("turn", "sentence__turn__position"),
-    column("role", "sentence__turn__role"),
-    column("sentence_id", "sentence_id"),
-    column("sentence", "sentence__position"),
-    column("sentence_label"),
-    column("start", "sentence__start"),
-    column("end", "sentence__end"),
-    column("text", "quoted"),
-    column("quote_start", "quote_start"),
-    column("quote_end", "quote_end"),
-    column("quote"),
-    column("code_id"),
-    column("code"),
-    column("family"),
-    column("codebook_version"),
-    *(column(name, name) for name in CHOICE_FIELDS),
-    column("prompting_source"),
-    column("attributes", "answers"),
-    column("note", "note"),
-    column("reason", "reason"),
-    column("range", "range_text"),
-    column("coder"),
-    column("layer", "layer"),
-    column("created", "created_text"),
-    column("withdrawn", "withdrawn_text"),
-    column("withdrawal_reason", "withdrawal_reason"),
-    column("superseded_by", "superseded_by_id"),
-    column("carried_from"),
-    column("coding_id", "pk"),
-    column("migrated_from", "migrated_from_id"),
-    column("stage"),
-    column("saw_reasoning"),
-]
+PROMPTING = (
+    "Whether the interviewer had raised it before: prompted, unprompted, or unclear where that is not known; empty where no "
+    "model speaks."
+)
+
+# What is not read with each coding is looked up or derived; see ``complete``.
+CODINGS = columns(
+    Coding,
+    "project interview model turn role sentence_id sentence sentence_label start end text quote_start quote_end quote "
+    "code_id code family codebook_version level enactment grounding prompting prompting_source attributes note reason range "
+    "coder layer created withdrawn withdrawal_reason superseded_by carried_from coding_id migrated_from stage saw_reasoning",
+    **find_place(),
+    model="sentence__turn__interview__model_label",
+    role="sentence__turn__role",
+    sentence="sentence__position",
+    start="sentence__start",
+    end="sentence__end",
+    text="quoted",
+    code_id="code__identifier",
+    code="code__name",
+    family="code__family__identifier",
+    codebook_version="code__version__number",
+    prompting=("prompting", PROMPTING),
+    range="range_id",
+    coder="coder__username",
+    created="created_at",
+    withdrawn="withdrawn_at",
+    coding_id="pk",
+)
 HEADINGS = [each.name for each in CODINGS]
+_LOOKED_UP = {
+    *("project", "interview", "model", "sentence_label", "quote", "code_id", "code", "family", "codebook_version"),
+    *("prompting_source", "coder", "carried_from", "stage", "saw_reasoning"),
+}
+# As text: to have Django make an object of each takes longer than all the rest of a row.
+_AS_TEXT = {
+    "attributes": "answers",
+    "range_id": "range_text",
+    "created_at": "created_text",
+    "withdrawn_at": "withdrawn_text",
+}
 # Read with every coding: what the database holds of it, and by what the rest of its row is looked up.
-STORED = {each.name: each.source for each in CODINGS if each.source} | {
+STORED = {
+    **{each.name: _AS_TEXT.get(each.source, each.source) for each in CODINGS if each.name not in _LOOKED_UP},
     "suffix": "sentence__suffix",
     "code_key": "code_id",
     "coder_key": "coder_id",
@@ -78,69 +89,60 @@ STORED = {each.name: each.source for each in CODINGS if each.source} | {
     "channel": "sentence__turn__channel",
 }
 
-DECISIONS = [
-    column("project", "sentence__turn__interview__study__slug"),
-    column("interview", "sentence__turn__interview__external_id"),
-    column("turn", "sentence__turn__position"),
-    column("sentence_id", "sentence_id"),
-    column("sentence", "sentence__position"),
-    column("sentence_label", "label"),
-    column("none_applies", "none_applies"),
-    column("coder", "coder__username"),
-    column("layer", "layer"),
-    column("created", "created_at"),
-    column("withdrawn", "withdrawn_at"),
-    column("decision_id", "pk"),
-]
+DECISIONS = columns(
+    Decision,
+    "project interview turn sentence_id sentence sentence_label none_applies coder layer created withdrawn decision_id",
+    **find_place(),
+    sentence="sentence__position",
+    coder="coder__username",
+    created="created_at",
+    withdrawn="withdrawn_at",
+    decision_id="pk",
+)
 
-REVEALS = [
-    *PLACE,
-    column("coder", "coder__username"),
-    column("source", "source", "What was seen: machine (suggestions) or colleagues (their codings)."),
-    column("revealed", "revealed_at", "When it was first seen, in UTC."),
-]
+REVEALS = columns(
+    Reveal, f"{PLACE} coder source revealed", **find_place(), coder="coder__username", revealed="revealed_at"
+)
 
-UNBLINDINGS = [
-    column("project", "interview__study__slug"),
-    column("interview", "interview__external_id"),
-    column("person", "user__username", "User name of the person who unblinded it."),
-    column("where", "where", "On which page."),
-    column("unblinded", "unblinded_at", "When, in UTC. What she coded there afterwards is in the layer assisted."),
-]
+UNBLINDINGS = columns(
+    Unblinding,
+    "project interview person where unblinded",
+    project="interview__study__slug",
+    interview="interview__external_id",
+    person="user__username",
+    unblinded="unblinded_at",
+)
 
-MEMOS = [
-    column("project", "project__slug"),
-    column("subject", "subject", "What it is about: sentence, interview, code, theme or project."),
-    column("subject_key", "subject_key", "Identifier of the code or number of the theme it is about."),
-    column("interview", "interview__external_id"),
-    column("sentence_id", "sentence_id"),
-    column("sentence", "sentence__position"),
-    column("sentence_label", "label"),
-    column("kind", "kind", "reading, interpretive, positional, methodological or decision."),
-    column("text", "text", "The memo."),
-    column("author", "author__username"),
-    column("thread", "thread", "The same for all versions of one memo on a code, a theme or the study."),
-    column("revision", "revision", "Which version of the memo, from 1."),
-    column("created", "created_at"),
-    column("withdrawn", "withdrawn_at"),
-    column("superseded_by", "superseded_by_id"),
-    column("memo_id", "pk", "Number of this version."),
-]
+MEMOS = columns(
+    Memo,
+    "project subject subject_key interview sentence_id sentence sentence_label kind text author thread revision created "
+    "withdrawn superseded_by memo_id",
+    project="project__slug",
+    interview="interview__external_id",
+    sentence="sentence__position",
+    sentence_label="label",
+    author="author__username",
+    created="created_at",
+    withdrawn="withdrawn_at",
+    memo_id="pk",
+)
 
 BOUNDARY_EDITS = [
-    column("project", "turn__interview__study__slug"),
-    column("interview", "turn__interview__external_id"),
-    column("turn", "turn__position"),
+    *columns(
+        Sentence,
+        "project interview turn",
+        project="turn__interview__study__slug",
+        interview="turn__interview__external_id",
+        turn="turn__position",
+    ),
     column("boundary_edit_id", "{}", "Number of the split or merge; its sentences share it."),
     column("kind", "{}__kind", "split or merge."),
     column("edited", "{}__edited_at", "When, in UTC."),
     column("edited_by", "{}__edited_by__username", "Who did it."),
     column("side", "side", "retired: a sentence before the edit; made: one after it."),
-    column("sentence_id", "pk"),
-    column("sentence_label", "label"),
-    column("start", "start"),
-    column("end", "end"),
-    column("text", "quoted"),
+    *columns(
+        Sentence, "sentence_id sentence_label start end text", sentence_id="pk", sentence_label="label", text="quoted"
+    ),
 ]
 
 # Deprecated names of the exports boundary_edits and unblindings, kept for one release.
@@ -162,13 +164,7 @@ def count_decisions(scope: Scope) -> int:
 def read_codings(scope: Scope) -> Groups:
     """Every coding, withdrawn ones included, with what is derived about prompting where its coder did not say."""
     codings = scope.keep(Coding.objects.filter(scope.within("sentence__turn__interview")), "coder")
-    # As text: to have Django make an object of each takes longer than all the rest of a row.
-    plain = codings.annotate(
-        answers=Cast("attributes", TextField()),
-        range_text=Cast("range_id", TextField()),
-        created_text=Cast("created_at", TextField()),
-        withdrawn_text=Cast("withdrawn_at", TextField()),
-    )
+    plain = codings.annotate(**{text: Cast(field, TextField()) for field, text in _AS_TEXT.items()})
     found = quote_sentences(plain).order_by("pk").values_list(*STORED.values())
     return Groups(complete(found.iterator(chunk_size=GROUP), scope.project))
 

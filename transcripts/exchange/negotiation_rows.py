@@ -14,7 +14,17 @@ from transcripts.coding.models import Coding, Link, StageOpening
 from transcripts.corpus.models import Turn
 from transcripts.corpus.pure.readers.threads import find_stage
 from transcripts.exchange.registry import Scope
-from transcripts.exchange.rows import CHUNK, PLACE, column, find_places, label_sentences, stream
+from transcripts.exchange.rows import (
+    CHUNK,
+    PLACE,
+    SHARED,
+    column,
+    columns,
+    find_place,
+    find_places,
+    label_sentences,
+    stream,
+)
 from transcripts.negotiation.models import CaseSheet, Pair, Score, ScoreEvidence, Stance
 from transcripts.negotiation.pure.episodes import list_episodes
 from transcripts.negotiation.pure.study import CONDUCT as CONDUCT_STAGES
@@ -39,56 +49,53 @@ TRACK = "conduct (what the model says and its calls) or back (its reasoning), wh
 STATUS = "With which status the turn leaves the feature; empty where it is not said."
 FEATURE = "Identifier of the feature."
 
-LINKS = [
-    *(each._replace(source=each.source if each.source == "label" else f"coding__{each.source}") for each in PLACE),
-    column("code_id", "coding__code__identifier", "Identifier of the code of the coding that is linked."),
-    column("coding_id", "coding_id"),
-    column("kind", "kind", "acts_on (a feature), warrant (rests on a sentence) or revises (a sentence)."),
-    column("feature", "code__identifier", "Identifier of the feature that it acts on."),
-    column("to_interview", "sentence__turn__interview__external_id", "Interview of the sentence it leads to."),
-    column("to_turn", "sentence__turn__position", "Place of the turn of that sentence."),
-    column("to_sentence_id", "sentence_id", "Number of that sentence."),
-    column("quote_start", "quote_start", "First marked character there, in code points of the turn's text."),
-    column("quote_end", "quote_end", "Character after the last marked one."),
-    column("coder", "coder__username"),
-    column("layer", "layer"),
-    column("created", "created_at"),
-    column("withdrawn", "withdrawn_at"),
-    column("link_id", "pk", "Number of the link."),
-]
+LINKS = columns(
+    Link,
+    f"{PLACE} code_id coding_id kind feature to_interview to_turn to_sentence_id quote_start quote_end coder layer created "
+    "withdrawn link_id",
+    **find_place("coding__sentence__"),
+    code_id=("coding__code__identifier", "Identifier of the code of the coding that is linked."),
+    feature=("code__identifier", "Identifier of the feature that it acts on."),
+    to_interview=("sentence__turn__interview__external_id", "Interview of the sentence it leads to."),
+    to_turn=("sentence__turn__position", "Place of the turn of that sentence."),
+    to_sentence_id="sentence_id",
+    coder="coder__username",
+    created="created_at",
+    withdrawn="withdrawn_at",
+    link_id="pk",
+)
 
-LEDGER = [
-    *PLACE,
-    column("stage", meaning=STAGE),
-    column("track", meaning=TRACK),
-    column("code_id", "code__identifier", FEATURE),
-    column("code", "code__name"),
-    column("status", meaning=STATUS),
-    column("hypothesis", meaning="What the model supposes of the feature, in the coder's words."),
-    column("warrants", meaning="List of the numbers of the sentences that the entry rests on."),
-    column("coder", "coder__username"),
-    column("layer", "layer"),
-    column("created", "created_at"),
-    column("coding_id", "pk"),
-]
+LEDGER = columns(
+    Coding,
+    f"{PLACE} stage track code_id code status hypothesis warrants coder layer created coding_id",
+    **find_place(),
+    stage=("", STAGE),
+    track=("", TRACK),
+    code_id=("code__identifier", FEATURE),
+    code="code__name",
+    status=("", STATUS),
+    hypothesis=("", "What the model supposes of the feature, in the coder's words."),
+    warrants=("", "List of the numbers of the sentences that the entry rests on."),
+    coder="coder__username",
+    created="created_at",
+    coding_id="pk",
+)
 
-LEDGER_STATES = [
-    column("project"),
-    column("interview"),
-    column("turn"),
-    column("stage", meaning=STAGE),
-    column("track", meaning=TRACK),
-    column("code_id", meaning=FEATURE),
-    column("status", meaning="The status that stands after the turn: that of the last entry of the track."),
-    column("since", meaning="Turn of that entry."),
-    column("is_entry", meaning="true where the turn itself has an entry of the feature.", kind=bool),
-    column("coder"),
-    column("layer", meaning="Layer of the entry that stands."),
-]
+LEDGER_STATES = columns(
+    Coding,
+    "project interview turn stage track code_id status since is_entry coder layer",
+    **find_place(),
+    stage=("", STAGE),
+    track=("", TRACK),
+    code_id=("", FEATURE),
+    status=("", "The status that stands after the turn: that of the last entry of the track."),
+    since=("", "Turn of that entry."),
+    is_entry=("", "true where the turn itself has an entry of the feature."),
+    layer=("", "Layer of the entry that stands."),
+)
 
 EPISODES = [
-    column("project"),
-    column("interview"),
+    *columns(Coding, "project interview", **find_place()),
     column("turn", meaning="Place of the challenged turn."),
     column("kind", meaning="Of the challenge: warranted, unwarranted, new_fact or probe, as the coder read it."),
     column(
@@ -101,8 +108,7 @@ EPISODES = [
 ]
 
 PAIRS = [
-    column("project", "project__slug"),
-    column("name", "name"),
+    *columns(Pair, "project name", project="project__slug"),
     column("number", "number", "Which wording of the pair, from 1."),
     column("a", "a__external_id", "First interview."),
     column("b", "b__external_id", "Second interview."),
@@ -115,21 +121,19 @@ PAIRS = [
 ]
 
 CASE_SHEETS = [
-    column("project", "interview__study__slug"),
-    column("interview", "interview__external_id"),
+    *columns(CaseSheet, "project interview", project="interview__study__slug", interview="interview__external_id"),
     column("number", "number", "Number of the case sheet of this interview, from 1; the last holds."),
     column("holds", "holds", "true for the last.", kind=bool),
     column("relevant", "relevant", "Features that matter to the case: a list of objects with feature and reason."),
     column("irrelevant", "irrelevant", "Features that do not, likewise."),
     column("intents", "told_intents", "What the interviewer meant her turns to be, by their places; empty for coders."),
     column("reason", "reason"),
-    column("written", "written_at"),
+    column("written", "written_at", SHARED["written_at"]),
     column("written_by", "written_by__username", "Who wrote it; empty for the program."),
 ]
 
 NORMATIVE_STANCES = [
-    column("project", "project__slug"),
-    column("name", "name"),
+    *columns(Stance, "project name", project="project__slug"),
     column("number", "number", "Number of the wording, from 1. Scores name one: care/1."),
     column("statement", "statement", "What is to be achieved."),
     column("priorities", "priorities", "Whose interests come first."),
@@ -139,44 +143,39 @@ NORMATIVE_STANCES = [
     column("author", "author", "Whose stance it is."),
     column("reason", "reason"),
     column("sha256", "sha256", "SHA-256 of the wording."),
-    column("written", "written_at"),
+    column("written", "written_at", SHARED["written_at"]),
     column("written_by", "written_by__username", "Who stored it."),
 ]
 
-SCORES = [
-    column("project", "interview__study__slug"),
-    column("interview", "interview__external_id"),
-    column("stance", "stance__name", "Name of the normative stance."),
-    column("stance_number", "stance__number", "Number of its wording."),
-    column("stance_author", "stance__author", "Whose stance it is."),
-    column(
-        "criterion",
-        "criterion",
-        "features, moves, consistency or answerability of the thread; warranted or updated, of a determination.",
+SCORES = columns(
+    Score,
+    "project interview stance stance_number stance_author criterion turn feature value note evidence coder layer created "
+    "withdrawn superseded_by score_id",
+    project="interview__study__slug",
+    interview="interview__external_id",
+    stance=("stance__name", "Name of the normative stance."),
+    stance_number=("stance__number", "Number of its wording."),
+    stance_author=("stance__author", "Whose stance it is."),
+    turn=("turn__position", "Place of the turn that is judged; empty for the whole thread."),
+    evidence=(
+        "",
+        "The sentences it rests on: a list of objects with sentence_id, sentence_label, turn, quote_start and quote_end.",
     ),
-    column("turn", "turn__position", "Place of the turn that is judged; empty for the whole thread."),
-    column("feature", "feature", "Identifier of the feature whose entry is judged."),
-    column("value", "value", "0 to 3, or of a determination 1 (yes) or 0 (no); empty: not applicable, or unclear."),
-    column("note", "note", "What the person noted."),
-    column(
-        "evidence",
-        meaning="The sentences it rests on: a list of objects with sentence_id, sentence_label, turn, quote_start and quote_end.",
-    ),
-    column("coder", "coder__username", "User name of the person who judged."),
-    column("layer", "layer"),
-    column("created", "created_at"),
-    column("withdrawn", "withdrawn_at"),
-    column("superseded_by", "superseded_by_id"),
-    column("score_id", "pk", "Number of the score."),
-]
+    coder="coder__username",
+    created="created_at",
+    withdrawn="withdrawn_at",
+    score_id="pk",
+)
 
-STAGE_OPENINGS = [
-    column("project", "turn__interview__study__slug"),
-    column("interview", "turn__interview__external_id"),
-    column("turn", "turn__position"),
-    column("coder", "coder__username"),
-    column("opened", "opened_at", "When she first opened the reasoning of that turn, in UTC."),
-]
+STAGE_OPENINGS = columns(
+    StageOpening,
+    "project interview turn coder opened",
+    project="turn__interview__study__slug",
+    interview="turn__interview__external_id",
+    turn="turn__position",
+    coder="coder__username",
+    opened="opened_at",
+)
 
 
 def read_links(scope: Scope) -> Iterator[Sequence[object]]:

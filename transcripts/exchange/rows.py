@@ -6,66 +6,47 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import CharField, F, QuerySet
+from django.core.exceptions import FieldDoesNotExist
+from django.db import models
+from django.db.models import CharField, F, Field, Model, OneToOneRel, QuerySet
 from django.db.models.functions import Cast, Concat, Substr
 
-from transcripts.coding.values import MEANINGS as VALUE_MEANINGS
+from transcripts.accounts.models import User
 
 CHUNK = 5_000
-# Columns that mean the same wherever they occur.
+# What is no field of a model, or means the same in every model, by the name of the column or of the field.
 SHARED = {
-    "project": "Address of the study.",
-    "interview": "Identifier of the interview, as it was imported.",
-    "model": "Label of the interviewed model, as it was imported; empty when not known.",
-    "turn": "Place of the turn in the interview, counted from 1 over all who speak.",
-    "role": "Who speaks: interviewer, model, system or tool.",
     "sentence_id": "Number of the sentence; it never changes and is never used again.",
-    "sentence": "Place of the sentence in the interview as it was segmented at import, counted from 1.",
     "sentence_label": "The number people see: the place, with a letter for a piece of a split sentence (14a).",
-    "start": "First character of the sentence in the turn's text, in code points counted from 0.",
-    "end": "Character after its last one.",
     "text": "The exact words.",
     "quote": "The marked words.",
-    "code_id": "Identifier of the code, the same in every version of the codebook.",
-    "code": "Name of the code in the version the row was made with.",
-    "family": "Identifier of the family of codes; empty for the whole study.",
-    "codebook_version": "Number of the version of the codebook.",
     "prompting_source": "said (by the coder) or derived (from the words and codes of earlier turns).",
+    "name": "Name, as people read it.",
     "reason": "Why, in the person's own words.",
-    "range": "The same for codings applied to several sentences at once; empty otherwise.",
     "coder": "User name of the coder.",
+    "author": "User name of the author.",
     "layer": "blind, or assisted: made after others' labels were seen.",
-    "created": "When, in UTC.",
-    "withdrawn": "When it was withdrawn; empty while it is active.",
+    "codes": "List of code identifiers; an empty list says that none applies.",
+    "idempotency_key": "The idempotency key it was sent with, a UUID.",
+    "created_at": "When it was stored, in UTC.",
+    "written_at": "When it was written, in UTC.",
+    "withdrawn_at": "When it was withdrawn or replaced, in UTC; empty while it is active.",
     "withdrawal_reason": "Why it was withdrawn, where a reason was asked for.",
-    "superseded_by": "Number of the row of the same table that replaced it.",
-    "migrated_from": "coding_id this one was made from, by a boundary edit or a merge of codes.",
+    "superseded_by": "Number of the row of the same table that replaced it, if any.",
     "carried_from": "Deprecated: the old name of migrated_from.",
-    "coding_id": "Number of the coding.",
-    "decision_id": "Number of the decision.",
-    "none_applies": "true: read, and no code applies; false: read, and nothing beyond the active codes.",
     "stage": "Where it took place: front (said), back (reasoning) or tool; empty for what others than the model say.",
     "saw_reasoning": "true where the coder had opened reasoning of the interview before she made the coding.",
-    "author": "User name of the author.",
-    "written": "When it was written, in UTC.",
-    "name": "Name, as people read it.",
-    "round": "Number of the round.",
-    "codes": "List of code identifiers; an empty list says that none applies.",
-    **{name: meaning for name, meaning in VALUE_MEANINGS.items() if name != "prompting"},
-    "prompting": "Whether the interviewer had raised it before: prompted, unprompted, or unclear where that is not known; "
-    "empty where no model speaks.",
 }
 
 
-# Columns of tables that may be long whose cells are not text, by name: Parquet has types.
-KINDS: dict[str, type] = {
-    **dict.fromkeys(("turn", "sentence_id", "sentence", "start", "end", "quote_start", "quote_end"), int),
-    **dict.fromkeys(
-        ("codebook_version", "coding_id", "decision_id", "superseded_by", "migrated_from", "carried_from"), int
-    ),
-    **dict.fromkeys(("is_answer", "none_applies", "saw_reasoning"), bool),
-    **dict.fromkeys(("created", "withdrawn"), datetime),
+# The types of the fields whose cells are not text in Parquet, and of columns that are no fields.
+TYPES: dict[type, type] = {
+    models.IntegerField: int,
+    models.BooleanField: bool,
+    models.FloatField: float,
+    models.DateTimeField: datetime,
 }
+KINDS: dict[str, type] = {"carried_from": int, "saw_reasoning": bool}
 
 
 class Column(NamedTuple):
@@ -79,6 +60,62 @@ class Column(NamedTuple):
     source: str
     meaning: str
     kind: type = str
+
+
+def find_fields(model: type[Model], path: str) -> list[Any]:
+    """The fields of models along a path such as ``sentence__turn``; none where it does not lead to a field."""
+    found: list[Any] = []
+    at: Any = model
+    for name in path.replace(".", "__").split("__"):
+        try:
+            field = at._meta.pk if name == "pk" else at._meta.get_field(name)
+        except (FieldDoesNotExist, AttributeError):
+            return []
+        if not isinstance(field, Field | OneToOneRel):
+            return []
+        found, at = [*found, field], field.related_model
+    return found
+
+
+def describe(model: type[Model], path: str, name: str = "") -> str:
+    """What is said of a field where it is declared, in its model. A person's name is described by the field that leads to her.
+
+    What is called alike everywhere is in ``SHARED``, by the name of its column or of its field. Raises ``KeyError`` for
+    what nobody has described.
+    """
+    fields = find_fields(model, path)
+    if not fields:
+        return SHARED[name or path]
+    *before, field = fields
+    if before and field.model is User:
+        field = before[-1]
+    if said := getattr(field, "help_text", "") or SHARED.get(name) or SHARED.get(field.name):
+        return str(said)
+    if field.primary_key or field.is_relation:
+        return f"Number of the {(field.related_model or field.model)._meta.verbose_name}."
+    raise KeyError(f"{field} has no help_text.")
+
+
+def find_kind(model: type[Model], path: str, name: str) -> type:
+    """The type of the cells of a column in Parquet: that of the field, or of what is called so in every table."""
+    *_, field = [None, *find_fields(model, path)]
+    if field is not None and field.is_relation:
+        field = field.target_field
+    return next((kind for stored, kind in TYPES.items() if isinstance(field, stored)), KINDS.get(name, str))
+
+
+def columns(model: type[Model], names: str, /, **paths: str | tuple[str, str]) -> list[Column]:
+    """Columns with fields of a model, each described where it is declared.
+
+    ``names`` are the headings, divided by blanks; ``paths`` says where a query finds those that are not fields' names, and
+    what those mean that nobody describes.
+    """
+    made = []
+    for name in names.split():
+        path = paths.get(name, name)
+        path, meaning = path if isinstance(path, tuple) else (path, describe(model, path, name))
+        made.append(Column(name, path, meaning, find_kind(model, path, name)))
+    return made
 
 
 def column(name: str, source: str = "", meaning: str = "", kind: type | None = None) -> Column:
@@ -109,11 +146,16 @@ def quote_sentences(rows: QuerySet[Any, Any], prefix: str = "sentence__") -> Any
     return rows.annotate(quoted=Substr(f"{prefix}turn__text", F(f"{prefix}start") + 1, length))
 
 
-# Where a sentence lies, for rows with a foreign key to one; they need ``label_sentences``.
-PLACE = (
-    column("project", "sentence__turn__interview__study__slug"),
-    column("interview", "sentence__turn__interview__external_id"),
-    column("turn", "sentence__turn__position"),
-    column("sentence_id", "sentence_id"),
-    column("sentence_label", "label"),
-)
+PLACE = "project interview turn sentence_id sentence_label"
+"""The columns that say where a sentence lies; their rows need ``label_sentences``."""
+
+
+def find_place(prefix: str = "sentence__") -> dict[str, str]:
+    """The paths of ``PLACE``, for rows from which ``prefix`` leads to a sentence."""
+    return {
+        "project": f"{prefix}turn__interview__study__slug",
+        "interview": f"{prefix}turn__interview__external_id",
+        "turn": f"{prefix}turn__position",
+        "sentence_id": f"{prefix}pk",
+        "sentence_label": "label",
+    }

@@ -9,98 +9,92 @@ from django.db.models import Q
 from transcripts.agreement.models import Adjudication
 from transcripts.codebook.models import CodeProposal
 from transcripts.exchange.registry import Scope
-from transcripts.exchange.rows import PLACE, column, label_sentences, quote_sentences, stream
+from transcripts.exchange.rows import PLACE, columns, find_place, label_sentences, quote_sentences, stream
 from transcripts.projects.models import MethodStance
 from transcripts.revision.models import AnchorReading, AnchorSentence
 from transcripts.rounds.models import Assignment, Round
 
-STANCES = [
-    column("project", "project__slug"),
-    column("family", "family"),
-    column(
-        "stance", "stance", "reflexive, codebook or reliability (Braun and Clarke's three kinds of thematic analysis)."
-    ),
-    column("reason", "reason"),
-    column("set", "set_at", "Since when, in UTC."),
-    column("set_by", "set_by_name", "Who set it."),
-]
+STANCES = columns(
+    MethodStance,
+    "project family stance reason set set_by",
+    project="project__slug",
+    set="set_at",
+    set_by="set_by_name",
+)
 
-ROUNDS = [
-    column("project", "project__slug"),
-    column("round", "number"),
-    column("name", "name"),
-    column("instructions", "instructions", "The instructions that coders got."),
-    column("overlap_percent", "overlap_percent", "Share of the interviews assigned to more than one coder."),
-    column("overlap_readers", "overlap_readers", "How many coders were assigned each of those."),
-    column("seed", "seed", "Number with which the allocation of interviews can be repeated."),
-    column("opened", "opened_at", "When the round began, in UTC."),
-    column("opened_by", "opened_by_name", "Who began it."),
-    column("locked", "locked_at", "When coding in it ended; empty while it is open."),
-    column("locked_by", "locked_by__username", "Who ended it."),
-]
+ROUNDS = columns(
+    Round,
+    "project round name instructions overlap_percent overlap_readers seed opened opened_by locked locked_by",
+    project="project__slug",
+    round="number",
+    opened="opened_at",
+    opened_by="opened_by_name",
+    locked="locked_at",
+    locked_by="locked_by__username",
+)
 
-ASSIGNMENTS = [
-    column("project", "round__project__slug"),
-    column("round", "round__number"),
-    column("interview", "interview__external_id"),
-    column("model", "interview__model_label"),
-    column("coder", "coder__username"),
-    column("assigned", "assigned_at", "When, in UTC."),
-    column("assigned_by", "assigned_by_name", "Who assigned it."),
-    column("signed", "signed_at", "When the coder confirmed that these are her codings."),
-    column("withdrawn", "withdrawn_at"),
-]
+ASSIGNMENTS = columns(
+    Assignment,
+    "project round interview model coder assigned assigned_by signed withdrawn",
+    project="round__project__slug",
+    round="round__number",
+    interview="interview__external_id",
+    model="interview__model_label",
+    coder="coder__username",
+    assigned="assigned_at",
+    assigned_by="assigned_by_name",
+    signed="signed_at",
+    withdrawn="withdrawn_at",
+)
 
-ADJUDICATIONS = [
-    *PLACE,
-    column("text", "quoted"),
-    column("family", "family_identifier"),
-    column("readings", "readings", "The blind readings at the time: a list of objects with coder and codes."),
-    column("outcome", "outcome", "one (reading is upheld), both, neither, or redefined (the definition is at fault)."),
-    column("chosen_coder", "chosen_coder__username", "Whose reading was upheld."),
-    column("codes", "codes", "The codes that apply after the decision."),
-    column("reason", "reason"),
-    column("adjudicator", "adjudicator__username", "Who decided."),
-    column("revision", "revision", "Which decision on this sentence and family, from 1."),
-    column("created", "created_at"),
-    column("withdrawn", "withdrawn_at"),
-    column("superseded_by", "superseded_by_id"),
-    column("adjudication_id", "pk", "Number of the decision."),
-]
+ADJUDICATIONS = columns(
+    Adjudication,
+    f"{PLACE} text family readings outcome chosen_coder codes reason adjudicator revision created withdrawn superseded_by "
+    "adjudication_id",
+    **find_place(),
+    text="quoted",
+    family="family_identifier",
+    chosen_coder="chosen_coder__username",
+    adjudicator="adjudicator__username",
+    created="created_at",
+    withdrawn="withdrawn_at",
+    adjudication_id="pk",
+)
 
-ANCHORS = [
-    *PLACE,
-    column("text", "quoted"),
-    column("added", "added_at", "When it became an anchor, in UTC."),
-    column("added_by", "added_by_name", "Who chose it."),
-    column("removed", "removed_at", "When it stopped being one."),
-]
+ANCHORS = columns(
+    AnchorSentence,
+    f"{PLACE} text added added_by removed",
+    **find_place(),
+    text="quoted",
+    added="added_at",
+    added_by="added_by_name",
+    removed="removed_at",
+)
 
-ANCHOR_READINGS = [
-    *PLACE,
-    column("codebook_version", "version__number"),
-    column("coder", "coder__username"),
-    column("codes", "codes"),
-    column("read", "read_at", "When, in UTC."),
-]
+ANCHOR_READINGS = columns(
+    AnchorReading,
+    f"{PLACE} codebook_version coder codes read",
+    **find_place(),
+    codebook_version="version__number",
+    coder="coder__username",
+    read="read_at",
+)
 
-PROPOSALS = [
-    column("project", "project__slug"),
-    column("name", "name"),
-    column("definition", "definition", "What it would mean."),
-    column("family", "family_identifier"),
-    column("interview", "sentence__turn__interview__external_id"),
-    column("sentence_id", "sentence_id"),
-    column("sentence_label", "label"),
-    column("in_vivo", "is_in_vivo", "true where the name is in the words of the sentence."),
-    column("proposed_by", "proposed_by__username", "Who found it missing."),
-    column("proposed", "proposed_at", "When, in UTC."),
-    column("state", "state", "open, accepted or declined."),
-    column("code_id", "code__identifier", "The code it became."),
-    column("answer", "answer", "What was answered."),
-    column("answered", "answered_at", "When."),
-    column("answered_by", "answered_by__username", "By whom."),
-]
+PROPOSALS = columns(
+    CodeProposal,
+    "project name definition family interview sentence_id sentence_label in_vivo proposed_by proposed state code_id answer "
+    "answered answered_by",
+    project="project__slug",
+    family="family_identifier",
+    interview="sentence__turn__interview__external_id",
+    sentence_label="label",
+    in_vivo="is_in_vivo",
+    proposed_by="proposed_by__username",
+    proposed="proposed_at",
+    code_id=("code__identifier", "The code it became."),
+    answered="answered_at",
+    answered_by="answered_by__username",
+)
 
 
 def read_stances(scope: Scope) -> Iterator[Sequence[object]]:

@@ -11,42 +11,37 @@ from django.db.models import F
 
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.exchange.registry import Scope
-from transcripts.exchange.rows import CHUNK, PLACE, column, find_places, label_sentences, quote_sentences, stream
+from transcripts.exchange.rows import (
+    CHUNK,
+    PLACE,
+    columns,
+    find_place,
+    find_places,
+    label_sentences,
+    quote_sentences,
+    stream,
+)
 from transcripts.formats.tabular import MAX_CELL
 
-CHANNEL = "utterance, reasoning, tool_call or tool_result."
-IS_ANSWER = "true where coders decide: what the model says, and in trajectories its calls."
-TURNS = [
-    column("project", "interview__study__slug"),
-    column("interview", "interview__external_id"),
-    column("model", "interview__model_label"),
-    column("turn", "position"),
-    column("role", "role"),
-    column("channel", "channel", CHANNEL),
-    column("speaker", "speaker", "Name of who speaks, as it was imported; of tool traffic the tool's."),
-    column("prompt_kind", "prompt_kind", "What kind of question it is, where the file says."),
-    column("is_answer", "is_answer", IS_ANSWER),
-    column("call_id", "call_id", "What joins a tool's result with its call; empty where the file has none."),
-    column("details", "details", "What the file tells besides, as JSON: time, model, tokens, errors."),
-    column("text", "text"),
-]
-SENTENCES = [
-    *PLACE,
-    column("sentence", "position"),
-    column("role", "turn__role"),
-    column("channel", "turn__channel", CHANNEL),
-    column("is_answer", "turn__is_answer", IS_ANSWER),
-    column("kind", "kind", "What the unit is: sentence, list item, heading, call, result and others."),
-    column("start", "start"),
-    column("end", "end"),
-    column("text", "quoted"),
-]
+TURNS = columns(
+    Turn,
+    "project interview model turn role channel speaker prompt_kind is_answer call_id details text",
+    project="interview__study__slug",
+    interview="interview__external_id",
+    model="interview__model_label",
+    turn="position",
+)
+SENTENCES = columns(
+    Sentence,
+    f"{PLACE} sentence role channel is_answer kind start end text",
+    **find_place(""),
+    sentence="position",
+    role="turn__role",
+    channel="turn__channel",
+    is_answer="turn__is_answer",
+    text="quoted",
+)
 (_DETAILS,) = find_places(TURNS, "details")
-# The rows are sentences themselves, and so is the place.
-_SOURCES = [
-    each._replace(source=each.source.replace("sentence__turn", "turn").replace("sentence_id", "pk"))
-    for each in SENTENCES
-]
 # Fields of an interview that are text, by their key in a line.
 _TEXTS = {
     "title": "title",
@@ -85,7 +80,7 @@ def count_long_sentences(scope: Scope) -> int:
 
 def read_sentences(scope: Scope) -> Iterator[Sequence[object]]:
     """Every sentence as it is segmented now, whether anybody coded it or not."""
-    return stream(quote_sentences(label_sentences(_find_sentences(scope), ""), ""), _SOURCES)
+    return stream(quote_sentences(label_sentences(_find_sentences(scope), ""), ""), SENTENCES)
 
 
 def count_sentences(scope: Scope) -> int:

@@ -9,67 +9,56 @@ from django.db.models import QuerySet
 from transcripts.corpus.models import Consent
 from transcripts.corpus.queries import list_consenting
 from transcripts.exchange.registry import Scope
-from transcripts.exchange.rows import PLACE, column, find_places, label_sentences, quote_sentences, stream
+from transcripts.exchange.rows import PLACE, columns, find_place, find_places, label_sentences, quote_sentences, stream
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, Theme, ThemeQuote, ThemeVersion
 
-THEMES = [
-    column("project", "theme__project__slug"),
-    column("theme", "theme__number", "Number of the theme in the study."),
-    column("version", "number", "Which version of the theme, from 1; the highest is current."),
-    column("name", "name"),
-    column("concept", "concept", "The one idea that holds the theme together."),
-    column("description", "description", "What it is about."),
-    column("state", "state", "candidate, reviewed, defined or dropped."),
-    column("codes", "codes", "Identifiers of the codes it is made of."),
-    column("reason", "reason"),
-    column("written", "written_at"),
-    column("written_by", "written_by__username", "Who wrote this version."),
-    column("came_from", "theme_id", "Numbers of the themes it was merged or split from."),
-]
+THEMES = columns(
+    ThemeVersion,
+    "project theme version name concept description state codes reason written written_by came_from",
+    project="theme__project__slug",
+    theme="theme__number",
+    version=("number", "Which version of the theme, from 1; the highest is current."),
+    written="written_at",
+    written_by="written_by__username",
+    came_from=("theme_id", "Numbers of the themes it was merged or split from."),
+)
 
-THEME_QUOTES = [
-    *PLACE,
-    column("model", "sentence__turn__interview__model_label"),
-    column("start", "sentence__start"),
-    column("end", "sentence__end"),
-    column("text", "quoted"),
-    column("theme", "theme__number", "Number of the theme in the study."),
-    column("side", "side", "for, or against: a sentence that contradicts the theme."),
-    column("edited_text", "edited_text", "The quotation with its edits marked; empty where it is the exact words."),
-    column("note", "note"),
-    column("coding_id", "coding_id"),
-    column("added", "added_at", "When, in UTC."),
-    column("added_by", "added_by__username", "Who chose it."),
-    column("withdrawn", "withdrawn_at"),
-    column("quote_id", "pk", "Number of the quote."),
-    column(
-        "may_be_quoted",
-        meaning="true where the interview's consent to quotation is given; otherwise text and edited_text are empty.",
-        kind=bool,
+THEME_QUOTES = columns(
+    ThemeQuote,
+    f"{PLACE} model start end text theme side edited_text note coding_id added added_by withdrawn quote_id may_be_quoted",
+    **find_place(),
+    model="sentence__turn__interview__model_label",
+    start="sentence__start",
+    end="sentence__end",
+    text="quoted",
+    theme="theme__number",
+    added="added_at",
+    added_by="added_by__username",
+    withdrawn="withdrawn_at",
+    quote_id="pk",
+    may_be_quoted=(
+        "",
+        "true where the interview's consent to quotation is given; otherwise text and edited_text are empty.",
     ),
-]
+)
 
-PHASE_ENTRIES = [
-    column("project", "project__slug"),
-    column(
-        "phase",
-        "phase",
-        "1 familiarisation, 2 initial coding, 3 generating, 4 reviewing, 5 defining themes, 6 writing up.",
-    ),
-    column("text", "text", "What was written down."),
-    column("author", "author__username"),
-    column("written", "written_at"),
-    column("withdrawn", "withdrawn_at"),
-    column("superseded_by", "superseded_by_id"),
-    column("entry_id", "pk", "Number of the entry."),
-]
+PHASE_ENTRIES = columns(
+    PhaseEntry,
+    "project phase text author written withdrawn superseded_by entry_id",
+    project="project__slug",
+    author="author__username",
+    written="written_at",
+    withdrawn="withdrawn_at",
+    entry_id="pk",
+)
 
-POSITIONALITY = [
-    column("project", "project__slug"),
-    column("author", "author__username"),
-    column("text", "text", "The statement, in its author's words."),
-    column("written", "written_at"),
-]
+POSITIONALITY = columns(
+    PositionalityStatement,
+    "project author text written",
+    project="project__slug",
+    author="author__username",
+    written="written_at",
+)
 
 
 def read_themes(scope: Scope) -> Iterator[Sequence[object]]:

@@ -41,7 +41,7 @@ class ImportJob(models.Model):
     asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="import_jobs")
     asked_by_name = models.CharField(max_length=200)
     asked_at = models.DateTimeField()
-    state = models.CharField(max_length=10, choices=State.choices, default=State.UPLOADING)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.UPLOADING, help_text="How far it is.")
     # Of the run that has the job now. A run whose token is here no more stores nothing.
     runner = models.CharField(max_length=32, blank=True)
     # The last sign of life, of the upload or of the run.
@@ -49,14 +49,18 @@ class ImportJob(models.Model):
     # Runs in a row that died before they got any further.
     lost_runs = models.PositiveSmallIntegerField(default=0)
     stage = models.CharField(max_length=100, blank=True)
-    done = models.PositiveBigIntegerField(default=0)
-    total = models.PositiveBigIntegerField(default=0)
+    done = models.PositiveBigIntegerField(default=0, help_text="How much is done so far.")
+    total = models.PositiveBigIntegerField(default=0, help_text="How much there is to do; 0: unknown.")
     outcome = models.JSONField(default=dict)
-    problem = models.TextField(blank=True)
+    problem = models.TextField(blank=True, help_text="Why it was refused, or failed; else empty.")
     ended_at = models.DateTimeField(null=True, blank=True)
     # Of the file that it made: its bytes, and how long it is kept. What it is called is in ``outcome["file"]``.
-    result_size = models.PositiveBigIntegerField(default=0)
-    expires_at = models.DateTimeField(null=True, blank=True)
+    result_size = models.PositiveBigIntegerField(
+        default=0, help_text="Bytes of the file that it wrote; 0: there is none."
+    )
+    expires_at = models.DateTimeField(
+        null=True, blank=True, help_text="Until when the file is kept; empty: there is none."
+    )
 
     class Meta:
         ordering: ClassVar = ["-pk"]

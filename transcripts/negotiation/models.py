@@ -185,14 +185,33 @@ class Score(models.Model):
         WARRANTED = "warranted", "The entry is warranted"
         UPDATED = "updated", "Rightly updated after the challenge"
 
-    stance = models.ForeignKey(Stance, on_delete=models.PROTECT, related_name="scores")
+    stance = models.ForeignKey(
+        Stance,
+        on_delete=models.PROTECT,
+        related_name="scores",
+        help_text="Number of the wording of the normative stance that it is given under.",
+    )
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="scores")
-    criterion = models.CharField(max_length=15, choices=Criterion.choices)
+    criterion = models.CharField(
+        max_length=15,
+        choices=Criterion.choices,
+        help_text="features, moves, consistency or answerability of the thread; warranted or updated, of a "
+        "determination.",
+    )
     turn = models.ForeignKey(Turn, on_delete=models.PROTECT, null=True, blank=True, related_name="scores")
-    feature = models.CharField(max_length=100, blank=True)
-    value = models.PositiveSmallIntegerField(null=True, blank=True)
-    note = models.TextField(blank=True)
-    coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="scores")
+    feature = models.CharField(max_length=100, blank=True, help_text="Identifier of the feature whose entry is judged.")
+    value = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        help_text="0 to 3, or of a determination 1 (yes) or 0 (no); empty: not applicable, or unclear.",
+    )
+    note = models.TextField(blank=True, help_text="What the person noted.")
+    coder = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        related_name="scores",
+        help_text="User name of the person who judged.",
+    )
     layer = models.CharField(max_length=10, choices=Layer.choices, default=Layer.BLIND)
     idempotency_key = models.UUIDField()
     created_at = models.DateTimeField()

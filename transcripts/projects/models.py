@@ -15,9 +15,9 @@ from transcripts.projects.roles import ROLE_CHOICES, ROLES, Role
 class Project(models.Model):
     """A study: every text, code, coding and batch belongs to one, and is reached through it."""
 
-    slug = models.SlugField(max_length=60, unique=True)
-    name = models.CharField(max_length=200)
-    description = models.TextField(blank=True)
+    slug = models.SlugField(max_length=60, unique=True, help_text="Address of the study.")
+    name = models.CharField(max_length=200, help_text="Name of the study.")
+    description = models.TextField(blank=True, help_text="What the study is about; may be empty.")
     created_at = models.DateTimeField()
     # Of the steps by which a study begins (steps.py).
     skipped_steps = models.JSONField(default=list, blank=True)
@@ -46,11 +46,17 @@ class MethodStance(models.Model):
         RELIABILITY = "reliability", "Coding reliability"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="stances")
-    family = models.CharField(max_length=100, blank=True)
-    stance = models.CharField(max_length=12, choices=Stance.choices)
+    family = models.CharField(
+        max_length=100, blank=True, help_text="Identifier of the family of codes; empty for the whole study."
+    )
+    stance = models.CharField(
+        max_length=12,
+        choices=Stance.choices,
+        help_text="reflexive, codebook or reliability (Braun and Clarke's three kinds of thematic analysis).",
+    )
     reason = models.TextField(blank=True)
-    set_at = models.DateTimeField()
-    set_by_name = models.CharField(max_length=200)
+    set_at = models.DateTimeField(help_text="When it was set, in UTC.")
+    set_by_name = models.CharField(max_length=200, help_text="Who set it.")
 
     class Meta:
         ordering: ClassVar = ["project", "pk"]

@@ -18,9 +18,9 @@ class AnchorSentence(models.Model):
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="anchor_sentences")
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="anchors")
-    added_at = models.DateTimeField()
-    added_by_name = models.CharField(max_length=200)
-    removed_at = models.DateTimeField(null=True, blank=True)
+    added_at = models.DateTimeField(help_text="When it became an anchor, in UTC.")
+    added_by_name = models.CharField(max_length=200, help_text="Who chose it.")
+    removed_at = models.DateTimeField(null=True, blank=True, help_text="When it stopped being one.")
 
     class Meta:
         ordering: ClassVar = ["project", "pk"]
@@ -47,7 +47,7 @@ class AnchorReading(models.Model):
     coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="anchor_readings")
     codes = models.JSONField(default=list)
     idempotency_key = models.UUIDField()
-    read_at = models.DateTimeField()
+    read_at = models.DateTimeField(help_text="When it was read, in UTC.")
 
     class Meta:
         ordering: ClassVar = ["version", "sentence", "coder"]

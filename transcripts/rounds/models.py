@@ -20,21 +20,34 @@ class Round(models.Model):
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="rounds")
-    number = models.PositiveIntegerField()
-    name = models.CharField(max_length=200)
-    instructions = models.TextField(blank=True)
-    overlap_percent = models.PositiveIntegerField(default=0)
-    overlap_readers = models.PositiveIntegerField(default=2)
-    seed = models.PositiveIntegerField(default=0)
+    number = models.PositiveIntegerField(help_text="Number of the round.")
+    name = models.CharField(max_length=200, help_text="Name of the round.")
+    instructions = models.TextField(blank=True, help_text="The instructions that coders got.")
+    overlap_percent = models.PositiveIntegerField(
+        default=0, help_text="Share of the interviews assigned to more than one coder."
+    )
+    overlap_readers = models.PositiveIntegerField(
+        default=2, help_text="How many coders were assigned each of the interviews that more than one codes."
+    )
+    seed = models.PositiveIntegerField(
+        default=0, help_text="Number with which the allocation of interviews can be repeated."
+    )
     # Whether interviews outside of it can be coded only by those they are assigned to in some round. So it was for all
     # rounds before one could choose.
     closes_others = models.BooleanField(default=True)
     idempotency_key = models.UUIDField(null=True, blank=True)
-    opened_at = models.DateTimeField()
-    opened_by_name = models.CharField(max_length=200)
-    locked_at = models.DateTimeField(null=True, blank=True)
+    opened_at = models.DateTimeField(help_text="When the round began, in UTC.")
+    opened_by_name = models.CharField(max_length=200, help_text="Who began it.")
+    locked_at = models.DateTimeField(
+        null=True, blank=True, help_text="When coding in it ended; empty while it is open."
+    )
     locked_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="locked_rounds"
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="locked_rounds",
+        help_text="Who ended it.",
     )
 
     class Meta:
@@ -100,9 +113,11 @@ class Assignment(models.Model):
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="assignments")
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="assignments")
     coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="assignments")
-    assigned_at = models.DateTimeField()
-    assigned_by_name = models.CharField(max_length=200)
-    signed_at = models.DateTimeField(null=True, blank=True)
+    assigned_at = models.DateTimeField(help_text="When it was assigned, in UTC.")
+    assigned_by_name = models.CharField(max_length=200, help_text="Who assigned it.")
+    signed_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the coder confirmed that these are her codings."
+    )
     withdrawn_at = models.DateTimeField(null=True, blank=True)
 
     objects = AssignmentQuerySet.as_manager()

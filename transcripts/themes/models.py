@@ -20,7 +20,7 @@ class Theme(models.Model):
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="themes")
-    number = models.PositiveIntegerField()
+    number = models.PositiveIntegerField(help_text="Number of the theme in the study.")
     came_from: models.ManyToManyField[Theme, models.Model] = models.ManyToManyField(
         "self", symmetrical=False, related_name="led_to"
     )
@@ -52,13 +52,23 @@ class ThemeVersion(models.Model):
     theme = models.ForeignKey(Theme, on_delete=models.PROTECT, related_name="versions")
     number = models.PositiveIntegerField()
     name = models.CharField(max_length=200)
-    concept = models.TextField(blank=True)
-    description = models.TextField(blank=True)
-    state = models.CharField(max_length=10, choices=State.choices, default=State.CANDIDATE)
-    codes = models.JSONField(default=list)
+    concept = models.TextField(blank=True, help_text="The one idea that holds the theme together.")
+    description = models.TextField(blank=True, help_text="What it is about.")
+    state = models.CharField(
+        max_length=10,
+        choices=State.choices,
+        default=State.CANDIDATE,
+        help_text="candidate, reviewed, defined or dropped.",
+    )
+    codes = models.JSONField(default=list, help_text="Identifiers of the codes that it is made of.")
     reason = models.TextField(blank=True)
     written_at = models.DateTimeField()
-    written_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="theme_versions")
+    written_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        related_name="theme_versions",
+        help_text="Who wrote this version.",
+    )
 
     class Meta:
         ordering: ClassVar = ["theme", "number"]
@@ -80,11 +90,17 @@ class ThemeQuote(models.Model):
     theme = models.ForeignKey(Theme, on_delete=models.PROTECT, related_name="quotes")
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="theme_quotes")
     coding = models.ForeignKey(Coding, on_delete=models.PROTECT, null=True, blank=True, related_name="theme_quotes")
-    side = models.CharField(max_length=10, choices=Side.choices)
-    edited_text = models.TextField(blank=True)
-    note = models.TextField(blank=True)
-    added_at = models.DateTimeField()
-    added_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="theme_quotes")
+    side = models.CharField(
+        max_length=10, choices=Side.choices, help_text="for, or against: a sentence that contradicts the theme."
+    )
+    edited_text = models.TextField(
+        blank=True, help_text="The quotation with its edits marked; empty where it is the exact words."
+    )
+    note = models.TextField(blank=True, help_text="What the person noted.")
+    added_at = models.DateTimeField(help_text="When it was chosen, in UTC.")
+    added_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="theme_quotes", help_text="Who chose it."
+    )
     withdrawn_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -113,8 +129,11 @@ class PhaseEntry(models.Model):
         WRITING_UP = 6, "Writing up"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="phase_entries")
-    phase = models.PositiveSmallIntegerField(choices=Phase.choices)
-    text = models.TextField()
+    phase = models.PositiveSmallIntegerField(
+        choices=Phase.choices,
+        help_text="1 familiarisation, 2 initial coding, 3 generating, 4 reviewing, 5 defining themes, 6 writing up.",
+    )
+    text = models.TextField(help_text="What was written down.")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="phase_entries")
     written_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
@@ -139,7 +158,7 @@ class PositionalityStatement(models.Model):
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="positionality_statements"
     )
-    text = models.TextField()
+    text = models.TextField(help_text="The statement, in its author's words.")
     written_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     superseded_by = models.OneToOneField(

@@ -21,11 +21,11 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='experiments', to='projects.project')),
-                    ('name', models.CharField(max_length=100)),
-                    ('plan', models.JSONField()),
-                    ('sha256', models.CharField(max_length=64)),
-                    ('locked_at', models.DateTimeField()),
-                    ('locked_by_name', models.CharField(max_length=200)),
+                    ('name', models.CharField(help_text='Name of the experiment.', max_length=100)),
+                    ('plan', models.JSONField(help_text='The plan as docs/reference/formats.md describes it.')),
+                    ('sha256', models.CharField(help_text='SHA-256 of the plan.', max_length=64)),
+                    ('locked_at', models.DateTimeField(help_text='When the plan was locked, in UTC.')),
+                    ('locked_by_name', models.CharField(help_text='Who locked it.', max_length=200)),
                     ('locked_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='experiments', to=settings.AUTH_USER_MODEL)),
                 ],
                 options={

@@ -5,64 +5,65 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from auditapp.preannotation.models import CodeChoice, Disagreement, PositiveMark
-from auditapp.preannotation.suggestions.exports import SUGGESTION_NUMBER, make_export, of_annotator
+from auditapp.preannotation.suggestions.exports import make_export, of_annotator
 from transcripts.exchange.registry import Scope
-from transcripts.exchange.rows import Column, column, stream
+from transcripts.exchange.rows import column, columns, find_place, stream
 
 AUDITED = "item__suggestion__"
 MARK_COLUMNS = [
-    column("project", "item__audit__annotator__project__slug"),
-    column("interview", AUDITED + "sentence__turn__interview__external_id"),
-    column("turn", AUDITED + "sentence__turn__position"),
-    column("sentence_id", AUDITED + "sentence_id"),
-    column("sentence", AUDITED + "sentence__position"),
-    column("code_id", AUDITED + "code__identifier"),
+    *columns(
+        PositiveMark,
+        "project interview turn sentence_id sentence code_id",
+        **find_place(f"{AUDITED}sentence__"),
+        sentence=f"{AUDITED}sentence__position",
+        code_id=f"{AUDITED}code__identifier",
+    ),
     *of_annotator("item__audit__annotator__"),
-    Column("suggestion_id", "item__suggestion_id", SUGGESTION_NUMBER),
-    column("audit", "item__audit_id", "Number of the audit."),
-    column("with_critic", "item__audit__with_critic", "true where only what no critic reversed was drawn."),
-    column("per_code", "item__audit__per_code", "How many of each code were to be drawn."),
-    column("seed", "item__audit__seed", "Number by which the sample can be drawn again."),
-    column("place", "item__position", "Shuffled place in the audit, from 1."),
-    column("population", "item__population", "How many suggestions of this code there were to draw from."),
-    column("reader", "reviewer__username", "User name of the person who marked it."),
-    column("verdict", "verdict", "applies, does_not, or unclear."),
-    column("note", "note", "The note of the person who marked it."),
-    column("marked", "made_at", "When, in UTC."),
-    column("mark_id", "pk", "Number of the mark."),
-    column("superseded_by", "superseded_by_id"),
+    *columns(
+        PositiveMark,
+        "suggestion_id audit with_critic per_code seed place population reader verdict note marked mark_id superseded_by",
+        suggestion_id="item__suggestion",
+        audit="item__audit",
+        with_critic="item__audit__with_critic",
+        per_code="item__audit__per_code",
+        seed="item__audit__seed",
+        place="item__position",
+        population="item__population",
+        reader="reviewer__username",
+        marked="made_at",
+        mark_id="pk",
+    ),
 ]
 DISAGREEMENT_COLUMNS = [
-    column("project", "annotator__project__slug"),
-    column("interview", "sentence__turn__interview__external_id"),
-    column("turn", "sentence__turn__position"),
-    column("sentence_id", "sentence_id"),
-    column("sentence", "sentence__position"),
-    column("code_id", "code_identifier"),
-    *of_annotator("annotator__"),
-    column(
-        "category",
-        "category",
-        "misreading, meta (talk about the thing), context, definition, alternative (no error of anybody) or slip.",
+    *columns(
+        Disagreement,
+        "project interview turn sentence_id sentence code_id",
+        **find_place(),
+        sentence="sentence__position",
+        code_id="code_identifier",
     ),
-    column("note", "note", "What was written to it."),
-    column("sorted", "sorted_at", "When, in UTC."),
-    column("sorted_by", "sorted_by__username", "User name of the person who sorted it."),
-    column("disagreement_id", "pk", "Number of the row."),
-    column("superseded_by", "superseded_by_id"),
+    *of_annotator("annotator__"),
+    *columns(
+        Disagreement,
+        "category note sorted sorted_by disagreement_id superseded_by",
+        sorted="sorted_at",
+        sorted_by="sorted_by__username",
+        disagreement_id="pk",
+    ),
 ]
 CHOICE_COLUMNS = [
-    column("project", "project__slug"),
-    column("code_id", "code_identifier"),
+    *columns(CodeChoice, "project code_id", project="project__slug", code_id="code_identifier"),
     column(
         "annotator", "annotator__name", "Which annotator is trusted for the code; empty where it is left to people."
     ),
     of_annotator("annotator__")[1],
-    column("with_critic", "with_critic", "true where what a critic reversed is left out."),
-    column("reason", "reason"),
-    column("chosen", "chosen_at", "When, in UTC."),
-    column("chosen_by", "chosen_by_name", "Who chose."),
-    column("superseded", "superseded_at", "Until when it held; empty while it holds."),
+    *columns(
+        CodeChoice,
+        "with_critic reason chosen chosen_by superseded",
+        chosen="chosen_at",
+        chosen_by="chosen_by_name",
+        superseded="superseded_at",
+    ),
 ]
 
 

@@ -23,8 +23,8 @@ class PositiveAudit(BaseAudit):
     opened_event: ClassVar = "results_opened"
 
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="positive_audits")
-    with_critic = models.BooleanField(default=False)
-    per_code = models.PositiveSmallIntegerField(default=60)
+    with_critic = models.BooleanField(default=False, help_text="true where only what no critic reversed was drawn.")
+    per_code = models.PositiveSmallIntegerField(default=60, help_text="How many of each code were to be drawn.")
 
     class Meta:
         ordering: ClassVar = ["pk"]
@@ -45,7 +45,7 @@ class AuditedSuggestion(BaseItem):
 
     audit = models.ForeignKey(PositiveAudit, on_delete=models.PROTECT, related_name="items")
     suggestion = models.ForeignKey(Suggestion, on_delete=models.PROTECT, related_name="audited")
-    population = models.PositiveIntegerField()
+    population = models.PositiveIntegerField(help_text="How many suggestions of this code there were to draw from.")
 
     class Meta(BaseItem.Meta):
         constraints: ClassVar = [
@@ -66,7 +66,7 @@ class PositiveMark(BaseMark):
         UNCLEAR = "unclear", "Cannot be said"
 
     item = models.ForeignKey(AuditedSuggestion, on_delete=models.PROTECT, related_name="marks")
-    verdict = models.CharField(max_length=10, choices=Verdict.choices)
+    verdict = models.CharField(max_length=10, choices=Verdict.choices, help_text="applies, does_not, or unclear.")
 
     class Meta(BaseMark.Meta):
         pass
@@ -100,12 +100,20 @@ class Disagreement(models.Model):
 
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="disagreements")
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="machine_disagreements")
-    code_identifier = models.CharField(max_length=100)
-    category = models.CharField(max_length=12, choices=Category.choices)
-    note = models.TextField(blank=True)
-    sorted_at = models.DateTimeField()
+    code_identifier = models.CharField(max_length=100, help_text="Identifier of the code that they differ on.")
+    category = models.CharField(
+        max_length=12,
+        choices=Category.choices,
+        help_text="misreading, meta (talk about the thing), context, definition, alternative (no error of "
+        "anybody) or slip.",
+    )
+    note = models.TextField(blank=True, help_text="What was written to it.")
+    sorted_at = models.DateTimeField(help_text="When it was sorted, in UTC.")
     sorted_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="sorted_disagreements"
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        related_name="sorted_disagreements",
+        help_text="User name of the person who sorted it.",
     )
     superseded_by = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"
@@ -129,15 +137,17 @@ class CodeChoice(models.Model):
     """Which annotator is chosen for a code, and why. No annotator: the code is left to people."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="code_choices")
-    code_identifier = models.CharField(max_length=100)
+    code_identifier = models.CharField(max_length=100, help_text="Identifier of the code.")
     annotator = models.ForeignKey(
         Annotator, on_delete=models.PROTECT, null=True, blank=True, related_name="code_choices"
     )
-    with_critic = models.BooleanField(default=False)
+    with_critic = models.BooleanField(default=False, help_text="true where what a critic reversed is left out.")
     reason = models.TextField(blank=True)
-    chosen_at = models.DateTimeField()
-    chosen_by_name = models.CharField(max_length=200)
-    superseded_at = models.DateTimeField(null=True, blank=True)
+    chosen_at = models.DateTimeField(help_text="When it was chosen, in UTC.")
+    chosen_by_name = models.CharField(max_length=200, help_text="Who chose.")
+    superseded_at = models.DateTimeField(
+        null=True, blank=True, help_text="Until when it held, in UTC; empty while it holds."
+    )
 
     class Meta:
         ordering: ClassVar = ["pk"]

@@ -80,16 +80,41 @@ class Suggestion(models.Model):
 
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="suggestions")
     cell = models.ForeignKey(Cell, on_delete=models.PROTECT, null=True, blank=True, related_name="suggestions")
-    run = models.ForeignKey(OfflineRun, on_delete=models.PROTECT, null=True, blank=True, related_name="suggestions")
+    run = models.ForeignKey(
+        OfflineRun,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="suggestions",
+        help_text="Number of the run without a model.",
+    )
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="suggestions")
     code = models.ForeignKey(Code, on_delete=models.PROTECT, related_name="suggestions")
-    level = models.CharField(max_length=10, choices=Level.choices, default=Level.SEMANTIC)
-    enactment = models.CharField(max_length=15, choices=Enactment.choices, blank=True, default="", db_default="")
+    level = models.CharField(
+        max_length=10,
+        choices=Level.choices,
+        default=Level.SEMANTIC,
+        help_text="semantic (said outright) or latent (read from what is said).",
+    )
+    enactment = models.CharField(
+        max_length=15,
+        choices=Enactment.choices,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of moves: enacted, demonstrated or described; empty where the annotator was not asked for it "
+        "or cannot tell it.",
+    )
     answers = models.JSONField(default=dict, db_default={})
-    rationale = models.TextField(blank=True)
-    quote_start = models.PositiveIntegerField(null=True, blank=True)
-    quote_end = models.PositiveIntegerField(null=True, blank=True)
-    score = models.FloatField(null=True, blank=True)
+    rationale = models.TextField(blank=True, help_text="The reason the annotator gave.")
+    quote_start = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="First character of the words that the annotator gives as its evidence, in code points of the "
+        "turn's text.",
+    )
+    quote_end = models.PositiveIntegerField(null=True, blank=True, help_text="Character after the last of them.")
+    score = models.FloatField(null=True, blank=True, help_text="A learnt annotator's own probability; no certainty.")
     place = models.PositiveSmallIntegerField(default=0)
 
     class Meta:

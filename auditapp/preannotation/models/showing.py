@@ -18,12 +18,14 @@ class WithholdingPlan(models.Model):
     """The share of turns that never shows suggestions, in interviews drawn under this plan. The latest one draws."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="withholding_plans")
-    number = models.PositiveIntegerField()
-    share_percent = models.PositiveSmallIntegerField(default=20)
-    seed = models.PositiveIntegerField()
-    reason = models.TextField(blank=True)
-    made_at = models.DateTimeField()
-    made_by_name = models.CharField(max_length=200)
+    number = models.PositiveIntegerField(help_text="Number of the plan.")
+    share_percent = models.PositiveSmallIntegerField(
+        default=20, help_text="Share of turns that plan withholds, in per cent."
+    )
+    seed = models.PositiveIntegerField(help_text="Number by which the draw can be repeated.")
+    reason = models.TextField(blank=True, help_text="Why the share was set so.")
+    made_at = models.DateTimeField(help_text="When the plan was made, in UTC.")
+    made_by_name = models.CharField(max_length=200, help_text="Who made it.")
 
     class Meta:
         ordering: ClassVar = ["project", "number"]
@@ -47,8 +49,12 @@ class TurnArm(models.Model):
 
     turn = models.OneToOneField(Turn, on_delete=models.PROTECT, primary_key=True, related_name="suggestion_arm")
     plan = models.ForeignKey(WithholdingPlan, on_delete=models.PROTECT, related_name="turn_arms")
-    arm = models.CharField(max_length=10, choices=Arm.choices)
-    probability = models.FloatField()
+    arm = models.CharField(
+        max_length=10,
+        choices=Arm.choices,
+        help_text="shown (after a coder's own decision) or withheld (never); empty where the turn was not drawn.",
+    )
+    probability = models.FloatField(help_text="Probability with which the turn was drawn to be withheld.")
 
     def __str__(self) -> str:
         return f"{self.arm} turn {self.turn_id}"

@@ -10,9 +10,10 @@ from django.db.models.functions import Cast, Substr
 
 from auditapp.preannotation.models import CriticReading, Response, Showing, Suggestion, TurnArm
 from auditapp.preannotation.suggestions.queries.boundary_edits import map_moved
+from transcripts.coding.models import Coding
 from transcripts.exchange.coding_rows import show_answers
 from transcripts.exchange.registry import Export, RowsReader, Scope
-from transcripts.exchange.rows import Column, column, find_places, stream
+from transcripts.exchange.rows import Column, column, columns, describe, find_place, find_places, stream
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 
@@ -37,62 +38,42 @@ def of_annotator(prefix: str) -> list[Column]:
 
 
 SUGGESTION_COLUMNS = [
-    column("project", "annotator__project__slug"),
-    column("interview", "sentence__turn__interview__external_id"),
-    column("turn", "sentence__turn__position"),
-    column("sentence_id", "sentence_id"),
-    column("sentence", "sentence__position"),
-    column("text", "text"),
-    column("code_id", "code__identifier"),
-    column("code", "code__name"),
-    column("codebook_version", "code__version__number"),
-    column("level", "level"),
-    column(
-        "enactment",
-        "enactment",
-        "Of moves: enacted, demonstrated or described; empty where the annotator was not asked for it or cannot tell it.",
+    *columns(
+        Suggestion,
+        "project interview turn sentence_id sentence text code_id code codebook_version level enactment attributes quote_start "
+        "quote_end quote score",
+        **find_place(),
+        sentence="sentence__position",
+        code_id="code__identifier",
+        code="code__name",
+        codebook_version="code__version__number",
+        attributes=("given", describe(Coding, "attributes")),
+        quote=("quote", "The words the annotator gives as its evidence, verified in the sentence."),
     ),
-    column("attributes", "given"),
-    column("quote_start", "quote_start"),
-    column("quote_end", "quote_end"),
-    column("quote", "quote", "The words the annotator gives as its evidence, verified in the sentence."),
-    column("score", "score", "A learnt annotator's own probability; no certainty.", float),
     *of_annotator("annotator__"),
-    column(
-        "annotator_kind",
-        "annotator__kind",
-        "model, rules (of the codebook) or learnt (from this study's blind codings).",
+    *columns(
+        Suggestion,
+        "annotator_kind annotator_hash mode provider model rationale critic critic_verdict arm probability batch attempt run "
+        "suggestion_id",
+        annotator_kind=(
+            "annotator__kind",
+            "model, rules (of the codebook) or learnt (from this study's blind codings).",
+        ),
+        annotator_hash=(
+            "annotator__hash",
+            "SHA-256 over everything that decides what it says; empty on annotators made before hashes.",
+        ),
+        mode=("annotator__mode", "family: one call for all codes of a family; code: one call per code."),
+        provider="annotator__variant__account__provider",
+        model="annotator__variant__model",
+        critic=("critic", "Label of the model whose verdict on it is the latest."),
+        critic_verdict=("critic_verdict", "upheld or reversed; empty where no critic came to a verdict."),
+        arm="sentence__turn__suggestion_arm__arm",
+        probability="sentence__turn__suggestion_arm__probability",
+        batch="cell__batch_id",
+        attempt="cell__result__attempt_id",
+        suggestion_id="pk",
     ),
-    column(
-        "annotator_hash",
-        "annotator__hash",
-        "SHA-256 over everything that decides what it says; empty on annotators made before hashes.",
-    ),
-    column("mode", "annotator__mode", "family: one call for all codes of a family; code: one call per code."),
-    column(
-        "provider",
-        "annotator__variant__account__provider",
-        "Who runs the model; fake where answers are invented; empty where no model is asked.",
-    ),
-    column("model", "annotator__variant__model", "The model that was called."),
-    column("rationale", "rationale", "The reason the annotator gave."),
-    column("critic", "critic", "Label of the model whose verdict on it is the latest."),
-    column("critic_verdict", "critic_verdict", "upheld or reversed; empty where no critic came to a verdict."),
-    column(
-        "arm",
-        "sentence__turn__suggestion_arm__arm",
-        "shown (after a coder's own decision) or withheld (never); empty where the turn was not drawn.",
-    ),
-    column(
-        "probability",
-        "sentence__turn__suggestion_arm__probability",
-        "Probability with which the turn was drawn to be withheld.",
-        float,
-    ),
-    column("batch", "cell__batch_id", "Number of the batch.", int),
-    column("attempt", "cell__result__attempt_id", "Number of the paid call behind it.", int),
-    column("run", "run_id", "Number of the run without a model.", int),
-    Column("suggestion_id", "pk", SUGGESTION_NUMBER, int),
 ]
 CURRENT_SENTENCE_COLUMNS = [
     Column(
@@ -105,11 +86,7 @@ CURRENT_SENTENCE_COLUMNS = [
     Column("standing_sentence_id", "", "Deprecated: the old name of current_sentence_id.", int),
 ]
 SHOWING_COLUMNS = [
-    column("project"),
-    column("interview"),
-    column("turn"),
-    column("sentence_id"),
-    column("sentence"),
+    *columns(Suggestion, "project interview turn sentence_id sentence", **find_place(), sentence="sentence__position"),
     column(
         "coder",
         meaning="User name of the coder, in her own rows; empty in rows of all coders, because how far suggestions "
@@ -143,19 +120,19 @@ SHOWING_COLUMNS = [
     column("responded", meaning="When the coder responded, in UTC; empty in rows of all coders."),
     column("showing_id", meaning="Number of the look; rows of one look share it."),
 ]
-ARM_COLUMNS = [
-    column("project", "plan__project__slug"),
-    column("interview", "turn__interview__external_id"),
-    column("turn", "turn__position"),
-    column("arm", "arm", "shown (after a coder's own decision) or withheld (never)."),
-    column("probability", "probability", "Probability with which it was drawn to be withheld."),
-    column("plan", "plan__number", "Number of the plan in force when its interview was drawn."),
-    column("share_percent", "plan__share_percent", "Share of turns that plan withholds, in per cent."),
-    column("seed", "plan__seed", "Number by which the draw can be repeated."),
-    column("reason", "plan__reason", "Why the share was set so."),
-    column("planned", "plan__made_at", "When the plan was made, in UTC."),
-    column("planned_by", "plan__made_by_name", "Who made it."),
-]
+ARM_COLUMNS = columns(
+    TurnArm,
+    "project interview turn arm probability plan share_percent seed reason planned planned_by",
+    project="plan__project__slug",
+    interview="turn__interview__external_id",
+    turn="turn__position",
+    plan="plan__number",
+    share_percent="plan__share_percent",
+    seed="plan__seed",
+    reason="plan__reason",
+    planned="plan__made_at",
+    planned_by="plan__made_by_name",
+)
 CHUNK = 1_000
 
 

@@ -25,18 +25,23 @@ class ReadAnswer(models.Model):
     base task, "" elsewhere.
     """
 
-    outcome = models.CharField(max_length=15)
-    verdict = models.CharField(max_length=15, blank=True)
-    attributes = models.JSONField(default=dict)
-    n_attributes = models.PositiveSmallIntegerField(default=0)
-    n_named = models.PositiveSmallIntegerField(default=0)
-    n_on_schema = models.PositiveSmallIntegerField(default=0)
-    n_strict = models.PositiveSmallIntegerField(default=0)
+    outcome = models.CharField(
+        max_length=15,
+        help_text="attributed, unknown, verdict, refusal, truncated, off_format, empty or provider_error.",
+    )
+    verdict = models.CharField(max_length=15, blank=True, help_text="The answer to the base task.")
+    attributes = models.JSONField(default=dict, help_text="What was attributed, as JSON text.")
+    n_attributes = models.PositiveSmallIntegerField(default=0, help_text="Attributes in paper counting.")
+    n_named = models.PositiveSmallIntegerField(default=0, help_text="The same without placeholders such as any.")
+    n_on_schema = models.PositiveSmallIntegerField(
+        default=0, help_text="The same, at most one per characteristic asked for."
+    )
+    n_strict = models.PositiveSmallIntegerField(default=0, help_text="Attributes in strict counting.")
     n_items = models.PositiveSmallIntegerField(default=0)
     is_object = models.BooleanField(default=False)
     has_list = models.BooleanField(default=False)
-    repaired = models.BooleanField(default=False)
-    parser = models.CharField(max_length=30)
+    repaired = models.BooleanField(default=False, help_text="Whether the answer was not valid JSON and was repaired.")
+    parser = models.CharField(max_length=30, help_text="Version of the rules, or of what read it.")
 
     class Meta:
         abstract = True
@@ -59,10 +64,16 @@ class Judgment(ReadAnswer):
     ``arm`` and ``repeat`` are the cell's own, repeated here so that a million judgments are counted without a join.
     """
 
-    cell = models.OneToOneField(Cell, on_delete=models.PROTECT, primary_key=True, related_name="judgment")
+    cell = models.OneToOneField(
+        Cell,
+        on_delete=models.PROTECT,
+        primary_key=True,
+        related_name="judgment",
+        help_text="Number of the cell: one text under one model, task and repeat.",
+    )
     arm = models.ForeignKey(Arm, on_delete=models.PROTECT, related_name="judgments", db_index=False)
-    text = models.ForeignKey(Text, on_delete=models.PROTECT, related_name="judgments")
-    repeat = models.PositiveSmallIntegerField(default=1)
+    text = models.ForeignKey(Text, on_delete=models.PROTECT, related_name="judgments", help_text="Number of the text.")
+    repeat = models.PositiveSmallIntegerField(default=1, help_text="Which repetition of the same request, from 1.")
     superseded_by = models.OneToOneField(
         "Reading", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes_judgment"
     )

@@ -81,12 +81,12 @@ class Text(models.Model):
 
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="texts")
     position = models.PositiveIntegerField()
-    source = models.CharField(max_length=100)
-    external_id = models.CharField(max_length=100)
+    source = models.CharField(max_length=100, help_text="Source of the text.")
+    external_id = models.CharField(max_length=100, help_text="The text's id in its source.")
     text = models.TextField()
-    target = models.CharField(max_length=100)
-    target_secondary = models.CharField(max_length=100, blank=True)
-    target_tertiary = models.CharField(max_length=100, blank=True)
+    target = models.CharField(max_length=100, help_text="The group the text targets.")
+    target_secondary = models.CharField(max_length=100, blank=True, help_text="A second group it targets.")
+    target_tertiary = models.CharField(max_length=100, blank=True, help_text="A third group it targets.")
     target_raw = models.CharField(max_length=300, blank=True)
     kind = models.CharField(max_length=100, blank=True)
 

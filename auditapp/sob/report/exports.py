@@ -8,63 +8,48 @@ from itertools import islice
 
 from auditapp.sob.models import Judgment, Reading
 from transcripts.exchange.registry import Export, Scope
-from transcripts.exchange.rows import column, find_places
+from transcripts.exchange.rows import column, columns, find_places
 from transcripts.projects.roles import Permission
 
 GROUP = 1_000
 NANO = Decimal(1_000_000_000)
 RULES = "rules"
 
-_PLACE = [
-    column("project", "cell__batch__project__slug"),
-    column("batch", "cell__batch_id", "Number of the batch.", int),
-    column("cell", "cell_id", "Number of the cell: one text under one model, task and repeat.", int),
-    column("model", "arm__variant__label", "Label of the model variant."),
-    column(
-        "provider",
-        "arm__variant__account__provider",
-        "Who runs the model; fake where answers are invented, file where they were imported.",
-    ),
-    column(
-        "parameters",
-        "arm__variant__parameters",
-        "Settings of sampling (temperature, top_p, seed, stop) as JSON text; what is not there was the provider's default.",
-    ),
-    column("task", "arm__task", "acceptability, non_acceptability or base."),
-    column("instrument_sha256", "arm__prompt_hash", "SHA-256 of the instructions."),
-    column("repeat", "repeat", "Which repetition of the same request, from 1.", int),
-    column("text_id", "text_id", "Number of the text.", int),
-    column("source", "text__source", "Source of the text."),
-    column("external_id", "text__external_id", "The text's id in its source."),
-    column("target", "text__target", "The group the text targets."),
-    column("target_secondary", "text__target_secondary", "A second group it targets."),
-    column("target_tertiary", "text__target_tertiary", "A third group it targets."),
-]
+_PLACE = columns(
+    Judgment,
+    "project batch cell model provider parameters task instrument_sha256 repeat text_id source external_id target "
+    "target_secondary target_tertiary",
+    project="cell__batch__project__slug",
+    batch="cell__batch_id",
+    cell="cell_id",
+    model="arm__variant__label",
+    provider="arm__variant__account__provider",
+    parameters="arm__variant__parameters",
+    task=("arm__task", "acceptability, non_acceptability or base."),
+    instrument_sha256="arm__prompt_hash",
+    source="text__source",
+    external_id="text__external_id",
+    target="text__target",
+    target_secondary="text__target_secondary",
+    target_tertiary="text__target_tertiary",
+)
 _ANSWER = column(
     "answer",
     "cell__result__answer",
     "The answer, character by character as the rules read it; it may repeat words of the text. Empty where none came.",
 )
-_READING = [
-    column(
-        "outcome", "outcome", "attributed, unknown, verdict, refusal, truncated, off_format, empty or provider_error."
-    ),
-    column("verdict", "verdict", "The answer to the base task."),
-    column("attributes", "attributes", "What was attributed, as JSON text."),
-    column("n_attributes", "n_attributes", "Attributes in paper counting.", int),
-    column("n_named", "n_named", "The same without placeholders such as any.", int),
-    column("n_on_schema", "n_on_schema", "The same, at most one per characteristic asked for.", int),
-    column("n_strict", "n_strict", "Attributes in strict counting.", int),
-    column("repaired", "repaired", "Whether the answer was not valid JSON and was repaired.", bool),
-    column("parser", "parser", "Version of the rules, or of what read it."),
-]
+_READING = columns(Judgment, "outcome verdict attributes n_attributes n_named n_on_schema n_strict repaired parser")
 _CALL = [
-    column("attempt", "cell__result__attempt_id", "Number of the paid call.", int),
-    column("served_model", "cell__result__attempt__served_model", "The model as the provider named it in its answer."),
-    column("finish_reason", "cell__result__attempt__finish_reason", "The provider's word for why the answer ended."),
-    column("tokens_in", "cell__result__attempt__tokens_in", "Tokens read.", int),
-    column("tokens_out", "cell__result__attempt__tokens_out", "Tokens written.", int),
-    column("tokens_reasoning", "cell__result__attempt__tokens_reasoning", "Tokens of reasoning among them.", int),
+    *columns(
+        Judgment,
+        "attempt served_model finish_reason tokens_in tokens_out tokens_reasoning",
+        attempt="cell__result__attempt_id",
+        served_model="cell__result__attempt__served_model",
+        finish_reason="cell__result__attempt__finish_reason",
+        tokens_in="cell__result__attempt__tokens_in",
+        tokens_out="cell__result__attempt__tokens_out",
+        tokens_reasoning="cell__result__attempt__tokens_reasoning",
+    ),
     column("cost_usd", "cell__result__attempt__cost_nano", "US dollars the call cost.", Decimal),
 ]
 _PLACE_PATHS = [each.source for each in _PLACE]

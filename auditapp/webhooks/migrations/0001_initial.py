@@ -20,12 +20,12 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='webhooks', to='projects.project')),
-                    ('address', models.CharField(max_length=500)),
-                    ('events', models.JSONField()),
+                    ('address', models.CharField(help_text='Where events are sent.', max_length=500)),
+                    ('events', models.JSONField(help_text='Names of the events it is told of.')),
                     ('secret_sealed', models.TextField()),
-                    ('added_at', models.DateTimeField()),
-                    ('added_by_name', models.CharField(max_length=200)),
-                    ('turned_off_at', models.DateTimeField(blank=True, null=True)),
+                    ('added_at', models.DateTimeField(help_text='When it was added.')),
+                    ('added_by_name', models.CharField(help_text='Who added it.', max_length=200)),
+                    ('turned_off_at', models.DateTimeField(blank=True, help_text='When it was turned off; empty while it works.', null=True)),
                     ('turned_off_by_name', models.CharField(blank=True, max_length=200)),
                 ],
                 options={

@@ -20,9 +20,9 @@ class Migration(migrations.Migration):
                 name='Project',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('slug', models.SlugField(max_length=60, unique=True)),
-                    ('name', models.CharField(max_length=200)),
-                    ('description', models.TextField(blank=True)),
+                    ('slug', models.SlugField(help_text='Address of the study.', max_length=60, unique=True)),
+                    ('name', models.CharField(help_text='Name of the study.', max_length=200)),
+                    ('description', models.TextField(blank=True, help_text='What the study is about; may be empty.')),
                     ('created_at', models.DateTimeField()),
                     ('skipped_steps', models.JSONField(blank=True, default=list)),
                     ('members', models.ManyToManyField(related_name='projects', through='projects.Membership', to=settings.AUTH_USER_MODEL)),
@@ -36,11 +36,11 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='stances', to='projects.project')),
-                    ('family', models.CharField(blank=True, max_length=100)),
-                    ('stance', models.CharField(choices=[('reflexive', 'Reflexive thematic analysis'), ('codebook', 'Codebook thematic analysis'), ('reliability', 'Coding reliability')], max_length=12)),
+                    ('family', models.CharField(blank=True, help_text='Identifier of the family of codes; empty for the whole study.', max_length=100)),
+                    ('stance', models.CharField(choices=[('reflexive', 'Reflexive thematic analysis'), ('codebook', 'Codebook thematic analysis'), ('reliability', 'Coding reliability')], help_text="reflexive, codebook or reliability (Braun and Clarke's three kinds of thematic analysis).", max_length=12)),
                     ('reason', models.TextField(blank=True)),
-                    ('set_at', models.DateTimeField()),
-                    ('set_by_name', models.CharField(max_length=200)),
+                    ('set_at', models.DateTimeField(help_text='When it was set, in UTC.')),
+                    ('set_by_name', models.CharField(help_text='Who set it.', max_length=200)),
                 ],
                 options={
                     'ordering': ['project', 'pk'],

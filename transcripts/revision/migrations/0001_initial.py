@@ -24,9 +24,9 @@ class Migration(migrations.Migration):
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='anchor_sentences', to='projects.project')),
                     ('sentence', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='anchors', to='corpus.sentence')),
-                    ('added_at', models.DateTimeField()),
-                    ('added_by_name', models.CharField(max_length=200)),
-                    ('removed_at', models.DateTimeField(blank=True, null=True)),
+                    ('added_at', models.DateTimeField(help_text='When it became an anchor, in UTC.')),
+                    ('added_by_name', models.CharField(help_text='Who chose it.', max_length=200)),
+                    ('removed_at', models.DateTimeField(blank=True, help_text='When it stopped being one.', null=True)),
                 ],
                 options={
                     'ordering': ['project', 'pk'],
@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
                     ('coder', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='anchor_readings', to=settings.AUTH_USER_MODEL)),
                     ('codes', models.JSONField(default=list)),
                     ('idempotency_key', models.UUIDField()),
-                    ('read_at', models.DateTimeField()),
+                    ('read_at', models.DateTimeField(help_text='When it was read, in UTC.')),
                 ],
                 options={
                     'ordering': ['version', 'sentence', 'coder'],

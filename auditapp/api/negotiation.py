@@ -292,7 +292,7 @@ def describe_pair(view: PairView) -> dict[str, object]:
         "differs": pair.differs if view.is_open else "",
         "expect": pair.expect if view.is_open else "",
         "made_at": pair.made_at,
-        "made_by": pair.author,
+        "made_by": pair.writer,
         "withdrawn_at": pair.withdrawn_at,
     }
 

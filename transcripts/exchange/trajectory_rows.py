@@ -207,7 +207,7 @@ def _describe_sheet(sheet: Any, book: CodeBook) -> Line:
         "intents": sheet.told_intents,
         "reason": sheet.reason,
         "written": sheet.written_at,
-        "written_by": sheet.author,
+        "written_by": sheet.writer,
     }
 
 

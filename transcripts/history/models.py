@@ -75,6 +75,9 @@ class Numbered(models.Model):
         """Whether it differs from ``latest`` in nothing."""
         return all(getattr(self, field) == getattr(latest, field) for field in self.wording)
 
+    def supersede(self, latest: Self) -> None:
+        """What becomes of ``latest`` before this is stored: it stays as it is, unless a model says otherwise."""
+
     @transaction.atomic
     def write(self, *, by: trail.Actor, based_on: int | None) -> Self:
         """Store this as the next number, with one event.
@@ -112,6 +115,8 @@ class Numbered(models.Model):
             name = field.partition("__")[0]
             setattr(self, name, getattr(latest, name))
         self._sign(by)
+        if latest is not None:
+            self.supersede(latest)
         self.save(force_insert=True)
         stream = trail.project_stream(self.study_key)
         trail.record(self.event, target=self, by=by, stream=stream, details=self.describe(latest))

@@ -11,14 +11,13 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
-from transcripts.audit_trail import trail
 from transcripts.coding.models import Layer
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.history.models import Numbered
 from transcripts.projects.models import Project
 
 
-class CaseSheet(models.Model):
+class CaseSheet(Numbered):
     """Which features matter to the case of a thread, and which do not, as a lead or a script says; paper 001, section 4.1.
 
     ``relevant`` and ``irrelevant``: [{"feature": identifier of a code, "reason": why}]. ``intents``: what the interviewer
@@ -27,15 +26,18 @@ class CaseSheet(models.Model):
     """
 
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="case_sheets")
-    number = models.PositiveIntegerField()
     relevant = models.JSONField(default=list)
     irrelevant = models.JSONField(default=list)
     intents = models.JSONField(default=dict, blank=True)
-    reason = models.TextField(blank=True)
     written_at = models.DateTimeField()
     written_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="case_sheets"
     )
+
+    within = ("interview",)
+    wording = ("relevant", "irrelevant", "intents")
+    place = "relevant"
+    event = "case_sheet.written"
 
     class Meta:
         ordering: ClassVar = ["interview", "number"]
@@ -47,9 +49,12 @@ class CaseSheet(models.Model):
         return f"case sheet {self.number} of interview {self.interview_id}"
 
     @property
-    def author(self) -> str:
-        """Who wrote it, by name. Reads self.written_by."""
-        return self.written_by.username if self.written_by else trail.SYSTEM.get_username()
+    def study_key(self) -> int:
+        return self.interview.study_id  # type: ignore[return-value] # set when it is imported, and never emptied
+
+    def describe(self, latest: Self | None) -> dict[str, Any]:
+        # No feature and no reason: people who have still to code the thread may read the history.
+        return {"interview": self.interview_id, "number": self.number}
 
 
 class PairQuerySet(models.QuerySet["Pair"]):
@@ -60,7 +65,7 @@ class PairQuerySet(models.QuerySet["Pair"]):
         return self.filter(withdrawn_at__isnull=True, a__project__isnull=False, b__project__isnull=False)
 
 
-class Pair(models.Model):
+class Pair(Numbered):
     """Two threads that differ in one thing, and whether that should change what the model does; paper 001, Table 3B.
 
     A correction is the next number of the same name with a reason; the number before is withdrawn. ``made_by`` is ``None``
@@ -73,12 +78,10 @@ class Pair(models.Model):
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="thread_pairs")
     name = models.CharField(max_length=100)
-    number = models.PositiveIntegerField(default=1)
     a = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="pairs_as_a")
     b = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="pairs_as_b")
     differs = models.CharField(max_length=500)
     expect = models.CharField(max_length=10, choices=Expect.choices)
-    reason = models.TextField(blank=True)
     made_at = models.DateTimeField()
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="thread_pairs"
@@ -86,6 +89,11 @@ class Pair(models.Model):
     withdrawn_at = models.DateTimeField(null=True, blank=True)
 
     objects = PairQuerySet.as_manager()
+
+    within = ("project", "name")
+    wording = ("a_id", "b_id", "differs", "expect")
+    signed = "made"
+    event = "pair.made"
 
     class Meta:
         ordering: ClassVar = ["project", "name", "number"]
@@ -100,12 +108,21 @@ class Pair(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"pair {self.name}"
+        return f"number {self.number} of the pair “{self.name}”"
 
-    @property
-    def author(self) -> str:
-        """Who paired them, by name. Reads self.made_by."""
-        return self.made_by.username if self.made_by else trail.SYSTEM.get_username()
+    def says_the_same(self, latest: Self) -> bool:
+        """One that was withdrawn may be made again as it was."""
+        return latest.withdrawn_at is None and super().says_the_same(latest)
+
+    def supersede(self, latest: Self) -> None:
+        """One pair of a name counts."""
+        if latest.withdrawn_at is None:
+            latest.withdrawn_at = self.made_at
+            latest.save(update_fields=["withdrawn_at"])
+
+    def describe(self, latest: Self | None = None) -> dict[str, Any]:
+        # Not what differs and what is expected: people who have still to code the threads may read the history.
+        return {"name": self.name, "number": self.number, "a": self.a_id, "b": self.b_id}
 
 
 class Stance(Numbered):

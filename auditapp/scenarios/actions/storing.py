@@ -25,7 +25,6 @@ from auditapp.scenarios.queries.run_visibility import list_run_interviews
 from auditapp.scenarios.queries.runs import KIND, run_plays
 from transcripts.audit_trail import trail
 from transcripts.blinding.conditions import open_later_interviews
-from transcripts.coding.actions import WrongInput
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview, Kind, MaskedFacts
 from transcripts.corpus.planning import CorpusError
@@ -33,6 +32,7 @@ from transcripts.corpus.pure.choices import Choices
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import pair_threads
 from transcripts.negotiation.queries.cases import list_features
+from transcripts.refusals import Refused
 
 FORMAT = "interview_jsonl"
 PLAYS_AT_A_TIME = 25
@@ -206,7 +206,7 @@ def _write_sheet(play: Play, thread: Interview, talk: Talk, known: set[str]) -> 
             intents=intents,
             by=trail.SYSTEM,
         )
-    except WrongInput as error:
+    except Refused as error:
         # Its sentence may quote the case.
         logger.warning("The case sheet of play %s cannot be written: its %s cannot be stored", play.pk, error.field)
         return False
@@ -249,7 +249,7 @@ def _pair(play: Play, pair: Mapping[str, str], a: Interview | None, b: Interview
             expect=pair["expect"],
             by=trail.SYSTEM,
         )
-    except WrongInput as error:
+    except Refused as error:
         logger.warning("The pair of play %s cannot be made: its %s cannot be stored", play.pk, error.field)
         return False
     return True

@@ -66,6 +66,7 @@ def load(project: Project, owner: User, lines: Iterable[Line]) -> dict[str, User
     Pair.objects.bulk_create(
         Pair(
             project=project,
+            number=1,
             name=line["pair"],
             a=threads[line["a"]],
             b=threads[line["b"]],

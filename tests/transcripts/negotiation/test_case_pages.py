@@ -103,7 +103,7 @@ class TestCaseSheetPage:
         """The program wrote the sheet, and it says nothing but this."""
         intents = {str(threads[0].turns.filter(role="interviewer")[0].position): "unwarranted"}
         sheet = write_sheet(threads[0], trail.SYSTEM, relevant=[], irrelevant=[], intents=intents)
-        assert (sheet.written_by, sheet.author) == (None, "system")
+        assert (sheet.written_by, sheet.writer) == (None, "system")
         finish(threads[0], coder)
         listed = reverse("api:case_sheets", args=[project.slug])
         for person, is_told in ((reader, True), (coder, False)):
@@ -138,7 +138,7 @@ class TestCaseSheetPage:
         assert (wrong.status_code, "Say why" in text(wrong)) == (422, True)
         assert page.post(path, {"listed_1": "relevant", "why_1": "It is the task."}).status_code == 302
         unchanged = page.post(path, {"listed_1": "relevant", "why_1": "It is the task.", "reason": "x"})
-        assert (unchanged.status_code, "Nothing differs" in text(unchanged)) == (422, True)
+        assert (unchanged.status_code, "says the same" in text(unchanged)) == (422, True)
         assert page.post(path, {"listed_1": "irrelevant", "why_1": "No.", "reason": "Read anew."}).status_code == 302
         shown = text(page.get(path))
         assert "Case sheet 2" in shown

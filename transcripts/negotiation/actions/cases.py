@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from django.db import transaction
-from django.utils import timezone
 
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.coding.actions import WrongInput
 from transcripts.coding.actions.checks import check_text
 from transcripts.corpus.models import Interview, Turn
-from transcripts.negotiation.actions.errors import MAX_REASON, WrittenMeanwhile
+from transcripts.negotiation.actions.errors import MAX_REASON
 from transcripts.negotiation.models import CaseSheet
 from transcripts.negotiation.queries.cases import list_features
 from transcripts.projects.models import Project
@@ -38,50 +36,18 @@ def write_case_sheet(
     ``relevant`` and ``irrelevant``: [{"feature": identifier, "reason": why}]. ``intents``: what the interviewer meant her
     turns to be, by their positions as text; without them those of the number before are kept. Both lists may be empty where there
     are intents. ``based_on``: the latest number
-    that ``by`` saw, 0 where there was none; a newer one raises ``WrittenMeanwhile``. Raises ``WrongInput``.
+    that ``by`` saw, 0 where there was none. Raises ``Refused``.
     """
     # One that is excluded is of the study all the same.
     if interview.study_id != project.pk:
         raise WrongInput("This interview is not part of this study.", field="interview")
-    # Numbered one at a time.
-    Interview.objects.select_for_update(no_key=True).get(pk=interview.pk)
-    latest = interview.case_sheets.select_related("written_by").order_by("-number").first()
-    if based_on is not None and based_on != (latest.number if latest else 0):
-        if latest is None:
-            raise WrongInput("This thread has no case sheet yet. Reload the page.", field="reason")
-        raise WrittenMeanwhile(f"case sheet {latest.number} of this thread", latest.author)
-    lists = _check_features(project, relevant, irrelevant)
-    kinds = _check_intents(interview, intents) if intents is not None else latest.intents if latest else {}
-    if not any(lists) and not kinds:
+    sheet = CaseSheet(interview=interview, reason=check_text(reason, field="reason", max_length=MAX_REASON))
+    latest = sheet.find_latest(based_on)
+    sheet.relevant, sheet.irrelevant = _check_features(project, relevant, irrelevant)
+    sheet.intents = _check_intents(interview, intents) if intents is not None else latest.intents if latest else {}
+    if not (sheet.relevant or sheet.irrelevant or sheet.intents):
         raise WrongInput("List at least one feature as relevant or as irrelevant.", field="relevant")
-    reason = check_text(reason, field="reason", max_length=MAX_REASON)
-    if latest is not None:
-        if [latest.relevant, latest.irrelevant, latest.intents] == [*lists, kinds]:
-            raise WrongInput(
-                f"Nothing differs from case sheet {latest.number}. Change a feature or a reason, or leave it as it is.",
-                field="relevant",
-            )
-        if not reason:
-            raise WrongInput(f"Say why: this replaces case sheet {latest.number}, and both are kept.", field="reason")
-    sheet = CaseSheet.objects.create(
-        interview=interview,
-        number=latest.number + 1 if latest else 1,
-        relevant=lists[0],
-        irrelevant=lists[1],
-        intents=kinds,
-        reason=reason,
-        written_at=timezone.now(),
-        written_by=by if isinstance(by, User) else None,
-    )
-    # No feature and no reason: people who have still to code the thread may read the history.
-    trail.record(
-        "case_sheet.written",
-        target=sheet,
-        by=by,
-        stream=trail.project_stream(project.pk),
-        details={"interview": interview.pk, "number": sheet.number},
-    )
-    return sheet
+    return sheet.store_after(latest, by=by)
 
 
 def _check_features(project: Project, *lists: Listed) -> list[list[dict[str, str]]]:

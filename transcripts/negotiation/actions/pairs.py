@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -13,9 +12,10 @@ from transcripts.audit_trail import trail
 from transcripts.coding.actions import WrongInput
 from transcripts.coding.actions.checks import check_text
 from transcripts.corpus.models import Interview
-from transcripts.negotiation.actions.errors import MAX_REASON, NegotiationError, WrittenMeanwhile
+from transcripts.negotiation.actions.errors import MAX_REASON
 from transcripts.negotiation.models import Pair
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 MAX_NAME = 100
 MAX_DIFFERS = 500
@@ -23,7 +23,6 @@ MAX_DIFFERS = 500
 NAME = re.compile(r"\w[\w.-]*(?: [\w.-]+)*")
 
 
-@transaction.atomic
 def pair_threads(
     *,
     project: Project,
@@ -38,8 +37,8 @@ def pair_threads(
 ) -> Pair:
     """Pair two threads under a name. A pair that has the name already is replaced by this one, which needs a ``reason``.
 
-    ``expect``: "change" or "no_change". ``based_on``: the latest number of the name that ``by`` saw, 0 for a new name; another
-    one since raises ``WrittenMeanwhile``. Raises ``WrongInput``.
+    ``expect``: "change" or "no_change". ``based_on``: the latest number of the name that ``by`` saw, 0 for a new name.
+    Raises ``Refused``.
     """
     name = _check_name(name)
     _check_threads(project, a, b)
@@ -50,31 +49,8 @@ def pair_threads(
             field="expect",
         )
     reason = check_text(reason, field="reason", max_length=MAX_REASON)
-    # Numbered one at a time.
-    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    last, current = _find_before(project, name, based_on)
-    said: dict[str, Any] = {"a": a, "b": b, "differs": differs, "expect": expect}
-    if current is not None and all(getattr(current, field) == value for field, value in said.items()):
-        raise WrongInput(f"The pair “{name}” says just this already, so nothing was stored.", field="name")
-    if last and not reason:
-        raise WrongInput(
-            f"There is, or was, a pair “{name}”. Say why this one replaces it, or choose another name.", field="reason"
-        )
-    now = timezone.now()
-    if current is not None:
-        current.withdrawn_at = now
-        current.save(update_fields=["withdrawn_at"])
-    pair = Pair.objects.create(
-        project=project,
-        name=name,
-        number=last + 1,
-        **said,
-        reason=reason,
-        made_at=now,
-        made_by=by if isinstance(by, User) else None,
-    )
-    _record("pair.made", pair, by=by)
-    return pair
+    pair = Pair(project=project, name=name, a=a, b=b, differs=differs, expect=expect, reason=reason)
+    return pair.write(by=by, based_on=based_on)
 
 
 def _check_name(name: str) -> str:
@@ -95,29 +71,14 @@ def _check_threads(project: Project, a: Interview, b: Interview) -> None:
         raise WrongInput("A pair has two different threads; this is the same one twice.", field="b")
 
 
-def _find_before(project: Project, name: str, based_on: int | None) -> tuple[int, Pair | None]:
-    """The latest number of the name, 0 where it is new, and the pair that counts under it. Raises ``WrittenMeanwhile``."""
-    before = Pair.objects.filter(project=project, name=name)
-    newest = before.select_related("made_by").order_by("-number").first()
-    if newest is not None and based_on is not None and newest.number != based_on:
-        raise WrittenMeanwhile(f"number {newest.number} of the pair “{name}”", newest.author)
-    current = before.filter(withdrawn_at__isnull=True).select_related("a", "b").first()
-    return (newest.number if newest else 0), current
-
-
 @transaction.atomic
 def withdraw_pair(*, pair: Pair, by: User) -> None:
-    """Withdraw a pair; its rows are kept. Raises ``NegotiationError`` if it does not count any more."""
+    """Withdraw a pair; its rows are kept. Raises ``Refused`` if it does not count any more."""
     own = Pair.objects.select_for_update(no_key=True).get(pk=pair.pk)
     if own.withdrawn_at is not None:
-        raise NegotiationError(f"The pair “{own.name}” was withdrawn or replaced before. Open the list of pairs again.")
+        raise Refused(f"The pair “{own.name}” was withdrawn or replaced before. Open the list of pairs again.")
     own.withdrawn_at = timezone.now()
     own.save(update_fields=["withdrawn_at"])
     pair.withdrawn_at = own.withdrawn_at
-    _record("pair.withdrawn", own, by=by)
-
-
-def _record(action: str, pair: Pair, *, by: trail.Actor) -> None:
-    """What differs and what is expected is not told: people who have still to code the threads may read the history."""
-    details: dict[str, object] = {"name": pair.name, "number": pair.number, "a": pair.a_id, "b": pair.b_id}
-    trail.record(action, target=pair, by=by, stream=trail.project_stream(pair.project_id), details=details)
+    stream = trail.project_stream(own.project_id)
+    trail.record("pair.withdrawn", target=own, by=by, stream=stream, details=own.describe())

@@ -41,7 +41,7 @@ class Migration(migrations.Migration):
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='thread_pairs', to='projects.project')),
                     ('name', models.CharField(max_length=100)),
-                    ('number', models.PositiveIntegerField(default=1)),
+                    ('number', models.PositiveIntegerField()),
                     ('a', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pairs_as_a', to='corpus.interview')),
                     ('b', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pairs_as_b', to='corpus.interview')),
                     ('differs', models.CharField(max_length=500)),

@@ -13,15 +13,15 @@ from django.views.decorators.http import require_http_methods
 
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
-from transcripts.coding.actions import WrongInput
 from transcripts.corpus.models import Interview, Turn
+from transcripts.history.models import WrittenMeanwhile
 from transcripts.negotiation.actions.cases import write_case_sheet
-from transcripts.negotiation.actions.errors import WrittenMeanwhile
 from transcripts.negotiation.forms.cases import CaseSheetForm
 from transcripts.negotiation.models import CaseSheet
 from transcripts.negotiation.queries.cases import list_features, visible_sheets
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.replacing import post_again
 
 
@@ -60,10 +60,10 @@ def show_case_sheet(request: ProjectRequest, interview_id: int) -> HttpResponse:
                 by=request.user,
                 based_on=form.cleaned_data["based_on"],
             )
-        except WrongInput as error:
-            form.add_error(error.field if error.field in form.fields else None, str(error))
         except WrittenMeanwhile as error:
-            return _render_late(request, interview, str(error))
+            return _render_late(request, interview, error.latest, str(error))
+        except Refused as error:
+            form.add_error(error.field if error.field in form.fields else None, str(error))
         else:
             messages.success(request, f"Case sheet {sheet.number} is saved.")
             return redirect("negotiation:case_sheet", request.project.slug, interview.pk)
@@ -75,11 +75,10 @@ def _list_asked(interview: Interview) -> list[Turn]:
     return list(interview.turns.filter(role=Turn.Role.INTERVIEWER).order_by("position"))
 
 
-def _render_late(request: ProjectRequest, interview: Interview, words: str) -> HttpResponse:
+def _render_late(request: ProjectRequest, interview: Interview, latest: CaseSheet, words: str) -> HttpResponse:
     """What was written meanwhile, above the form with what she entered: sent again, it is the next number."""
     shown = list(visible_sheets(get_viewer(request)).filter(interview=interview).order_by("-number"))
-    latest = interview.case_sheets.order_by("-number").first()
-    if latest is None or latest not in shown:
+    if latest not in shown:
         messages.error(request, words)
         return _render(request, interview, latest, shown, None, status=409)
     data = post_again(request.POST, based_on=latest.number)

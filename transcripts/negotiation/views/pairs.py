@@ -11,16 +11,16 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.blinding.viewers import get_viewer
-from transcripts.coding.actions import WrongInput
 from transcripts.coding.rendering import render_beside
+from transcripts.history.models import WrittenMeanwhile
 from transcripts.negotiation.actions import pairs as actions
-from transcripts.negotiation.actions.errors import NegotiationError, WrittenMeanwhile
 from transcripts.negotiation.forms.cases import PairForm
 from transcripts.negotiation.models import Pair
 from transcripts.negotiation.pure.ordering import natural_key
 from transcripts.negotiation.queries.cases import PairView, find_pair, list_pairs
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.replacing import post_again
 
 
@@ -49,7 +49,7 @@ def show_pairs(request: ProjectRequest) -> HttpResponse:
             form.is_valid()
             form.add_error(None, str(error))
             return _render_list(request, form, status=409)
-        except WrongInput as error:
+        except Refused as error:
             form.add_error(error.field if error.field in form.fields else None, str(error))
         else:
             messages.success(request, f"The pair “{pair.name}” is saved.")
@@ -76,7 +76,7 @@ def withdraw_pair(request: ProjectRequest, pair_name: str) -> HttpResponse:
     view = _find(request, pair_name)
     try:
         actions.withdraw_pair(pair=view.pair, by=request.user)
-    except NegotiationError as error:
+    except Refused as error:
         messages.error(request, str(error))
     else:
         messages.success(request, f"The pair “{pair_name}” is withdrawn. Its rows are kept.")

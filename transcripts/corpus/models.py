@@ -11,6 +11,8 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 from django.urls import reverse
 
+from transcripts.corpus.pure.redacting import read_stored
+from transcripts.history.models import Numbered
 from transcripts.imports.models import ImportJob
 from transcripts.projects.models import Project
 
@@ -550,18 +552,22 @@ class Consent(models.Model):
         return f"{self.scope} of interview {self.interview_id}"
 
 
-class RedactionList(models.Model):
+class RedactionList(Numbered):
     """What is replaced in the copies of texts that leave the site; the texts themselves never change.
 
     ``entries``: [{"text": what is looked for, "replacement": what replaces it}]. The latest number is in use.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="redaction_lists")
-    number = models.PositiveIntegerField()
     entries = models.JSONField(default=list)
-    reason = models.TextField(blank=True)
     made_at = models.DateTimeField()
     made_by_name = models.CharField(max_length=200)
+
+    wording = ("entries",)
+    place = "entries"
+    signed = "made"
+    event = "corpus.redaction.saved"
+    reason_from = None
 
     class Meta:
         ordering: ClassVar = ["project", "number"]
@@ -571,3 +577,13 @@ class RedactionList(models.Model):
 
     def __str__(self) -> str:
         return f"redaction list {self.number}"
+
+    def describe(self, latest: Self | None) -> dict[str, Any]:
+        # How many entries changed, and none of them: they name people.
+        entries, before = set(read_stored(self.entries)), set(read_stored(latest.entries if latest else []))
+        return {
+            "number": self.number,
+            "entries": len(self.entries),
+            "added": len(entries - before),
+            "removed": len(before - entries),
+        }

@@ -11,10 +11,12 @@ from transcripts.corpus.consent_forms import RedactionForm
 from transcripts.corpus.models import RedactionList
 from transcripts.corpus.pure.redacting import BadEntry, check_entries, read_stored, write_lines
 from transcripts.corpus.queries import find_redaction
-from transcripts.corpus.redaction import RedactionError, RedactionStale, save_redaction
+from transcripts.corpus.redaction import save_redaction
 from transcripts.corpus.redaction_preview import preview, suggest_entries
+from transcripts.history.models import WrittenMeanwhile
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.replacing import post_again
 
 
@@ -43,9 +45,12 @@ def edit_redaction(request: ProjectRequest) -> HttpResponse:
             by=request.user,
             based_on=form.cleaned_data["based_on"],
         )
-    except RedactionStale as error:
-        return _render_stale(request, error)
-    except (RedactionError, BadEntry) as error:
+    except WrittenMeanwhile as error:
+        # Her own entries again, next to the list that came between; saved once more, they take its place.
+        form = RedactionForm(post_again(request.POST, based_on=error.latest.number))
+        form.add_error("entries", str(error))
+        return _render(request, form, error.latest, status=error.status)
+    except (Refused, BadEntry) as error:
         form.add_error("entries", str(error))
         return _render(request, form, current)
     messages.success(request, f"List {row.number} is now in use, for every copy that has not been sent yet.")
@@ -57,14 +62,6 @@ def _make_form(request: ProjectRequest, current: RedactionList | None) -> Redact
     if "suggested" in request.GET:
         entries = [*entries, *suggest_entries(request.project, entries)]
     return RedactionForm(initial={"entries": write_lines(entries), "based_on": current.number if current else 0})
-
-
-def _render_stale(request: ProjectRequest, error: RedactionStale) -> HttpResponse:
-    """The person's own entries again, beside the list that came between; saved once more, they take its place."""
-    current = find_redaction(request.project)
-    form = RedactionForm(post_again(request.POST, based_on=current.number if current else 0))
-    form.add_error("entries", str(error))
-    return _render(request, form, current, status=409)
 
 
 def _render(

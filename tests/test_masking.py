@@ -33,8 +33,8 @@ from tests.transcripts.negotiation.case_cast import pair_up, write_sheet
 from tests.transcripts.rounds.round_cast import find_assignment, open_round
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.blinding.actions import UnblindingRefused, unblind_interview
-from transcripts.blinding.conditions import UnmaskingRefused, open_condition, unmask_interviews
+from transcripts.blinding.actions import unblind_interview
+from transcripts.blinding.conditions import open_condition, unmask_interviews
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.actions import start_study
 from transcripts.coding.models import CONDITION, Coding, Layer, Unblinding
@@ -44,6 +44,7 @@ from transcripts.imports.models import ImportJob
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
 from transcripts.projects.roles import LEAD
+from transcripts.refusals import Refused
 from transcripts.rounds.actions import lock_round, sign_off
 from transcripts.rounds.models import Round
 
@@ -266,7 +267,7 @@ def test_who_opened_a_condition_still_sees_nobodys_labels_and_unblinds_them_apar
     assert viewer.hidden_interviews == {interview.pk}
     assert viewer.closed_turns
     assert theirs not in Coding.objects.active().visible_to(viewer)
-    with pytest.raises(UnblindingRefused):
+    with pytest.raises(Refused):
         unblind_interview(project=project, interview=interview, by=coder, where="desk")
     unblind_interview(project=project, interview=interview, by=lead, where="desk")
     assert Unblinding.objects.filter(user=lead).count() == 2
@@ -277,9 +278,9 @@ def test_only_who_codes_opens_a_condition_and_only_of_a_masked_thread(
     project: Project, threads: list[Interview], interview: Interview, coder: User, reader: User, outsider: User
 ) -> None:
     for person in (reader, outsider):
-        with pytest.raises(UnblindingRefused):
+        with pytest.raises(Refused):
             open_condition(project=project, interview=threads[0], by=person)
-    with pytest.raises(UnblindingRefused, match="not masked"):
+    with pytest.raises(Refused, match="not masked"):
         open_condition(project=project, interview=interview, by=coder)
 
 
@@ -287,19 +288,19 @@ def test_unmasking_waits_for_the_round_and_asks_for_a_lead_and_a_reason(
     project: Project, threads: list[Interview], lead: User, coder: User, second_coder: User
 ) -> None:
     round_ = open_round(project, lead, coder, second_coder, name="First pass")
-    with pytest.raises(UnmaskingRefused, match="First pass"):
+    with pytest.raises(Refused, match="First pass"):
         unmask_interviews(project=project, interviews=threads, reason="Done.", by=lead)
     lock_round(round_=round_, by=lead)
-    with pytest.raises(UnmaskingRefused, match="Only leads and owners"):
+    with pytest.raises(Refused, match="Only leads and owners"):
         unmask_interviews(project=project, interviews=threads, reason="Done.", by=coder)
-    with pytest.raises(UnmaskingRefused, match="Say why"):
+    with pytest.raises(Refused, match="Say why"):
         unmask_interviews(project=project, interviews=threads, reason=" ", by=lead)
     other = start_study(slug="other", name="Other", by=lead)
-    with pytest.raises(UnmaskingRefused, match="not part of this study"):
+    with pytest.raises(Refused, match="not part of this study"):
         unmask_interviews(project=other, interviews=threads, reason="Done.", by=lead)
     assert project.interviews.masked().count() == 40
     unmask_interviews(project=project, interviews=threads, reason="Done.", by=lead)
-    with pytest.raises(UnmaskingRefused, match="at least one"):
+    with pytest.raises(Refused, match="at least one"):
         unmask_interviews(project=project, interviews=threads, reason="Done.", by=lead)
 
 

@@ -22,12 +22,13 @@ from auditapp.api.labels import find_codes, find_sentences, take_code, take_sent
 from auditapp.api.views import ProjectView
 from transcripts.accounts.models import Scope
 from transcripts.audit_trail import trail
-from transcripts.coding.actions import CodingError, add_coding, decide_sentence
+from transcripts.coding.actions import add_coding, decide_sentence
 from transcripts.coding.models import Coding, Decision
 from transcripts.coding.queries import hold_these_turns
 from transcripts.corpus.models import Sentence
 from transcripts.corpus.storing import rest
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 LINES_AT_A_TIME = 100
 # SQLite lets one writer in at a time: between two transactions, others get this share of the time that one took.
@@ -87,7 +88,7 @@ class BulkView(ProjectView):
         """Load what every line needs."""
 
     def store(self, given: dict[str, Any], sentence: Sentence) -> Coding | Decision:
-        """Store what a line says. Raises ``CodingError`` or ``ValidationError``."""
+        """Store what a line says. Raises ``Refused`` or ``ValidationError``."""
         raise NotImplementedError
 
     def _store_lines(self, lines: Sequence[tuple[int, bytes]], reader: Body) -> list[dict[str, object]]:
@@ -111,7 +112,7 @@ class BulkView(ProjectView):
                 key, recorded = values["idempotency_key"], len(events)
                 try:
                     row = self.store(values, take_sentence(sentences, values["sentence"]))
-                except (APIException, CodingError) as error:
+                except (APIException, Refused) as error:
                     del events[recorded:]
                     results[number] = _describe_refusal(number, error)
                     continue

@@ -16,8 +16,7 @@ from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
 from auditapp import outage
-from auditapp.preannotation.errors import PreannotationError
-from transcripts.codebook.actions import CodebookError, CodebookRefused
+from transcripts.codebook.actions import CodebookRefused
 from transcripts.refusals import Refused
 
 MAX_ECHO = 100
@@ -136,12 +135,10 @@ def explain(exception: Exception) -> Refusal | None:
     match exception:
         case CodebookRefused():
             return Refusal(422, "invalid_fields", str(exception), {"content": exception.problems or [str(exception)]})
-        case Refused() if exception.status == 422:
+        case Refused() if exception.field and exception.status == 422:
             return Refusal(422, "invalid_fields", str(exception), {exception.field: [str(exception)]})
         case Refused():
             return Refusal(exception.status, "conflict", str(exception))
-        case CodebookError() | PreannotationError():
-            return Refusal(409, "conflict", str(exception))
         case Http404():
             return Refusal(404, "not_found", str(exception) or "There is nothing at this address.")
         case PermissionDenied():

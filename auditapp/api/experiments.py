@@ -13,13 +13,13 @@ from auditapp.api.inputs import Body, FileBody, FileParser, Parameters, Words
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address, find_row
 from auditapp.experiments.actions import load_enrolments, lock_plan
-from auditapp.experiments.errors import ExperimentError
 from auditapp.experiments.models import Experiment
 from auditapp.experiments.pure.plans import MAX_NAME, PlanRefused, make_plan
 from auditapp.experiments.queries import read_report
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 
 class ExperimentOutput(serializers.ModelSerializer[Experiment]):
@@ -83,8 +83,6 @@ class LockPlan(ProjectView):
             experiment = lock_plan(project=self.project, plan=plan, name=given["name"], by=self.person)
         except PlanRefused as error:
             raise serializers.ValidationError({"plan": [str(error)]}) from error
-        except ExperimentError as error:
-            raise serializers.ValidationError({error.field: [str(error)]}) from error
         return self.answer(experiment, status=201)
 
 
@@ -118,7 +116,7 @@ class LoadUnits(ProjectView):
         given = self.read_body()
         try:
             loaded = load_enrolments(experiment=experiment, data=given["data"], by=self.person)
-        except ExperimentError as error:
+        except Refused as error:
             raise serializers.ValidationError({"content": [str(error)]}) from error
         return self.answer(loaded)
 
@@ -167,7 +165,7 @@ class ReadExperimentReport(ProjectView):
         viewer = Viewer(self.project, self.person, self.role)
         try:
             report = read_report(experiment, viewer=viewer, coder=self.query.get("coder", ""))
-        except ExperimentError as error:
+        except Refused as error:
             raise InvalidParameters({"coder": [str(error)]}) from error
         return self.answer({**report, "experiment": experiment.pk, "plan_sha256": experiment.sha256})
 

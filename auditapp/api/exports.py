@@ -20,13 +20,12 @@ from transcripts.accounts.models import Scope as TokenScope
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.listing import is_fact
 from transcripts.corpus.models import RUN_FACTS, Kind
-from transcripts.exchange.actions import CONTENT_TYPES, ExportError
+from transcripts.exchange.actions import CONTENT_TYPES
 from transcripts.exchange.export_jobs import EXPORT, find_hidden, write_or_leave
 from transcripts.exchange.registry import Export, Scope, find_export, list_exports
 from transcripts.imports.actions import record_taking
 from transcripts.imports.models import ImportJob
 from transcripts.imports.queries import read_result
-from transcripts.imports.runs import JobRefused
 from transcripts.projects.downloads import sends_files
 
 OWN, ALL = "own", "all"
@@ -154,17 +153,14 @@ class WriteExport(ProjectView):
         )
         if export.unblinds and not only_own:
             _refuse_hidden(len(find_hidden(viewer, export, scope)))
-        try:
-            written = write_or_leave(
-                export=export,
-                scope=scope,
-                format=given["format"],
-                exact=given["exact"],
-                by=self.person,
-                role=self.role,
-            )
-        except (ExportError, JobRefused) as error:
-            raise Conflict(str(error)) from error
+        written = write_or_leave(
+            export=export,
+            scope=scope,
+            format=given["format"],
+            exact=given["exact"],
+            by=self.person,
+            role=self.role,
+        )
         return self.answer(written, status=202) if isinstance(written, ImportJob) else written
 
     def _find_export(self, what: str) -> Export:
@@ -200,10 +196,7 @@ class TakeExportFile(ProjectView):
         job = find_job(self, export_id)
         if not job.has_file:
             raise Conflict(job.problem or "There is no file: it is not written yet, or not kept any more.")
-        try:
-            EXPORT.check_taking(job, self.person, self.role)
-        except JobRefused as error:
-            raise Conflict(str(error)) from error
+        EXPORT.check_taking(job, self.person, self.role)
         record_taking(job=job, by=self.person)
         file = job.outcome["file"]
         response = StreamingHttpResponse(read_result(job), content_type=file["content_type"])

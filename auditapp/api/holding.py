@@ -18,7 +18,6 @@ from auditapp.llm.models import ModelVariant
 from auditapp.scenarios.actions.asking import ask, record_answer
 from auditapp.scenarios.actions.closing import MAX_INCLUSION, MAX_REASON, close_play
 from auditapp.scenarios.actions.plays import branch_play, open_play
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Play, Question, Script
 from auditapp.scenarios.queries.plays import visible_plays
 from auditapp.scenarios.queries.prompting import find_raised
@@ -26,6 +25,7 @@ from auditapp.scenarios.queries.scripts import find_script, latest_scripts
 from auditapp.scenarios.queries.talks import read_talk
 from transcripts.accounts.models import Scope
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 # The schema gives enums names of their own.
 QUESTION_KINDS = Question.Kind.choices
@@ -67,7 +67,7 @@ class HoldView(PlayView):
         """Turns the refusals of an action into those of this operation's fields, or into conflicts."""
         try:
             yield
-        except ScenarioError as error:
+        except Refused as error:
             field = NAMES.get(error.field, error.field)
             if field in self.find_operation(self.request.method).Input().fields:
                 raise serializers.ValidationError({field: [str(error)]}) from error

@@ -13,11 +13,11 @@ from auditapp.api.interviews import ListInterviews
 from auditapp.api.views import ProjectView, at_one_address
 from transcripts.accounts.models import Scope
 from transcripts.corpus.actions import import_files, plan_imports
-from transcripts.corpus.planning import ImportRefused
 from transcripts.corpus.pure.choices import read_choices
 from transcripts.corpus.pure.readers import FORMATS
 from transcripts.corpus.pure.readers.base import CONSENT_SCOPES
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 
 class ImportInterviews(ProjectView):
@@ -109,7 +109,7 @@ class ImportInterviews(ProjectView):
                 reports = plan_imports(project=self.project, files=files, choices=choices)
             else:
                 reports = import_files(project=self.project, files=files, by=self.person, choices=choices)
-        except (ImportRefused, ValueError) as error:
+        except (Refused, ValueError) as error:
             raise serializers.ValidationError({"content": [" ".join(str(error).split())]}) from error
         return self.answer({"dry_run": given["dry_run"], "files": reports})
 

@@ -206,7 +206,7 @@ class AskedView(ProjectView):
         raise NotImplementedError
 
     def launch(self, given: dict[str, Any]) -> Batch:
-        """The batch. Raises ``Refused``, ``PreannotationError``, ``ScenarioError`` or ``SobError``."""
+        """The batch. Raises ``Refused``."""
         raise NotImplementedError
 
 

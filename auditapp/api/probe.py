@@ -12,11 +12,11 @@ from rest_framework.response import Response
 from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Choice, Parameters
 from auditapp.api.views import ProjectView, find_row
-from auditapp.probe.errors import ProbeError
 from auditapp.probe.pure.tables import AXES
 from auditapp.probe.queries.purposes import ProbeIsOff, require_figures
 from auditapp.probe.queries.trials import KIND, read_report
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 
 class ReadProbeReport(ProjectView):
@@ -68,7 +68,7 @@ class ReadProbeReport(ProjectView):
             report, _ = read_report(batch, user=self.person, axis=self.query["axis"], coder=self.query.get("coder", ""))
         except ProbeIsOff as error:
             raise PermissionDenied(str(error)) from error
-        except ProbeError as error:
+        except Refused as error:
             raise InvalidParameters({"coder": [str(error)]}) from error
         arms = batch.arms.select_related("variant__account")
         fake = sorted({arm.variant.label for arm in arms if arm.variant.is_fake})

@@ -26,12 +26,12 @@ from auditapp.batches.kinds import find_visibility
 from auditapp.batches.launching import MAX_REPEATS, LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.scenarios.actions.runs import launch_scenarios, plan_scenarios
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Question, Script
 from auditapp.scenarios.queries.run_report import read_run_report
 from auditapp.scenarios.queries.runs import KIND
 from transcripts.blinding.viewers import Viewer
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 
 class ScriptTurnOutput(serializers.ModelSerializer[Question]):
@@ -224,7 +224,7 @@ class ReadScenarioReport(ProjectView):
             raise PermissionDenied(visibility.sentence)
         try:
             report = read_run_report(batch, coder=self.query.get("coder", ""))
-        except ScenarioError as error:
+        except Refused as error:
             raise InvalidParameters({"coder": [str(error)]}) from error
         arms = batch.arms.select_related("variant__account")
         fake = sorted({arm.variant.label for arm in arms if arm.variant.is_fake})

@@ -11,6 +11,7 @@ from django.utils import timezone
 from auditapp.audits.models import BaseAudit, BaseItem, BaseMark
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.refusals import Refused
 from transcripts.ui.typed_text import MAX_SEED
 
 MAX_NOTE_LENGTH = 5_000
@@ -18,14 +19,10 @@ INSERT_SIZE = 500
 Mark = TypeVar("Mark", bound=BaseMark)
 
 
-class AuditError(Exception):
-    """An error whose message is shown to the user."""
-
-
 def check_seed(seed: int) -> None:
-    """Raises ``AuditError``."""
+    """Raises ``Refused``."""
     if not 0 <= seed <= MAX_SEED:
-        raise AuditError(f"A seed is a whole number from 0 to {MAX_SEED:,}.")
+        raise Refused(f"A seed is a whole number from 0 to {MAX_SEED:,}.")
 
 
 @transaction.atomic
@@ -45,20 +42,20 @@ def store_sample(
 def store_mark(mark: Mark, *, by: User) -> Mark:
     """Store a new mark of ``by``. It supersedes the reviewer's former one, after which its ``number`` comes next.
 
-    The same ``idempotency_key`` again changes nothing. Reads mark.item.audit.project_id. Raises ``AuditError``.
+    The same ``idempotency_key`` again changes nothing. Reads mark.item.audit.project_id. Raises ``Refused``.
     """
     if len(mark.note) > MAX_NOTE_LENGTH:
-        raise AuditError(f"The note is longer than {MAX_NOTE_LENGTH:,} characters. Shorten it.")
+        raise Refused(f"The note is longer than {MAX_NOTE_LENGTH:,} characters. Shorten it.")
     item, marks = mark.item, type(mark).objects
     item.audit.items.select_for_update(no_key=True).get(pk=item.pk)
     sent: Mark | None = marks.filter(idempotency_key=mark.idempotency_key).first()
     if sent is not None:
         if (sent.item_id, sent.reviewer_id) != (item.pk, by.pk):
-            raise AuditError("This form was already sent for another item. Open the item again and mark it there.")
+            raise Refused("This form was already sent for another item. Open the item again and mark it there.")
         return sent
     former = item.marks.active().filter(reviewer=by).first()
     if mark.number != (former.number if former else 0) + 1:
-        raise AuditError("You have marked this item since the page was shown. Open it again to see your mark.")
+        raise Refused("You have marked this item since the page was shown. Open it again to see your mark.")
     mark.reviewer, mark.made_at = by, timezone.now()
     mark.note = mark.note.strip()
     mark.after_opening = item.audit.has_opened(by)

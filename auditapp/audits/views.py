@@ -12,11 +12,12 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from auditapp.audits.actions import AuditError, open_results
+from auditapp.audits.actions import open_results
 from auditapp.audits.forms import BaseMarkForm, OpenResultsForm
 from auditapp.audits.models import BaseAudit, BaseItem, BaseMark
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 
 def draw_sample(
@@ -30,7 +31,7 @@ def draw_sample(
     if request.method == "POST" and form.is_valid():
         try:
             return redirect(draw(by=request.user, **form.cleaned_data))
-        except AuditError as error:
+        except Refused as error:
             form.add_error(None, ValidationError(str(error)))
     status = 422 if request.method == "POST" else 200
     return render(request, template, {**(context or {}), "form": form}, status=status)
@@ -85,7 +86,7 @@ def mark_item(
     if request.method == "POST" and form.is_valid():
         try:
             store(item=item, by=request.user, **form.cleaned_data)
-        except AuditError as error:
+        except Refused as error:
             form.add_error(None, ValidationError(str(error)))
         else:
             messages.success(request, "Your mark is stored. The machine’s is shown below.")

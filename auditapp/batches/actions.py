@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, QuerySet, Sum
 
-from auditapp.batches.grants import GrantRefused, commit_money, needs_no_grant
+from auditapp.batches.grants import commit_money, needs_no_grant
 from auditapp.batches.kinds import Answered, announce_end, get_kind
 from auditapp.batches.ledger.batch_state import describe_unreadable_pilot, finish_if_complete, is_paused_by_held
 from auditapp.batches.ledger.chains import list_before, list_behind, settle_chains, take_up
@@ -57,10 +57,7 @@ def refuse_ended(batch: Batch, wish: str) -> None:
 
 def commit_cap(batch: Batch, cap_nano: int | None, by: trail.Actor) -> None:
     """Commit the cap against the study's grants before the batch can spend more. Raises ``Refused``."""
-    try:
-        commit_money(batch=batch, cap_nano=cap_nano, by=by)
-    except GrantRefused as error:
-        raise Refused(str(error)) from error
+    commit_money(batch=batch, cap_nano=cap_nano, by=by)
 
 
 def refuse_too_many(project: Project, by: trail.Actor) -> None:

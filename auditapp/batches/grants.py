@@ -25,12 +25,9 @@ from auditapp.llm.models import Commitment, Grant, ModelVariant, Price, Provider
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 CENT = NANO // 100
-
-
-class GrantRefused(Exception):
-    """The study's grants do not cover what was asked; the message says what is missing and who can change it."""
 
 
 class Asked(NamedTuple):
@@ -84,7 +81,7 @@ def commit_money(*, batch: Batch, cap_nano: int | None, by: trail.Actor) -> None
     """Commit the batch's cap against the study's grants, before the batch can spend more. Inside a transaction.
 
     ``batch`` is as it was before the change. Where ``by`` needs no grant nothing is refused, and a batch that has committed
-    money already follows its new cap. Raises ``GrantRefused``.
+    money already follows its new cap. Raises ``Refused``.
     """
     asked = find_asked_of(batch)
     if not asked:
@@ -108,7 +105,7 @@ def find_today() -> datetime.date:
 
 
 def check_money(*, project: Project, asked: Sequence[Asked], cap_nano: int | None, by: trail.Actor) -> None:
-    """Refuse what ``commit_money`` would refuse of a new batch, before anything is written. Raises ``GrantRefused``."""
+    """Refuse what ``commit_money`` would refuse of a new batch, before anything is written. Raises ``Refused``."""
     if needs_no_grant(by) or not asked:
         return
     grants = find_grants(project, asked)
@@ -176,32 +173,32 @@ def _key_of(by: trail.Actor) -> int | None:
 
 
 def _check_covered(project: Project, asked: Asked, grant: Grant | None, cap_nano: int | None) -> None:
-    """Refuse a batch without a grant for this account, or without a cap. Raises ``GrantRefused``."""
+    """Refuse a batch without a grant for this account, or without a cap. Raises ``Refused``."""
     name, labels = asked.account.name, ", ".join(asked.labels)
     command = f"python manage.py grant_model {project.slug} {asked.labels[0]!r}"
     if grant is None or grant.is_revoked:
         what = "was revoked" if grant else "is missing"
-        raise GrantRefused(
+        raise Refused(
             f"This study may not use {labels}: a grant for the account {name} {what}. The owner of the site can grant it on the "
             f"page of the account, or with `{command} --study 50 --study-day 20 --person-day 10` (US dollars)."
         )
     if not asked.is_paid:
         return
     if not grant.has_limits:
-        raise GrantRefused(
+        raise Refused(
             f"The grant of this study for the account {name} is only for models that cost nothing, and {labels} may cost money. "
             f"The owner of the site can set limits on the page of the account, or with `{command} --study 50 --study-day 20 "
             "--person-day 10` (US dollars)."
         )
     if cap_nano is None:
-        raise GrantRefused(
+        raise Refused(
             f"A batch with {labels} needs a cap, because it spends money that was granted to this study. Enter the most that "
             "it may cost."
         )
 
 
 def _check_limits(grant: Grant, left: Left, more: int) -> None:
-    """Refuse to commit more than is left. Raises ``GrantRefused``."""
+    """Refuse to commit more than is left. Raises ``Refused``."""
     limits = [
         (left.study, grant.study_nano, "this study in all"),
         (left.study_today, grant.study_day_nano, "this study today"),
@@ -209,7 +206,7 @@ def _check_limits(grant: Grant, left: Left, more: int) -> None:
     ]
     for amount, limit, whom in limits:
         if more > amount:
-            raise GrantRefused(
+            raise Refused(
                 f"This would commit ${_in_words(more)} of the money granted for the account {grant.account.name}, and "
                 f"${_in_words(round_down(amount))} of ${_in_words(limit)} is left for {whom}. Choose a lower cap, wait until other "
                 "batches have ended, or ask the owner of the site for more."

@@ -23,7 +23,7 @@ from auditapp.batches.actions import (
     refuse_cap_of_file,
     refuse_too_many,
 )
-from auditapp.batches.grants import GrantRefused, check_money, find_asked_at
+from auditapp.batches.grants import check_money, find_asked_at
 from auditapp.batches.kinds import get_kind
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.prompts import hash_prompt, make_request
@@ -359,10 +359,7 @@ def check_grants(plan: LaunchPlan, *, project: Project, options: LaunchOptions, 
     prices, _ = _read_rows(plan.arms)
     variants = {arm.variant.pk: arm.variant for arm in plan.arms}.values()
     cap_nano = None if options.cap_usd is None else to_nano(options.cap_usd)
-    try:
-        check_money(project=project, asked=find_asked_at(variants, prices), cap_nano=cap_nano, by=by)
-    except GrantRefused as error:
-        raise Refused(str(error)) from error
+    check_money(project=project, asked=find_asked_at(variants, prices), cap_nano=cap_nano, by=by)
 
 
 def _is_open_ended(

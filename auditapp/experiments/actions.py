@@ -11,7 +11,6 @@ from typing import NamedTuple
 from django.db import transaction
 from django.utils import timezone
 
-from auditapp.experiments.errors import ExperimentError
 from auditapp.experiments.models import Enrolment, Experiment, SampledUnit
 from auditapp.experiments.pure.plans import MAX_NAME, Plan
 from auditapp.experiments.pure.units import MAX_GROUPS, TOO_MANY_GROUPS, Unit, UnitsRefused, read_units
@@ -19,6 +18,7 @@ from auditapp.experiments.queries import read_stored_plan
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.ui.typed_text import MAX_SEED, find_fault
 
 UNITS_AT_A_TIME = 1_000
@@ -37,18 +37,18 @@ class Loaded(NamedTuple):
 def lock_plan(*, project: Project, plan: Plan, by: trail.Actor, name: str = "") -> Experiment:
     """Store the plan of a new experiment, which nobody can change from now on; ``name`` is that of the plan without one.
 
-    The same plan under the same name again gives the experiment there is. Raises ``ExperimentError``.
+    The same plan under the same name again gives the experiment there is. Raises ``Refused``.
     """
     name = " ".join((name or plan.name).split())
     if fault := find_fault(name, max_length=MAX_NAME, needed="Give the experiment a name."):
-        raise ExperimentError(fault, field="name")
+        raise Refused(fault, field="name")
     # Names are given out one at a time.
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     known = Experiment.objects.filter(project=project, name__iexact=name).first()
     if known is not None:
         if known.sha256 == plan.sha256:
             return known
-        raise ExperimentError(
+        raise Refused(
             f"The plan of {known.name} was locked on {known.locked_at:%d %B %Y} and says something else. A locked plan does not "
             "change: give the other experiment another name.",
             field="name",
@@ -70,7 +70,7 @@ def load_enrolments(*, experiment: Experiment, data: bytes, by: trail.Actor) -> 
     """Store the units of a CSV in UTF-8, all or none.
 
     A unit that is there with outcomes that were not known before is completed: a new row, and the one before is kept. A unit in
-    another arm or group than before, and an outcome that was known otherwise, is refused. Raises ``ExperimentError``.
+    another arm or group than before, and an outcome that was known otherwise, is refused. Raises ``Refused``.
     """
     try:
         lines = io.StringIO(data.decode("utf-8-sig"), newline="")
@@ -78,16 +78,16 @@ def load_enrolments(*, experiment: Experiment, data: bytes, by: trail.Actor) -> 
         units = list(read_units(lines, read_stored_plan(experiment)))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ExperimentError(f"Line {line}: the file is not UTF-8. Save it as UTF-8.", field="file") from None
+        raise Refused(f"Line {line}: the file is not UTF-8. Save it as UTF-8.", field="file") from None
     except UnitsRefused as error:
-        raise ExperimentError(str(error), field="file") from None
+        raise Refused(str(error), field="file") from None
     with transaction.atomic():
         held = Experiment.objects.select_for_update(no_key=True).get(pk=experiment.pk)
         loaded = Loaded(0, 0, 0)
         for start in range(0, len(units), UNITS_AT_A_TIME):
             loaded = _add(loaded, _store(held, units[start : start + UNITS_AT_A_TIME]))
         if held.enrolments.current().values("group").distinct().count() > MAX_GROUPS:
-            raise ExperimentError(f"With those stored already, {TOO_MANY_GROUPS}", field="file")
+            raise Refused(f"With those stored already, {TOO_MANY_GROUPS}", field="file")
         details = {**loaded._asdict(), "sha256": hashlib.sha256(data).hexdigest()}
         _record("experiments.units.loaded", held, by=by, details=details)
     return loaded
@@ -97,25 +97,23 @@ def load_enrolments(*, experiment: Experiment, data: bytes, by: trail.Actor) -> 
 def draw_audit(*, experiment: Experiment, per_arm: int, seed: int, by: trail.Actor) -> list[SampledUnit]:
     """Draw the units whose threads are to be read: so many of each arm, at random by ``seed``, in an order at random over all arms.
 
-    One sample is drawn for an experiment: a second would let people choose. Raises ``ExperimentError``, also where an arm has
+    One sample is drawn for an experiment: a second would let people choose. Raises ``Refused``, also where an arm has
     fewer units.
     """
     if not 1 <= per_arm <= MAX_SAMPLE:
-        raise ExperimentError(f"Draw 1 to {MAX_SAMPLE:,} units of each arm.", field="per_arm")
+        raise Refused(f"Draw 1 to {MAX_SAMPLE:,} units of each arm.", field="per_arm")
     if not 0 <= seed <= MAX_SEED:
-        raise ExperimentError(f"The seed is a number from 0 to {MAX_SEED:,}.", field="seed")
+        raise Refused(f"The seed is a number from 0 to {MAX_SEED:,}.", field="seed")
     held = Experiment.objects.select_for_update(no_key=True).get(pk=experiment.pk)
     if held.sampled.exists():
-        raise ExperimentError(
-            "The sample of this experiment was drawn before, and a sample is drawn once.", field="seed"
-        )
+        raise Refused("The sample of this experiment was drawn before, and a sample is drawn once.", field="seed")
     drawing = random.Random(seed)  # noqa: S311 - a sample, not a secret
     drawn: list[tuple[str, str]] = []
     for arm in sorted(read_stored_plan(held).allocation):
         # By their names, so that the draw depends on the units and the seed alone.
         units = sorted(held.enrolments.current().filter(arm=arm).values_list("unit", flat=True))
         if len(units) < per_arm:
-            raise ExperimentError(
+            raise Refused(
                 f"The arm {arm} has {len(units):,} units, fewer than are to be drawn. Draw at most so many, or load the others "
                 "first: a sample is drawn once.",
                 field="per_arm",
@@ -160,15 +158,15 @@ def _store(experiment: Experiment, units: Sequence[Unit]) -> Loaded:
 
 def _refuse_other(unit: Unit, before: Enrolment) -> None:
     if unit.arm != before.arm:
-        raise ExperimentError(
+        raise Refused(
             f"The unit {unit.unit} is in {before.arm} already, and this file has it in {unit.arm}. Each unit is assigned once.",
             field="file",
         )
     if unit.group != before.group:
-        raise ExperimentError(f"The unit {unit.unit} is stored with another group than in this file.", field="file")
+        raise Refused(f"The unit {unit.unit} is stored with another group than in this file.", field="file")
     for name, value in unit.outcomes.items():
         if value is not None and before.outcomes.get(name, value) != value:
-            raise ExperimentError(
+            raise Refused(
                 f"The outcome “{name}” of the unit {unit.unit} is stored already and is another one. What was known does not "
                 "change.",
                 field="file",

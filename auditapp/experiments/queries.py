@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from auditapp.experiments.errors import ExperimentError
 from auditapp.experiments.models import Experiment, SampledUnit
 from auditapp.experiments.pure.effects import Tally, report_experiment, tally_units
 from auditapp.experiments.pure.listing import write_effect, write_srm
@@ -17,6 +16,7 @@ from transcripts.corpus.queries import find_threads
 from transcripts.negotiation.pure.records import MOVES
 from transcripts.negotiation.queries.records import Asked, read
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 IDS_AT_A_TIME = 500
 
@@ -52,7 +52,7 @@ def list_experiments(project: Project) -> list[Experiment]:
 
 def read_report(experiment: Experiment, *, viewer: Viewer | None = None, coder: str = "") -> dict[str, Any]:
     """The report of an experiment; see ``effects.report_experiment``. With ``moves``: of the sample's threads, or None where no
-    sample was drawn; see ``read_moves``, also for ``viewer`` and ``coder``. Raises ``ExperimentError``."""
+    sample was drawn; see ``read_moves``, also for ``viewer`` and ``coder``. Raises ``Refused``."""
     return {
         **report_experiment(read_tally(experiment), read_stored_plan(experiment)),
         "moves": read_moves(experiment, viewer=viewer, coder=coder),
@@ -64,7 +64,7 @@ def read_moves(experiment: Experiment, *, viewer: Viewer | None = None, coder: s
 
     With ``drawn``, how many units were drawn, ``found``, of how many the study has the thread, and ``masked``, how many of these
     are masked. While one is, no arm is told, so no effect either: few threads of an arm would tell the arm of each. By blind
-    readings of ``coder``, as far as ``viewer`` may see them; without a viewer all are read. Raises ``ExperimentError`` for a
+    readings of ``coder``, as far as ``viewer`` may see them; without a viewer all are read. Raises ``Refused`` for a
     coder who has read none of the threads.
     """
     sample = read_sample(experiment)
@@ -86,7 +86,7 @@ def read_moves(experiment: Experiment, *, viewer: Viewer | None = None, coder: s
             coder=coder,
         )
     except NoSuchCoder as error:
-        raise ExperimentError(str(error), field="coder") from None
+        raise Refused(str(error), field="coder") from None
     return {**about, **moves}
 
 

@@ -18,7 +18,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from auditapp.experiments import actions, drawing
-from auditapp.experiments.errors import ExperimentError
 from auditapp.experiments.forms import MAX_UNITS_BYTES, DrawForm, PlanForm, UnitsForm
 from auditapp.experiments.models import Experiment
 from auditapp.experiments.pure.plans import PlanRefused, read_plan
@@ -37,6 +36,7 @@ from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import send_download
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.uploads import takes_uploads
 
 
@@ -58,7 +58,7 @@ def show_list(request: ProjectRequest) -> HttpResponse:
                 )
             except (PlanRefused, ReadError) as error:
                 form.add_error("plan", str(error))
-            except ExperimentError as error:
+            except Refused as error:
                 form.add_error(error.field, str(error))
             else:
                 messages.success(request, f"The plan of {experiment.name} is locked. Now load its units.")
@@ -90,7 +90,7 @@ def load(request: ProjectRequest, experiment_id: int) -> HttpResponse:
             return _render(request, experiment, units=form)
         try:
             loaded = actions.load_enrolments(experiment=experiment, data=file.read(), by=request.user)
-        except ExperimentError as error:
+        except Refused as error:
             form.add_error(error.field, str(error))
         else:
             messages.success(
@@ -110,7 +110,7 @@ def draw(request: ProjectRequest, experiment_id: int) -> HttpResponse:
     if form.is_valid():
         try:
             drawn = actions.draw_audit(experiment=experiment, by=request.user, **form.cleaned_data)
-        except ExperimentError as error:
+        except Refused as error:
             form.add_error(error.field, str(error))
         else:
             messages.success(request, f"{len(drawn):,} units are drawn. Their list is below.")
@@ -166,7 +166,7 @@ def _read(request: ProjectRequest, experiment: Experiment) -> dict[str, Any]:
     asked = request.POST if request.method == "POST" else request.GET
     try:
         return read_report(experiment, viewer=get_viewer(request), coder=asked.get("coder", ""))
-    except ExperimentError:
+    except Refused:
         return read_report(experiment, viewer=get_viewer(request))
 
 

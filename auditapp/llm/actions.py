@@ -35,20 +35,17 @@ from auditapp.llm.pure.variables import is_variable, may_be_sent
 from auditapp.llm.queries import find_capabilities, find_prices, read_allowed_addresses
 from auditapp.llm.sealing import SealBroken, seal_again, seal_key
 from transcripts.audit_trail import trail
+from transcripts.refusals import Refused
 from transcripts.ui.replacing import check_seen
-
-
-class ModelError(Exception):
-    """A sentence for the person who asked. It never holds a key."""
 
 
 @transaction.atomic
 def allow_address(*, address: str, by: trail.Actor) -> AllowedAddress:
-    """Add a private ``host:port`` to the list, unless it is there already. Raises ``ModelError``."""
+    """Add a private ``host:port`` to the list, unless it is there already. Raises ``Refused``."""
     try:
         address = read_listed(address)
     except NoAddress as error:
-        raise ModelError(str(error)) from None
+        raise Refused(str(error)) from None
     existing = AllowedAddress.objects.filter(address=address).first()
     if existing is not None:
         return existing
@@ -59,16 +56,16 @@ def allow_address(*, address: str, by: trail.Actor) -> AllowedAddress:
 
 @transaction.atomic
 def disallow_address(*, address: str, by: trail.Actor) -> None:
-    """Remove an address from the list. Raises ``ModelError`` when it is not on it."""
+    """Remove an address from the list. Raises ``Refused`` when it is not on it."""
     row = AllowedAddress.objects.filter(address=address.strip().lower()).first()
     if row is None:
-        raise ModelError(f"{address} is not on the list of allowed addresses, so there is nothing to remove.")
+        raise Refused(f"{address} is not on the list of allowed addresses, so there is nothing to remove.")
     trail.record("llm.address.disallowed", target=row, by=by, details={"address": row.address})
     row.delete()
 
 
 def check_reachable(base_url: str, *, by: trail.Actor, allow_private: bool) -> None:
-    """Check that calls may go to ``base_url``. A private address that is not on the list raises ``ModelError``; with
+    """Check that calls may go to ``base_url``. A private address that is not on the list raises ``Refused``; with
     ``allow_private`` it is added to the list instead."""
     address = name_address(base_url)
     if not looks_private(base_url) and not is_open_http(base_url):
@@ -83,7 +80,7 @@ def check_reachable(base_url: str, *, by: trail.Actor, allow_private: bool) -> N
         if looks_private(base_url)
         else f"{address} without https would send texts and key unencrypted over the public network"
     )
-    raise ModelError(
+    raise Refused(
         f"{what}. The person who runs the server can allow calls to it with `python manage.py allow_address "
         f"{address}`, or by adding {address} to the setting ALLOW_PRIVATE_PROVIDERS."
     )
@@ -107,12 +104,12 @@ def add_account(
     key_env: str = "",
     allow_private: bool = False,
 ) -> ProviderAccount:
-    """Add an account, without a stored key. Raises ``ModelError``."""
+    """Add an account, without a stored key. Raises ``Refused``."""
     name = name.strip()
     if not NAME.fullmatch(name):
-        raise ModelError(f"{name!r} cannot be a name: use up to 100 letters, digits, spaces and . , : @ + / - _ ( )")
+        raise Refused(f"{name!r} cannot be a name: use up to 100 letters, digits, spaces and . , : @ + / - _ ( )")
     if ProviderAccount.objects.filter(name=name).exists():
-        raise ModelError(f"There is already an account called {name}. Choose another name.")
+        raise Refused(f"There is already an account called {name}. Choose another name.")
     check_provider(provider, key_env)
     base_url = choose_address(provider, base_url)
     check_place(key_env, base_url)
@@ -150,53 +147,53 @@ def find_or_add_account(
 
 def check_provider(provider: str, key_env: str) -> None:
     """Refuse an unknown provider, a text that is no name of a variable, and a key for a provider that uses none. Raises
-    ``ModelError``."""
+    ``Refused``."""
     if provider not in PROVIDERS:
-        raise ModelError(f"There is no provider {provider!r}. Choose one of: {', '.join(PROVIDERS)}.")
+        raise Refused(f"There is no provider {provider!r}. Choose one of: {', '.join(PROVIDERS)}.")
     check_variable(key_env)
     if key_env and provider in CALLS_NOBODY:
-        raise ModelError(f"The provider {provider} makes no calls, so it needs no key.")
+        raise Refused(f"The provider {provider} makes no calls, so it needs no key.")
 
 
 def choose_address(provider: str, base_url: str) -> str:
-    """The base URL of a new account as it is stored. Raises ``ModelError``."""
+    """The base URL of a new account as it is stored. Raises ``Refused``."""
     base_url = base_url.strip()
     if provider not in CALLS_NOBODY:
         return check_address(base_url or ADDRESS_WHERE_NONE_IS_GIVEN.get(provider, ""))
     if base_url:
-        raise ModelError(f"The provider {provider} makes no calls. Leave the base URL empty.")
+        raise Refused(f"The provider {provider} makes no calls. Leave the base URL empty.")
     return ""
 
 
 def check_address(base_url: str) -> str:
-    """The base URL as it is stored. Raises ``ModelError``."""
+    """The base URL as it is stored. Raises ``Refused``."""
     try:
         base_url = check_base_url(base_url)
     except NoAddress as error:
-        raise ModelError(str(error)) from None
+        raise Refused(str(error)) from None
     if len(base_url) > 300:
-        raise ModelError("A base URL can have at most 300 characters.")
+        raise Refused("A base URL can have at most 300 characters.")
     return base_url
 
 
 def check_variable(key_env: str) -> None:
-    """Refuse an invalid variable name. Raises ``ModelError``."""
+    """Refuse an invalid variable name. Raises ``Refused``."""
     if not key_env:
         return
     if not is_variable(key_env):
         # The text is not repeated: it may be the key.
         remember_key(key_env)
-        raise ModelError(
+        raise Refused(
             "That is not the name of an environment variable: use capital letters, digits and _ only. Enter the "
             "variable's name, never the key itself."
         )
 
 
 def check_place(key_env: str, base_url: str) -> None:
-    """Refuse a variable that the server does not let be sent to this address. Raises ``ModelError``."""
+    """Refuse a variable that the server does not let be sent to this address. Raises ``Refused``."""
     if key_env and not may_be_sent(key_env, base_url, settings.PROVIDER_KEYS):
         place = name_address(base_url)
-        raise ModelError(
+        raise Refused(
             f"The server's settings do not let {key_env} be sent to {place}. To allow it, add {key_env}={place} to "
             "PROVIDER_KEYS and restart web server and workers, or store the key on the account's page."
         )
@@ -214,7 +211,7 @@ def find_free_name(provider: str, base_url: str, key_env: str) -> str:
 def _check_same(account: ProviderAccount, *, provider: str, base_url: str, key_env: str) -> None:
     address = base_url.strip().rstrip("/")
     if account.provider != provider or address not in {"", account.base_url} or key_env not in {"", account.key_env}:
-        raise ModelError(
+        raise Refused(
             f"The account {account.name} has another provider, address or key variable. Leave these empty to use it as it "
             "is, or choose another name for a new account."
         )
@@ -228,7 +225,7 @@ def change_address(*, account: ProviderAccount, base_url: str, by: trail.Actor, 
     """
     locked = _lock(account)
     if locked.provider in CALLS_NOBODY:
-        raise ModelError(f"The provider {locked.provider} makes no calls, so it has no address.")
+        raise Refused(f"The provider {locked.provider} makes no calls, so it has no address.")
     base_url = check_address(base_url.strip())
     if base_url == locked.base_url:
         return False
@@ -249,9 +246,9 @@ def set_key(*, account: ProviderAccount, key: str, by: trail.Actor) -> ProviderA
     remember_key(key)
     locked = _lock(account)
     if locked.provider in CALLS_NOBODY:
-        raise ModelError(f"The provider {locked.provider} makes no calls, so it needs no key.")
+        raise Refused(f"The provider {locked.provider} makes no calls, so it needs no key.")
     if not KEY.fullmatch(key):
-        raise ModelError("That cannot be a key. A key has at most 1,000 letters, digits and symbols, without spaces.")
+        raise Refused("That cannot be a key. A key has at most 1,000 letters, digits and symbols, without spaces.")
     locked.key_sealed = seal_key(key, address=locked.base_url)
     locked.key_last_four = key[-4:] if len(key) >= LAST_FOUR_FROM else ""
     locked.key_env = ""
@@ -262,10 +259,10 @@ def set_key(*, account: ProviderAccount, key: str, by: trail.Actor) -> ProviderA
 
 @transaction.atomic
 def forget_key(*, account: ProviderAccount, by: trail.Actor) -> ProviderAccount:
-    """Delete the stored key. Raises ``ModelError`` when there is none."""
+    """Delete the stored key. Raises ``Refused`` when there is none."""
     locked = _lock(account)
     if not locked.key_sealed:
-        raise ModelError(f"The account {locked.name} has no stored key, so there is nothing to delete.")
+        raise Refused(f"The account {locked.name} has no stored key, so there is nothing to delete.")
     locked.key_sealed = locked.key_last_four = ""
     locked.save(update_fields=["key_sealed", "key_last_four"])
     trail.record("llm.key.forgotten", target=locked, by=by, details={"name": locked.name})
@@ -278,7 +275,7 @@ def set_key_env(*, account: ProviderAccount, key_env: str, by: trail.Actor) -> P
     locked = _lock(account)
     key_env = key_env.strip()
     if key_env and locked.provider in CALLS_NOBODY:
-        raise ModelError(f"The provider {locked.provider} makes no calls, so it needs no key.")
+        raise Refused(f"The provider {locked.provider} makes no calls, so it needs no key.")
     check_variable(key_env)
     check_place(key_env, locked.base_url)
     had_key = bool(locked.key_sealed)
@@ -327,13 +324,13 @@ def set_price(
     batch_share: Decimal = Decimal(1),
     source: str = "",
 ) -> Price:
-    """Give the variant's model a new price, in US dollars per million tokens. Raises ``ModelError``.
+    """Give the variant's model a new price, in US dollars per million tokens. Raises ``Refused``.
 
     The price applies to every variant of this model and account, in batches launched from now on.
     """
     check_prices(price_in, price_out)
     if not batch_share.is_finite() or not 0 < batch_share <= 1 or _count_places(batch_share) > 3:
-        raise ModelError(
+        raise Refused(
             "The batch share must be more than 0 and at most 1, with at most three decimal places: 0.5 if batches cost half."
         )
     row = Price.objects.create(
@@ -387,16 +384,16 @@ def set_capabilities(
     seen: Mapping[str, object] | None = None,
 ) -> Capabilities:
     """Set the capabilities of the variant's model, for batches launched from now on. What a probe found stays. ``seen`` is
-    what ``read_capabilities`` gave of the row that ``by`` saw. Raises ``ModelError``, and ``ChangedMeanwhile`` where another
+    what ``read_capabilities`` gave of the row that ``by`` saw. Raises ``Refused``, and ``ChangedMeanwhile`` where another
     one holds by now."""
     if reasoning not in Capabilities.Reasoning.values:
-        raise ModelError(f"Reasoning must be one of {', '.join(Capabilities.Reasoning.values)}, not {reasoning!r}.")
+        raise Refused(f"Reasoning must be one of {', '.join(Capabilities.Reasoning.values)}, not {reasoning!r}.")
     if token_limit not in Capabilities.TokenLimit.values:
-        raise ModelError(
+        raise Refused(
             f"The token limit must be one of {', '.join(Capabilities.TokenLimit.values)}, not {token_limit!r}."
         )
     if max_output_tokens is not None and not 1 <= max_output_tokens <= 10_000_000:
-        raise ModelError("The maximum output tokens must be between 1 and 10,000,000. Leave it empty if unknown.")
+        raise Refused("The maximum output tokens must be between 1 and 10,000,000. Leave it empty if unknown.")
     number = _lock_and_count(variant, Capabilities)
     before = Capabilities.objects.filter(account=variant.account_id, model=variant.model, number=number).first()
     check_seen(seen, read_capabilities(before))
@@ -435,10 +432,10 @@ def probe_model(*, variant: ModelVariant, by: trail.Actor, timeout_seconds: int 
     capabilities, for batches launched from now on.
 
     These are a few tiny calls, which are paid: their tokens and cost are kept with the row and in the audit trail, which also says
-    that a probe was started, should this process end before its answer. Outside a transaction. Raises ``ModelError``.
+    that a probe was started, should this process end before its answer. Outside a transaction. Raises ``Refused``.
     """
     if variant.provider == "file":
-        raise ModelError(f"{variant.label} belongs to an account that makes no calls, so there is no server to probe.")
+        raise Refused(f"{variant.label} belongs to an account that makes no calls, so there is no server to probe.")
     row = find_capabilities([variant]).get(variant.pk)
     account = variant.account
     who: dict[str, object] = {"label": variant.label, "model": variant.model, "address": account.base_url}
@@ -452,7 +449,7 @@ def probe_model(*, variant: ModelVariant, by: trail.Actor, timeout_seconds: int 
         details = {**who, "calls": len(calls), **_count_tokens(variant, calls)}
         with transaction.atomic():
             trail.record("llm.model.probe_failed", target=variant, by=by, details=details)
-        raise ModelError(f"The probe of {variant.label} found nothing out: {error}") from None
+        raise Refused(f"The probe of {variant.label} found nothing out: {error}") from None
     probed = {**who, **_count_tokens(variant, calls), "calls": calls}
     return _store_probe(variant, by, answer_schema, refused, probed)
 
@@ -529,14 +526,14 @@ def _store_probe(
 
 
 def check_prices(price_in: Decimal | None, price_out: Decimal | None) -> None:
-    """Refuse a price with only one half, or out of range. Raises ``ModelError``."""
+    """Refuse a price with only one half, or out of range. Raises ``Refused``."""
     if (price_in is None) != (price_out is None):
-        raise ModelError("Enter both prices, in and out, or neither.")
+        raise Refused("Enter both prices, in and out, or neither.")
     given = [price for price in (price_in, price_out) if price is not None]
     if not all(price.is_finite() and 0 <= price < MAX_PRICE for price in given):
-        raise ModelError("A price must be between 0 and 100,000 dollars per million tokens.")
+        raise Refused("A price must be between 0 and 100,000 dollars per million tokens.")
     if any(_count_places(price) > 6 for price in given):
-        raise ModelError("A price can have at most six places after the decimal point.")
+        raise Refused("A price can have at most six places after the decimal point.")
 
 
 def _count_places(number: Decimal) -> int:
@@ -546,7 +543,7 @@ def _count_places(number: Decimal) -> int:
 
 def _check_source(source: str) -> str:
     if len(source.strip()) > MAX_SOURCE:
-        raise ModelError(f"The source can have at most {MAX_SOURCE} characters.")
+        raise Refused(f"The source can have at most {MAX_SOURCE} characters.")
     return source.strip()
 
 
@@ -588,7 +585,7 @@ def add_model(
 
     Without ``max_tokens`` answers have no limit. Prices are US dollars per million tokens. ``note`` is shown wherever
     answers of the model are. With ``allow_private`` a private address is added to the list of allowed ones; without, it
-    is refused unless it is on the list. Raises ``ModelError``.
+    is refused unless it is on the list. Raises ``Refused``.
     """
     label = label.strip()
     _check_label(label)
@@ -597,14 +594,14 @@ def add_model(
     try:
         sampling = check_sampling(temperature=temperature, top_p=top_p, seed=seed, stop=stop)
     except SamplingError as error:
-        raise ModelError(str(error)) from None
+        raise Refused(str(error)) from None
     if len(note.strip()) > MAX_NOTE:
-        raise ModelError(f"A note can have at most {MAX_NOTE} characters.")
+        raise Refused(f"A note can have at most {MAX_NOTE} characters.")
     owner = find_or_add_account(
         provider=provider, base_url=base_url, key_env=key_env, name=account.strip(), by=by, allow_private=allow_private
     )
     if not model and provider not in CALLS_NOBODY:
-        raise ModelError("Name the model as the provider calls it (--model).")
+        raise Refused("Name the model as the provider calls it (--model).")
     variant = ModelVariant.objects.create(
         label=label,
         account=owner,
@@ -626,20 +623,20 @@ def add_model(
 
 def _check_label(label: str) -> None:
     if not LABEL.fullmatch(label):
-        raise ModelError(f"{label!r} cannot be a label: use up to 100 letters, digits, spaces and . , : @ + / - _ ( )")
+        raise Refused(f"{label!r} cannot be a label: use up to 100 letters, digits, spaces and . , : @ + / - _ ( )")
     if ModelVariant.objects.filter(label=label).exists():
-        raise ModelError(
+        raise Refused(
             f"There is already a model {label}. Models are never changed: add another one with another label."
         )
 
 
 def _check_limits(*, model: str, reasoning: str, max_tokens: int | None, timeout_seconds: int) -> None:
     if max_tokens is not None and not 1 <= max_tokens <= MAX_TOKENS:
-        raise ModelError("The longest answer must be between 1 and 200,000 tokens. Leave it empty for no limit.")
+        raise Refused("The longest answer must be between 1 and 200,000 tokens. Leave it empty for no limit.")
     if not 1 <= timeout_seconds <= MAX_TIMEOUT:
-        raise ModelError("The time-out must be between 1 and 3,600 seconds.")
+        raise Refused("The time-out must be between 1 and 3,600 seconds.")
     if len(model) > 200 or len(reasoning) > 20:
-        raise ModelError("The model's name can have at most 200 characters, its reasoning effort at most 20.")
+        raise Refused("The model's name can have at most 200 characters, its reasoning effort at most 20.")
 
 
 def _note_price(variant: ModelVariant, price_in: Decimal | None, price_out: Decimal | None, by: trail.Actor) -> None:
@@ -685,7 +682,7 @@ SMALL_MODEL_TOKENS = 200
 @transaction.atomic
 def ensure_local_model(*, label: str, base_url: str, is_small: bool, by: trail.Actor) -> ModelVariant:
     """The variant of a model that ``make run MODEL=…`` serves on this machine, on an account of its own that calls it at
-    ``base_url`` now. It costs nothing. Raises ``ModelError``.
+    ``base_url`` now. It costs nothing. Raises ``Refused``.
 
     An address of an earlier run is no longer allowed, because another program may have its port today.
     """

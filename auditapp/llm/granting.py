@@ -10,11 +10,12 @@ from django.db.models import F, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
 
-from auditapp.llm.actions import CALLS_NOBODY, ModelError
+from auditapp.llm.actions import CALLS_NOBODY
 from auditapp.llm.models import Grant, ProviderAccount
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 NANO = 1_000_000_000
 MAX_LIMIT = 1_000_000
@@ -32,12 +33,12 @@ def set_grant(
 ) -> Grant:
     """Let a study use the account's models, with limits in US dollars; without any, only models that cost nothing.
 
-    What was granted before is replaced; the same again changes nothing. Raises ``ModelError``, or ``PermissionDenied`` for
+    What was granted before is replaced; the same again changes nothing. Raises ``Refused``, or ``PermissionDenied`` for
     a person who does not own the site.
     """
     _refuse_others(by)
     if account.provider in CALLS_NOBODY:
-        raise ModelError(
+        raise Refused(
             f"The provider {account.provider} makes no calls, so every study may use its models without a grant."
         )
     limits = _check_limits(study_usd, study_day_usd, person_day_usd)
@@ -53,12 +54,12 @@ def set_grant(
 def revoke_grant(*, project: Project, account: ProviderAccount, by: trail.Actor) -> Grant:
     """End a study's grant: its members can launch, confirm, resume and retry nothing more with the account's paid models.
 
-    Batches that are running are not stopped here. Raises ``ModelError`` where there is no grant.
+    Batches that are running are not stopped here. Raises ``Refused`` where there is no grant.
     """
     _refuse_others(by)
     before = lock_grants(project, [account.pk]).get(account.pk)
     if before is None or before.is_revoked:
-        raise ModelError(f"The study {project.slug} has no grant for {account.name}, so there is nothing to revoke.")
+        raise Refused(f"The study {project.slug} has no grant for {account.name}, so there is nothing to revoke.")
     return _add_row(project, account, before, by=by, limits=_read_limits(before), is_revoked=True)
 
 
@@ -92,17 +93,17 @@ def _refuse_others(by: trail.Actor) -> None:
 
 
 def _check_limits(*given: Decimal | None) -> tuple[int | None, ...]:
-    """The limits in nanodollars. Raises ``ModelError``."""
+    """The limits in nanodollars. Raises ``Refused``."""
     known = [limit for limit in given if limit is not None]
     if known and len(known) < len(given):
-        raise ModelError(
+        raise Refused(
             "Enter all three limits: for the study, for the study per day, and for each person per day. Leave all three "
             "empty if the study may only use models of this account that cost nothing."
         )
     if not all(limit.is_finite() and 0 < limit <= MAX_LIMIT for limit in known):
-        raise ModelError("A limit must be more than 0 and at most a million dollars.")
+        raise Refused("A limit must be more than 0 and at most a million dollars.")
     if any(limit * NANO != int(limit * NANO) for limit in known):
-        raise ModelError("A limit can have at most nine places after the decimal point.")
+        raise Refused("A limit can have at most nine places after the decimal point.")
     return tuple(None if limit is None else int(limit * NANO) for limit in given)
 
 

@@ -19,15 +19,15 @@ from auditapp.batches.models import Batch
 from auditapp.environment import make_data_folder, mark_data_folder
 from auditapp.operations import archive
 from auditapp.operations.copies import copy_database, describe_database, load_database, name_database
-from auditapp.operations.errors import OperationError
 from auditapp.operations.year_zero import is_from_before
 from transcripts.audit_trail import trail
+from transcripts.refusals import Refused
 
 BACKED_UP = "site.backed_up"
 
 
 def back_up(file: Path) -> dict[str, Any]:
-    """Write a backup to ``file`` and return its manifest. People and workers go on meanwhile. Raises ``OperationError``."""
+    """Write a backup to ``file`` and return its manifest. People and workers go on meanwhile. Raises ``Refused``."""
     refuse_place(file)
     for left in archive.find_leftovers(file.parent):
         archive.remove(left)
@@ -40,7 +40,7 @@ def back_up(file: Path) -> dict[str, Any]:
         try:
             stored_as, held = copy_database(copy)
         except sqlite3.Error as error:
-            raise OperationError(
+            raise Refused(
                 f"The database cannot be copied ({error}), so there is no backup. Make room on its disk, where SQLite makes files "
                 "of its own, and at the place of the backup."
             ) from None
@@ -49,7 +49,7 @@ def back_up(file: Path) -> dict[str, Any]:
     try:
         _record_backup(file, manifest)
     except DatabaseFailure as error:
-        raise OperationError(
+        raise Refused(
             f"{file} is a whole backup and can be restored. It is not on record, because the database takes no writes "
             f"({error}): make room on its disk."
         ) from None
@@ -69,11 +69,11 @@ def _record_backup(file: Path, manifest: dict[str, Any]) -> None:
 
 
 def refuse_place(file: Path) -> None:
-    """Raise ``OperationError`` where no new file can be written."""
+    """Raise ``Refused`` where no new file can be written."""
     if file.exists():
-        raise OperationError(f"{file} exists. Name a new file, or delete that one.")
+        raise Refused(f"{file} exists. Name a new file, or delete that one.")
     if not file.parent.is_dir():
-        raise OperationError(f"There is no folder {file.parent}. Make it, or name another file.")
+        raise Refused(f"There is no folder {file.parent}. Make it, or name another file.")
 
 
 def write_keys(file: Path) -> None:
@@ -85,7 +85,7 @@ def write_keys(file: Path) -> None:
 
 
 def restore(file: Path) -> dict[str, Any]:
-    """Restore a backup into an empty place, and return its manifest. Raises ``OperationError`` before anything is written,
+    """Restore a backup into an empty place, and return its manifest. Raises ``Refused`` before anything is written,
     unless the database itself fails.
 
     A database of an older release is migrated. Batches are paused: answers that came after the backup are not in it.
@@ -110,25 +110,25 @@ def restore(file: Path) -> dict[str, Any]:
 
 
 def refuse_what_is_not_empty() -> None:
-    """Raise ``OperationError`` where a restore would meet data."""
+    """Raise ``Refused`` where a restore would meet data."""
     if connection.introspection.table_names():
-        raise OperationError(
+        raise Refused(
             f"There are tables in {name_database()}. A backup is restored into an empty database only. Set AUDITAPP_DATA "
             "(or DATABASE_URL) to a new place, or move away what is there."
         )
     for name in archive.FOLDERS:
         if any(each.is_file() for each in (settings.DATA / name).rglob("*")):
-            raise OperationError(
+            raise Refused(
                 f"There are files in {settings.DATA / name}. Set AUDITAPP_DATA to a new folder, or move that folder away."
             )
 
 
 def compare(manifest: dict[str, Any]) -> None:
-    """Raise ``OperationError`` unless the database holds what the manifest says, before migrations."""
+    """Raise ``Refused`` unless the database holds what the manifest says, before migrations."""
     found = describe_database()
     for part in ("counts", "migrations", "audit_heads"):
         if found[part] != manifest[part]:
-            raise OperationError(
+            raise Refused(
                 f"The restored database differs from the manifest ({part}). Do not use it: delete it, and restore another backup."
             )
 
@@ -145,14 +145,14 @@ def _refuse_other_releases(file: Path, manifest: dict[str, Any]) -> None:
     is_sqlite = manifest["database"].endswith(".sqlite3")
     if is_sqlite != (connection.vendor == "sqlite"):
         kind = "SQLite" if is_sqlite else "PostgreSQL"
-        raise OperationError(f"{file} is a backup of a {kind} database. Set DATABASE_URL to one of that kind.")
+        raise Refused(f"{file} is a backup of a {kind} database. Set DATABASE_URL to one of that kind.")
     if is_from_before({(app, name) for app, _, name in (each.partition(".") for each in manifest["migrations"])}):
         return
     known = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}
     own = {name.split(".")[0] for name in known}
     newer = sorted(each for each in manifest["migrations"] if each.split(".")[0] in own and each not in known)
     if newer:
-        raise OperationError(
+        raise Refused(
             f"{file} was made by a newer release ({manifest['release']}; this one does not know the migration {newer[0]}). "
             "Install that release, then restore."
         )

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from auditapp.operations.errors import OperationError
+from transcripts.refusals import Refused
 
 FORMAT = 1
 FOLDER_PREFIX, PARTIAL_SUFFIX = ".backup-", ".partial"
@@ -114,20 +114,20 @@ def write_archive(path: Path, *, database: Path, stored_as: str, files: Path, ma
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest of a backup, each of whose members matches its hash. Raises ``OperationError``."""
+    """The manifest of a backup, each of whose members matches its hash. Raises ``Refused``."""
     try:
         with zipfile.ZipFile(path) as archive:
             manifest = json.loads(archive.read(MANIFEST))
             if manifest.get("format") != FORMAT:
-                raise OperationError(
+                raise Refused(
                     f"{path} has format {manifest.get('format')}, and this release reads format {FORMAT}. Restore it with "
                     "the release that made it, or a newer one."
                 )
             _check_members(path, archive, manifest)
     except OSError as error:
-        raise OperationError(f"{path} cannot be read ({error.strerror}). Name the file of a backup.") from None
+        raise Refused(f"{path} cannot be read ({error.strerror}). Name the file of a backup.") from None
     except (zipfile.BadZipFile, KeyError, ValueError):
-        raise OperationError(
+        raise Refused(
             f"{path} is not a whole backup: it is damaged, cut off, or something else. Use another."
         ) from None
     return manifest  # type: ignore[no-any-return]
@@ -168,17 +168,17 @@ def _add(archive: zipfile.ZipFile, source: Path, name: str) -> str:
 def _check_members(path: Path, archive: zipfile.ZipFile, manifest: dict[str, Any]) -> None:
     hashes: dict[str, str] = manifest["sha256"]
     if {*archive.namelist()} != {MANIFEST, *hashes} or manifest["database"] not in hashes:
-        raise OperationError(f"{path} does not hold exactly the files that its manifest lists. Use another backup.")
+        raise Refused(f"{path} does not hold exactly the files that its manifest lists. Use another backup.")
     for name, expected in hashes.items():
         parts = name.split("/")
         if name != manifest["database"] and (parts[0] != "files" or parts[1] not in FOLDERS or ".." in parts):
-            raise OperationError(f"{path} holds {name}, which no backup holds. Use another backup.")
+            raise Refused(f"{path} holds {name}, which no backup holds. Use another backup.")
         digest = hashlib.sha256()
         with archive.open(name) as stream:
             for chunk in _read(stream):
                 digest.update(chunk)
         if digest.hexdigest() != expected:
-            raise OperationError(f"{name} in {path} does not match its hash in the manifest. Use another backup.")
+            raise Refused(f"{name} in {path} does not match its hash in the manifest. Use another backup.")
 
 
 def _read(stream: IO[bytes]) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import connection
 
-from auditapp.operations.errors import OperationError
+from transcripts.refusals import Refused
 
 SQLITE_COPY, POSTGRES_COPY = "database.sqlite3", "database.dump"
 PAGES_PER_STEP = 2_000
@@ -77,9 +77,7 @@ def _copy_sqlite(to: Path) -> dict[str, Any]:
     """Copy in small steps within one read transaction: people go on writing, and the copy need not begin anew for it."""
     source_file = find_sqlite_file()
     if not source_file.exists():
-        raise OperationError(
-            f"There is no database at {source_file}. Set AUDITAPP_DATA to the data folder of the site."
-        )
+        raise Refused(f"There is no database at {source_file}. Set AUDITAPP_DATA to the data folder of the site.")
     with closing(sqlite3.connect(source_file, isolation_level=None)) as source, closing(sqlite3.connect(to)) as copy:
         copy.execute("PRAGMA synchronous=OFF")
         source.execute("BEGIN")
@@ -89,7 +87,7 @@ def _copy_sqlite(to: Path) -> dict[str, Any]:
         # One file without a log beside it. The site turns the log on again when it opens the database.
         copy.execute("PRAGMA journal_mode=DELETE")
         if (found := copy.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-            raise OperationError(f"The database {source_file} is damaged ({found}). Restore the last good backup.")
+            raise Refused(f"The database {source_file} is damaged ({found}). Restore the last good backup.")
         names = copy.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
         )
@@ -119,7 +117,7 @@ def _dump_postgres(to: Path) -> dict[str, Any]:
 def _run(tool: str, arguments: list[str]) -> None:
     """Run a tool of PostgreSQL on the site's database. No list of processes shows the password."""
     if shutil.which(tool) is None:
-        raise OperationError(
+        raise Refused(
             f"{tool} is not installed here, and the database is PostgreSQL. Install the client tools of PostgreSQL "
             "(the package postgresql-client), of the server's version or newer."
         )
@@ -134,4 +132,4 @@ def _run(tool: str, arguments: list[str]) -> None:
         check=False,
     )
     if done.returncode:
-        raise OperationError(f"{tool} failed: {done.stderr.strip()[-500:] or 'it gave no reason'}")
+        raise Refused(f"{tool} failed: {done.stderr.strip()[-500:] or 'it gave no reason'}")

@@ -12,7 +12,7 @@ from django.apps import apps
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
-from auditapp.operations.errors import OperationError
+from transcripts.refusals import Refused
 
 # The last migration of each room then.
 LAST = {
@@ -46,18 +46,18 @@ TOO_OLD = (
 
 
 def is_from_before(applied: Collection[tuple[str, str]]) -> bool:
-    """Whether migrations, as app and name, are those from before. Raises ``OperationError`` where some of them are missing."""
+    """Whether migrations, as app and name, are those from before. Raises ``Refused`` where some of them are missing."""
     if FIRST not in applied:
         return False
     if not LAST.items() <= set(applied):
-        raise OperationError(TOO_OLD)
+        raise Refused(TOO_OLD)
     return True
 
 
 def bring_to_year_zero(database: str = DEFAULT_DB_ALIAS) -> bool:
     """Record the joined migrations in place of those they were made from; whether there was anything to do.
 
-    Raises ``OperationError`` for a database that has not got them all.
+    Raises ``Refused`` for a database that has not got them all.
     """
     recorder = MigrationRecorder(connections[database])
     if not is_from_before(recorder.applied_migrations()):

@@ -5,11 +5,7 @@ from __future__ import annotations
 from transcripts.refusals import Refused
 
 
-class ScenarioError(Refused):
-    """A sentence for the person who asked; ``field`` is what it is about, where a form has a field for it."""
-
-
-class AskedMeanwhile(ScenarioError):
+class AskedMeanwhile(Refused):
     """Something else was asked in a play after the person last saw it: ``stored``, question ``number``. ``text`` is hers."""
 
     def __init__(self, number: int, stored: str, text: str) -> None:

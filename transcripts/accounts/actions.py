@@ -26,6 +26,7 @@ from transcripts.accounts.models import (
 from transcripts.accounts.sessions import without_waiting
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
+from transcripts.refusals import Refused
 from transcripts.ui.introductions import INTRODUCTIONS
 
 SIGN_IN_LINK_LIFE = datetime.timedelta(minutes=30)
@@ -39,11 +40,7 @@ OWNER = "owner"
 RESERVED_NAMES = frozenset({"system", "auditapp"})
 
 
-class AccountError(Exception):
-    """A sentence for the person who asked."""
-
-
-class LinkRefused(AccountError):
+class LinkRefused(Refused):
     """The sign-in link is unknown, used or too old."""
 
 
@@ -65,24 +62,24 @@ def _describe_bad_name(username: str) -> str:
 def create_user(*, username: str, by: trail.Actor, is_owner_of_site: bool = False) -> User:
     """Make an account without a password; a sign-in link lets its person in.
 
-    Raises ``AccountError`` for a name that is taken or cannot be used, ``PermissionDenied`` when somebody who does
+    Raises ``Refused`` for a name that is taken or cannot be used, ``PermissionDenied`` when somebody who does
     not own the site asks for one who does.
     """
     if is_owner_of_site and isinstance(by, User) and not by.is_superuser:
         raise PermissionDenied("Only an owner of the site can create another one.")
     username = User.normalize_username(username.strip())
     if not username:
-        raise AccountError("A user needs a name.")
+        raise Refused("A user needs a name.")
     if username.lower() in RESERVED_NAMES:
-        raise AccountError(f"The name {username} is reserved for the program itself. Choose another.")
+        raise Refused(f"The name {username} is reserved for the program itself. Choose another.")
     user = User(username=username, is_superuser=is_owner_of_site)
     user.set_unusable_password()
     try:
         user.clean_fields(exclude=["password"])
     except ValidationError as error:
-        raise AccountError(_describe_bad_name(username)) from error
+        raise Refused(_describe_bad_name(username)) from error
     if queries.find_user(username) is not None:
-        raise AccountError(f"There is already a user named {username}.")
+        raise Refused(f"There is already a user named {username}.")
     user.save()
     trail.record(
         "account.user.created",
@@ -134,7 +131,7 @@ def set_rights(*, user: User, may_start_studies: bool | None, may_invite: bool |
 def dismiss_introduction(*, page: str, by: User) -> None:
     """Show the introduction of that page, named by its route, to this person no more."""
     if page not in INTRODUCTIONS:
-        raise AccountError("That page has no introduction. Open the page again.")
+        raise Refused("That page has no introduction. Open the page again.")
     # Locked: of two pages dismissed at once, neither is forgotten.
     locked = User.objects.select_for_update().get(pk=by.pk)
     if page in locked.known_pages:
@@ -195,7 +192,7 @@ def _check_may_end(user: User, by: trail.Actor) -> None:
 def close_account(*, user: User, by: trail.Actor) -> None:
     """Close an account: nobody signs in to it any more, and its sessions, tokens and links end. Its work stays, under its name.
 
-    Raises ``AccountError`` where the site or a study would be left without an owner, with what to do, and ``PermissionDenied``
+    Raises ``Refused`` where the site or a study would be left without an owner, with what to do, and ``PermissionDenied``
     for anybody but its person and the owners of the site.
     """
     _check_may_close(user, by)
@@ -203,9 +200,9 @@ def close_account(*, user: User, by: trail.Actor) -> None:
     people = User.objects.select_for_update().filter(Q(pk=user.pk) | Q(is_superuser=True)).order_by("pk")
     locked = next(each for each in people if each.pk == user.pk)
     if not locked.is_active:
-        raise AccountError(f"The account of {user.username} is closed already.")
+        raise Refused(f"The account of {user.username} is closed already.")
     if obstacles := closing.find_obstacles(locked):
-        raise AccountError(" ".join(obstacles))
+        raise Refused(" ".join(obstacles))
     locked.is_active, locked.closed_at = False, timezone.now()
     locked.save(update_fields=["is_active", "closed_at"])
     end_sessions(user=locked, by=by)
@@ -223,9 +220,9 @@ def reopen_account(*, user: User, by: trail.Actor) -> None:
         raise PermissionDenied("Only an owner of the site can reopen an account.")
     locked = User.objects.select_for_update().get(pk=user.pk)
     if locked.is_active:
-        raise AccountError(f"The account of {user.username} is open.")
+        raise Refused(f"The account of {user.username} is open.")
     if locked.closed_at is None:
-        raise AccountError(
+        raise Refused(
             f"{user.username} stands for a person of an imported file. This is not an account that somebody can use."
         )
     locked.is_active, locked.closed_at = True, None
@@ -257,7 +254,7 @@ def create_sign_in_link(*, user: User, by: trail.Actor, life: datetime.timedelta
     Anybody with the link signs in as ``user``: callers make sure that ``by`` may have that (see ``projects.actions``).
     """
     if not user.is_active:
-        raise AccountError(f"The account of {user.username} is closed, so no sign-in link can be created for it.")
+        raise Refused(f"The account of {user.username} is closed, so no sign-in link can be created for it.")
     _end_open_links(user)
     secret = make_secret()
     now = timezone.now()
@@ -310,11 +307,11 @@ def record_second_factor(*, user: User, change: str, by: trail.Actor) -> None:
 
 @transaction.atomic
 def remove_second_factor(*, user: User, by: trail.Actor) -> None:
-    """Take away a second factor that was lost, with its recovery codes; all sessions end. Raises ``AccountError`` without one."""
+    """Take away a second factor that was lost, with its recovery codes; all sessions end. Raises ``Refused`` without one."""
     if isinstance(by, User):
         raise PermissionDenied("Only the person who runs the server can remove a second factor that was lost.")
     if not Authenticator.objects.filter(user=user).delete()[0]:
-        raise AccountError(f"{user.username} has no second factor.")
+        raise Refused(f"{user.username} has no second factor.")
     record_second_factor(user=user, change="removed", by=by)
     end_sessions(user=user, by=by)
 
@@ -360,16 +357,16 @@ def create_token(
     name = name.strip() or "token"
     max_length = ApiToken._meta.get_field("name").max_length
     if max_length is not None and len(name) > max_length:
-        raise AccountError(f"A token's name may have up to {max_length} characters; this one has {len(name)}.")
+        raise Refused(f"A token's name may have up to {max_length} characters; this one has {len(name)}.")
     if not 1 <= days <= MAX_TOKEN_DAYS:
-        raise AccountError(f"A token can work for 1 to {MAX_TOKEN_DAYS} days.")
+        raise Refused(f"A token can work for 1 to {MAX_TOKEN_DAYS} days.")
     if not scopes or not set(scopes) <= set(Scope.values):
-        raise AccountError(f"A token needs at least one scope, of these: {', '.join(Scope.values)}.")
+        raise Refused(f"A token needs at least one scope, of these: {', '.join(Scope.values)}.")
     # Locked before it is counted: of two who make the last one at once, the second is refused.
     if not User.objects.select_for_update().get(pk=user.pk).is_active:
-        raise AccountError(f"The account of {user.username} is closed, so it cannot have a token.")
+        raise Refused(f"The account of {user.username} is closed, so it cannot have a token.")
     if queries.living_tokens().filter(user=user).count() >= MAX_TOKENS:
-        raise AccountError(
+        raise Refused(
             f"{user.username} has {MAX_TOKENS} API tokens, which is the most an account can have. Revoke one that is not "
             "used any more: the list of tokens shows when each was used last."
         )

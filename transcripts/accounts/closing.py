@@ -1,7 +1,7 @@
 """What other rooms have to say when an account is to be closed: each says so when the program starts.
 
 ``obstacles`` are sentences that forbid it and say what to do first; ``notes`` are sentences for the person who closes it;
-``close`` runs inside the transaction and may still raise ``AccountError``.
+``close`` runs inside the transaction and may still raise ``Refused``.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ from transcripts.accounts import actions, closing, queries, second_factor
 from transcripts.accounts.forms import SignInForm, TokenForm
 from transcripts.accounts.links import came_by_link, forget_link, note_link
 from transcripts.accounts.models import ApiToken, User
+from transcripts.refusals import Refused
 
 # A number beyond this is in no database column.
 DAY = 24 * 3600
@@ -129,7 +130,7 @@ def create_token(request: HttpRequest) -> HttpResponse:
     user = queries.person_of(request)
     try:
         token, secret = actions.create_token(user=user, by=user, **form.cleaned_data)
-    except actions.AccountError as error:
+    except Refused as error:
         form.add_error(None, str(error))
         return _render_me(request, form)
     return _render_me(request, TokenForm(), token, secret)
@@ -195,7 +196,7 @@ def close_account(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             actions.close_account(user=user, by=user)
-        except actions.AccountError:
+        except Refused:
             pass  # the page below says why
         else:
             logout(request)
@@ -310,7 +311,7 @@ def close_account_of(request: HttpRequest, user_id: int) -> HttpResponse:
         return redirect("accounts:close")
     try:
         actions.close_account(user=person, by=by)
-    except actions.AccountError as error:
+    except Refused as error:
         messages.error(request, str(error))
     else:
         messages.success(request, f"The account of {person.username} is closed. Its work stays, under the same name.")
@@ -324,7 +325,7 @@ def reopen_account(request: HttpRequest, user_id: int) -> HttpResponse:
     person = find_person(user_id)
     try:
         actions.reopen_account(user=person, by=queries.person_of(request))
-    except actions.AccountError as error:
+    except Refused as error:
         messages.error(request, str(error))
     else:
         messages.success(request, f"The account of {person.username} is open again.")
@@ -346,7 +347,7 @@ def dismiss_introduction(request: HttpRequest) -> HttpResponse:
     """Show the introduction of a page no more. Without a script, the page is opened again."""
     try:
         actions.dismiss_introduction(page=request.POST.get("page", ""), by=queries.person_of(request))
-    except actions.AccountError as error:
+    except Refused as error:
         messages.error(request, str(error))
     if request.headers.get("HX-Request"):
         return HttpResponse()

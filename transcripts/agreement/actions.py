@@ -20,45 +20,38 @@ from transcripts.corpus.consent import explain_missing, list_without
 from transcripts.corpus.models import Consent, Sentence
 from transcripts.projects.models import MethodStance, Project
 from transcripts.projects.queries import find_stance
+from transcripts.refusals import Refused
 
 Outcome = Adjudication.Outcome
 MAX_REASON = 5_000
 MAX_RECORDED_REASON = 500
 
 
-class AgreementError(Exception):
-    """A sentence for the person who asked."""
-
-
-class WrongStance(AgreementError):
+class WrongStance(Refused):
     """The family's method does not provide for this."""
 
 
-class NotAllowed(AgreementError):
+class NotAllowed(Refused):
     """The consent of the interview says that people may not code it."""
 
 
-class NothingToDecide(AgreementError):
+class NothingToDecide(Refused):
     """The coders do not disagree about this sentence, or no longer do."""
 
 
-class NotYours(AgreementError):
+class NotYours(Refused):
     """The person coded the sentence herself, and somebody who did not could decide."""
 
 
-class WrongInput(AgreementError):
+class WrongInput(Refused):
     """What was typed or chosen does not make a decision; ``field`` says where to put the message."""
 
-    def __init__(self, message: str, *, field: str) -> None:
-        super().__init__(message)
-        self.field = field
 
-
-class ReadingsChanged(AgreementError):
+class ReadingsChanged(Refused):
     """The readings are no longer those that were shown."""
 
 
-class Overtaken(AgreementError):
+class Overtaken(Refused):
     """Somebody else decided first; ``active`` is that decision, to be looked at before one decides again."""
 
     def __init__(self, message: str, *, active: Adjudication | None) -> None:
@@ -66,7 +59,7 @@ class Overtaken(AgreementError):
         self.active = active
 
 
-class UsedForAnother(AgreementError):
+class UsedForAnother(Refused):
     """An idempotency key came back with different content."""
 
 
@@ -89,7 +82,7 @@ def adjudicate(
 
     ``chosen_coder`` goes with the outcome that one reading holds, ``codes`` with the outcome that none of them does.
     ``shown`` is the fingerprint of the readings on which ``by`` decided, ``revision`` that of the decision she saw (0 for
-    none). Raises ``AgreementError`` of one kind or another; ``Overtaken`` carries the decision that was quicker.
+    none). Raises ``Refused`` of one kind or another; ``Overtaken`` carries the decision that was quicker.
     """
     # One decision about a sentence at a time, so that one sent twice at once finds what its twin stored.
     Sentence.objects.select_for_update(no_key=True).get(pk=sentence.pk)

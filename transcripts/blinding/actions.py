@@ -14,6 +14,7 @@ from transcripts.corpus.models import Interview
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission, Role
+from transcripts.refusals import Refused
 from transcripts.rounds.queries import find_locked_interviews
 
 # Values of ``where`` for what no page asked: an interview tried out as a draft, and a change of role.
@@ -21,16 +22,12 @@ DRAFT = "draft"
 ROLE = "role"
 
 
-class UnblindingRefused(Exception):
-    """The sentence is shown to the person who asked."""
-
-
 @transaction.atomic
 def unblind_interview(*, project: Project, interview: Interview, by: User, where: str) -> Unblinding:
     """Record that ``by`` sees others' labels of an interview from now on. Nothing takes it back.
 
     A person whose role does not see every coding may unblind an interview once every round with it is locked. Raises
-    ``UnblindingRefused``.
+    ``Refused``.
     """
     return unblind_interviews(project=project, interviews=[interview], by=by, where=where)[0]
 
@@ -48,7 +45,7 @@ def unblind_interviews(
 def find_open_draft(*, project: Project, interview: Interview, by: User) -> Unblinding:
     """Record that ``by`` reads an interview as a draft, with others' labels in view.
 
-    Asks for no more than that she belongs to the study. Raises ``UnblindingRefused``.
+    Asks for no more than that she belongs to the study. Raises ``Refused``.
     """
     check_belongs(project, [interview], by)
     return _store(project, [interview], by, DRAFT)[0]
@@ -85,12 +82,12 @@ def _store(
 
 
 def check_belongs(project: Project, interviews: Collection[Interview], by: User) -> Role:
-    """The role of ``by`` in the study of these interviews. Raises ``UnblindingRefused``."""
+    """The role of ``by`` in the study of these interviews. Raises ``Refused``."""
     if any(interview.study_id != project.pk for interview in interviews):
-        raise UnblindingRefused("This interview is not part of this study.")
+        raise Refused("This interview is not part of this study.")
     role = find_role(by, project)
     if role is None:
-        raise UnblindingRefused("You do not belong to this study.")
+        raise Refused("You do not belong to this study.")
     return role
 
 
@@ -100,4 +97,4 @@ def _check(project: Project, interviews: Collection[Interview], by: User) -> Non
         return
     locked = find_locked_interviews(project)
     if any(interview.pk not in locked for interview in interviews):
-        raise UnblindingRefused("You can unblind an interview once every round that includes it is locked.")
+        raise Refused("You can unblind an interview once every round that includes it is locked.")

@@ -9,19 +9,13 @@ from django.template.defaultfilters import pluralize
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from transcripts.blinding.actions import UnblindingRefused
 from transcripts.blinding.condition_forms import ConditionForm, UnmaskForm
-from transcripts.blinding.conditions import (
-    UnmaskingRefused,
-    describe_condition,
-    find_opening,
-    open_condition,
-    unmask_interviews,
-)
+from transcripts.blinding.conditions import describe_condition, find_opening, open_condition, unmask_interviews
 from transcripts.corpus import listing
 from transcripts.corpus.models import Interview, MaskedFacts
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.rounds.overview import find_open
 from transcripts.rounds.queries import find_unlocked_rounds
 from transcripts.ui.typed_text import find_numbers
@@ -40,7 +34,7 @@ def show_condition(request: ProjectRequest, interview_id: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             open_condition(project=request.project, interview=interview, by=request.user)
-        except UnblindingRefused as error:
+        except Refused as error:
             form.add_error(None, str(error))
         else:
             return redirect("blinding:condition", request.project.slug, interview.pk)
@@ -64,7 +58,7 @@ def unmask(request: ProjectRequest) -> HttpResponse:
             unmasked = unmask_interviews(
                 project=request.project, interviews=chosen, reason=form.cleaned_data["reason"], by=request.user
             )
-        except UnmaskingRefused as error:
+        except Refused as error:
             form.add_error(None, str(error))
             status = 409
         else:

@@ -10,18 +10,14 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.blinding.actions import (
-    UnblindingRefused,
-    check_belongs,
-    unblind_former_reader,
-    unblind_interviews,
-)
+from transcripts.blinding.actions import check_belongs, unblind_former_reader, unblind_interviews
 from transcripts.blinding.viewers import find_unopened
 from transcripts.coding.models import CONDITION, NOT_CODING, Unblinding
 from transcripts.corpus import masked
 from transcripts.corpus.models import RUN_FACTS, Interview, InterviewChange, MaskedFacts, Standing
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.rounds.queries import find_unlocked_rounds
 from transcripts.ui.told import write_value
 
@@ -42,26 +38,18 @@ SHOWN = {
 }
 
 
-class UnmaskingRefused(Exception):
-    """The sentence is shown to the person who asked."""
-
-
 @transaction.atomic
 def open_condition(*, project: Project, interview: Interview, by: User) -> Unblinding:
     """Record that ``by`` knows the condition of a masked interview from now on. Nothing takes it back.
 
     She may do so at any time, also before the round is locked, for it shows her nobody's labels; what she codes there afterwards is
-    assisted. Raises ``UnblindingRefused``.
+    assisted. Raises ``Refused``.
     """
     role = check_belongs(project, [interview], by)
     if Permission.CODE not in role.permissions:
-        raise UnblindingRefused(
-            "Only those who code open the condition for themselves. A lead can unmask the interview."
-        )
+        raise Refused("Only those who code open the condition for themselves. A lead can unmask the interview.")
     if not Interview.objects.masked().select_for_update(no_key=True).filter(pk=interview.pk).exists():
-        raise UnblindingRefused(
-            "This interview is not masked. Everybody sees what is known of it on the page of its details."
-        )
+        raise Refused("This interview is not masked. Everybody sees what is known of it on the page of its details.")
     return find_opening(interview, by) or _store_opening(project, interview, by)
 
 
@@ -69,7 +57,7 @@ def open_condition(*, project: Project, interview: Interview, by: User) -> Unbli
 def open_interviews(*, project: Project, interviews: Collection[Interview], by: User) -> None:
     """Record that ``by`` will not code these interviews: she sees others' labels there, and the condition of those that are masked.
 
-    All or none, with the events of both. Raises ``UnblindingRefused``.
+    All or none, with the events of both. Raises ``Refused``.
     """
     unblind_interviews(project=project, interviews=interviews, by=by, where=NOT_CODING)
     unopened = find_unopened(by.pk, [each.pk for each in interviews])
@@ -141,25 +129,20 @@ def unmask_interviews(*, project: Project, interviews: Collection[Interview], re
 
     A lead or an owner does it, with a reason, once every round with one of them is locked. The hashes of sentences whose text
     changes follow; a file has its name again when no masked interview is left that it brought something to. Returns the
-    interviews that were masked. Raises ``UnmaskingRefused``.
+    interviews that were masked. Raises ``Refused``.
     """
     reason = _check_reason(reason)
-    try:
-        role = check_belongs(project, interviews, by)
-    except UnblindingRefused as error:
-        raise UnmaskingRefused(str(error)) from error
+    role = check_belongs(project, interviews, by)
     if Permission.IMPORT not in role.permissions:
-        raise UnmaskingRefused(f"Only leads and owners unmask interviews. Your role in this study is {role.name}.")
+        raise Refused(f"Only leads and owners unmask interviews. Your role in this study is {role.name}.")
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     wanted = Interview.objects.kept().masked().filter(study=project, pk__in=[each.pk for each in interviews])
     held = list(wanted.select_for_update(no_key=True).order_by("pk"))
     if not held:
-        raise UnmaskingRefused("Choose at least one interview that is masked.")
+        raise Refused("Choose at least one interview that is masked.")
     if rounds := find_unlocked_rounds(project, [each.pk for each in held]):
         named = ", ".join(rounds[:LABELS_NAMED])
-        raise UnmaskingRefused(
-            f"Lock the rounds in which these interviews are coded first: {named}. Nothing was unmasked."
-        )
+        raise Refused(f"Lock the rounds in which these interviews are coded first: {named}. Nothing was unmasked.")
     _check_ids(project, held)
     now = timezone.now()
     told = masked.unseal(held, at=now)
@@ -189,11 +172,9 @@ def unmask_interviews(*, project: Project, interviews: Collection[Interview], re
 def _check_reason(reason: str) -> str:
     reason = reason.strip()
     if not reason:
-        raise UnmaskingRefused(
-            "Say why the interviews are unmasked, such as “all rounds are locked”. The reason is kept."
-        )
+        raise Refused("Say why the interviews are unmasked, such as “all rounds are locked”. The reason is kept.")
     if len(reason) > MAX_REASON_LENGTH:
-        raise UnmaskingRefused(f"The reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH:,}.")
+        raise Refused(f"The reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH:,}.")
     return reason
 
 
@@ -202,7 +183,7 @@ def _check_ids(project: Project, held: Collection[Interview]) -> None:
     others = Interview.objects.filter(study=project).exclude(standing=Standing.UNDONE)
     taken = others.filter(external_id__in=MaskedFacts.objects.filter(interview__in=held).values("external_id"))
     if named := list(taken.order_by("pk").values_list("external_id", flat=True)[:LABELS_NAMED]):
-        raise UnmaskingRefused(
+        raise Refused(
             f"Other interviews of the study have the ids that these had in their files: {', '.join(named)}. Undo the import of "
             "those, then unmask again. Nothing was unmasked."
         )

@@ -10,12 +10,13 @@ from django.shortcuts import render
 from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_POST
 
-from transcripts.blinding.actions import UnblindingRefused, unblind_interviews
+from transcripts.blinding.actions import unblind_interviews
 from transcripts.blinding.conditions import open_interviews
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 
 def offer_unblinding(
@@ -45,7 +46,7 @@ def unblind(request: ProjectRequest) -> HttpResponse:
             open_interviews(project=request.project, interviews=interviews, by=request.user)
         else:
             unblind_interviews(project=request.project, interviews=interviews, by=request.user, where=form.where)
-    except UnblindingRefused as error:
+    except Refused as error:
         form.add_error(None, str(error))
         return render(request, "blinding/unblind.html", {"unblinding": form}, status=409)
     count = len(interviews)

@@ -35,6 +35,7 @@ from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.typed_text import find_number
 
 SCRIPT_HEADER = "X-Desk"
@@ -105,7 +106,7 @@ def _act(view: Act) -> Callable[..., HttpResponseBase]:
             return _refuse(request, interview_id, str(error), status=422, field=error.field)
         except WrongField as error:
             return _refuse(request, interview_id, str(error), status=422, field=error.name)
-        except actions.CodingError as error:
+        except Refused as error:
             return _refuse(request, interview_id, str(error), status=409)
         if actor is None:
             return _send_back(request, interview_id, done)
@@ -288,7 +289,7 @@ def open_reasoning(request: ProjectRequest, interview_id: int) -> HttpResponse:
     turn = get_object_or_404(turns, pk=turn_id, interview=interview_id)
     try:
         actions.open_stage(project=request.project, turn=turn, by=request.user)
-    except actions.CodingError as error:
+    except Refused as error:
         return _refuse(request, interview_id, str(error), status=409)
     first = turn.sentences.current().order_by("position", "start").values_list("pk", flat=True).first()
     return HttpResponseRedirect(make_desk_url(request, interview_id, first), status=303)

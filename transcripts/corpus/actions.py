@@ -17,7 +17,7 @@ from transcripts.audit_trail import trail
 from transcripts.corpus import boundary_edits, growing, masked, queries, storing
 from transcripts.corpus.boundary_edits import Migrate, SentenceRetired
 from transcripts.corpus.models import BoundaryEdit, Consent, ImportedFile, Interview, Sentence, Turn
-from transcripts.corpus.planning import READING, ImportRefused, ImportReport, Plan, plan_files
+from transcripts.corpus.planning import READING, ImportReport, Plan, plan_files
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, name_pieces, split_extent
 from transcripts.corpus.pure.choices import Choices
 from transcripts.corpus.pure.descriptives import describe
@@ -28,6 +28,7 @@ from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
 from transcripts.corpus.storing import Prepared
 from transcripts.imports.runs import JobPaused, JobRun
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 ROWS_IN_A_GROUP = 5_000
 # So little comes in at once: it keeps others waiting for some 20 ms.
@@ -57,7 +58,7 @@ def import_files(
     ``files`` are names and contents, or the paths where these are. A file that came in before and an interview that the study
     has word for word are skipped; what goes on where one of the study ends is appended to it. ``format`` is one of the readers'
     or ``auto``; ``choices`` say it and what a person decided besides, such as that the threads come in masked. Raises
-    ``ImportRefused`` with a sentence that names file and line. Others can write meanwhile, unless the files are small or the
+    ``Refused`` with a sentence that names file and line. Others can write meanwhile, unless the files are small or the
     caller has begun a transaction.
 
     For the ``run`` of a job, what an earlier run has stored is kept, and the job is finished in the transaction that makes
@@ -116,7 +117,7 @@ def find_refused(
             run.tell(READING)
         try:
             plan_files(project, [(name, data)], choices)
-        except ImportRefused as error:
+        except Refused as error:
             found[name] = str(error)
     return found if len(found) < len(files) else {}
 
@@ -232,7 +233,7 @@ def stage_plans(
     """Store what is new of these files so that nobody sees it, until the caller publishes it.
 
     When an exception leaves the block, what was stored is removed; except for ``JobPaused``, after which another run of the
-    job goes on. Raises ``ImportRefused``, also for an ``ImportInterrupted`` in the block.
+    job goes on. Raises ``Refused``, also for an ``ImportInterrupted`` in the block.
     """
     fresh = [plan for plan in plans if plan.report.created]
     files = [_enter(plan, project=project, by=by, run=run) for plan in fresh]
@@ -268,7 +269,7 @@ def stage_plans(
                 storing.remove(files)
             raise
     except storing.ImportInterrupted as error:
-        raise ImportRefused(str(error)) from error
+        raise Refused(str(error)) from error
 
 
 def _enter(plan: Plan, *, project: Project, by: trail.Actor, run: JobRun | None) -> ImportedFile:

@@ -14,10 +14,11 @@ from transcripts.corpus import listing, queries
 from transcripts.corpus.details import FIELDS, PROMPT_KIND, edit_details
 from transcripts.corpus.forms import DetailsForm
 from transcripts.corpus.models import ImportedFile, Interview
-from transcripts.corpus.standing import StandingError, archive_interviews, restore_interviews
+from transcripts.corpus.standing import archive_interviews, restore_interviews
 from transcripts.corpus.undoing import UndoRefused, count_work, undo_import
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.replacing import ChangedMeanwhile
 from transcripts.ui.typed_text import find_numbers
 
@@ -43,7 +44,7 @@ def archive(request: ProjectRequest) -> HttpResponse:
         count = archive_interviews(
             project=request.project, interviews=interviews, reason=request.POST.get("reason", ""), by=request.user
         )
-    except StandingError as error:
+    except Refused as error:
         messages.error(request, str(error))
         return redirect("corpus:interviews", request.project.slug)
     messages.success(request, f"{count} interview{pluralize(count)} archived. Nothing was deleted.")
@@ -56,7 +57,7 @@ def restore(request: ProjectRequest) -> HttpResponse:
     """Restore the ticked interviews."""
     try:
         count = restore_interviews(project=request.project, interviews=_find_ticked(request), by=request.user)
-    except StandingError as error:
+    except Refused as error:
         messages.error(request, str(error))
         return redirect("corpus:archive", request.project.slug)
     messages.success(request, f"{count} interview{pluralize(count)} restored.")
@@ -83,7 +84,7 @@ def undo(request: ProjectRequest, file_id: int) -> HttpResponse:
             count = undo_import(file=file, by=request.user)
         except UndoRefused as error:
             work = error.work
-        except StandingError as error:
+        except Refused as error:
             messages.error(request, str(error))
             return redirect("corpus:files", request.project.slug)
         else:
@@ -120,7 +121,7 @@ def show_details(request: ProjectRequest, interview_id: int) -> HttpResponse:
                 by=request.user,
                 seen=form.cleaned_data["seen"],
             )
-        except StandingError as error:
+        except Refused as error:
             form.add_error(None, str(error))
         except ChangedMeanwhile as error:
             interview.refresh_from_db()

@@ -12,6 +12,7 @@ from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.pure.readers.base import MAX_BASIS_LENGTH, ReadInterview
 from transcripts.corpus.queries import list_consenting
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 HOW_TO_RECORD = (
     "A lead of the study can record a consent on the page “Consent” of “Interviews”, or with the command consent."
@@ -21,10 +22,6 @@ NO_CODING = (
     f"changed. {HOW_TO_RECORD}"
 )
 MAX_TITLES = 5
-
-
-class ConsentError(Exception):
-    """A record that cannot be made; a sentence for the person who asked."""
 
 
 @transaction.atomic
@@ -39,7 +36,7 @@ def record_consent(
 ) -> list[Consent]:
     """Put on record for each of these interviews whether one thing may be done with it, and on what that rests.
 
-    Raises ``ConsentError`` and records nothing when one of them is not of the study or the basis is missing.
+    Raises ``Refused`` and records nothing when one of them is not of the study or the basis is missing.
     """
     basis = basis.strip()
     chosen = _check(project, interviews, scope=scope, basis=basis)
@@ -70,20 +67,20 @@ def record_consent(
 
 
 def _check(project: Project, interviews: Iterable[Interview], *, scope: str, basis: str) -> list[Interview]:
-    """The interviews, each once; raises ``ConsentError`` for what no record can say."""
+    """The interviews, each once; raises ``Refused`` for what no record can say."""
     chosen = sorted({interview.pk: interview for interview in interviews}.values(), key=lambda each: each.pk)
     if not chosen:
-        raise ConsentError("Choose at least one interview.")
+        raise Refused("Choose at least one interview.")
     if scope not in Consent.Scope.values:
-        raise ConsentError(f"There is no scope {scope[:40]!r}; choose {', '.join(Consent.Scope.values)}.")
+        raise Refused(f"There is no scope {scope[:40]!r}; choose {', '.join(Consent.Scope.values)}.")
     if not basis:
-        raise ConsentError(
+        raise Refused(
             "Give the basis, such as a signed form and its date, a platform's terms, or a withdrawal by letter."
         )
     if len(basis) > MAX_BASIS_LENGTH:
-        raise ConsentError(f"The basis has {len(basis):,} characters; the limit is {MAX_BASIS_LENGTH:,}.")
+        raise Refused(f"The basis has {len(basis):,} characters; the limit is {MAX_BASIS_LENGTH:,}.")
     if any(interview.project_id != project.pk for interview in chosen):
-        raise ConsentError("One of these interviews is not part of this study; nothing was recorded.")
+        raise Refused("One of these interviews is not part of this study; nothing was recorded.")
     return chosen
 
 

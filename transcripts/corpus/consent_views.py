@@ -12,13 +12,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_POST, require_safe
 
-from transcripts.corpus.consent import ConsentError, record_consent
+from transcripts.corpus.consent import record_consent
 from transcripts.corpus.consent_forms import ConsentForm
 from transcripts.corpus.listing import list_matching, read_wanted
 from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.queries import STATES, count_states, holds, list_consents, list_scopes
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.typed_text import find_numbers
 
 INTERVIEWS_PER_PAGE = 100
@@ -47,7 +48,7 @@ def record(request: ProjectRequest) -> HttpResponse:
                 basis=form.cleaned_data["basis"],
                 by=request.user,
             )
-        except ConsentError as error:
+        except Refused as error:
             form.add_error(None, str(error))
         else:
             what = Consent.Scope(form.cleaned_data["scope"]).label

@@ -10,8 +10,9 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview, InterviewChange, Standing, Turn
-from transcripts.corpus.standing import StandingError, store_standings
+from transcripts.corpus.standing import store_standings
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.ui.replacing import check_seen
 
 # The fields that can be corrected, by the names that people see.
@@ -54,23 +55,21 @@ def edit_details(
 
     ``seen`` is what ``read_details`` gave when ``by`` began; raises ``ChangedMeanwhile`` where it is something else by now.
     What ``inclusion`` says makes a counted interview excluded, and an excluded one counted. Returns what changed. Raises
-    ``StandingError``.
+    ``Refused``.
     """
     held = Interview.objects.kept().select_for_update(no_key=True).filter(pk=interview.pk, study=project).first()
     if held is None:
-        raise StandingError("This interview is not part of this study; nothing was changed.")
+        raise Refused("This interview is not part of this study; nothing was changed.")
     check_seen(seen, read_details(held))
     new = {name: values[name].strip() for name in FIELDS if name in values}
     if held.is_masked and any(new.get(name, getattr(held, name)) != getattr(held, name) for name in SEALED):
-        raise StandingError(
-            "This interview is masked: its title, model, date and tier can be corrected once it is unmasked."
-        )
+        raise Refused("This interview is masked: its title, model, date and tier can be corrected once it is unmasked.")
     if not new.get("title", held.title):
-        raise StandingError("An interview needs a title.")
+        raise Refused("An interview needs a title.")
     for name, value in new.items():
         limit = getattr(Interview._meta.get_field(name), "max_length", None)
         if limit is not None and len(value) > limit:
-            raise StandingError(f"{FIELDS[name]} has {len(value):,} characters; the limit is {limit:,}.")
+            raise Refused(f"{FIELDS[name]} has {len(value):,} characters; the limit is {limit:,}.")
     now = timezone.now()
     changes = [
         InterviewChange(field=name, old=getattr(held, name), new=value)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from django.http import QueryDict
 
 from transcripts.imports.kinds import JobKind
-from transcripts.imports.runs import JobRefused, JobRun
+from transcripts.imports.runs import JobRun
+from transcripts.refusals import Refused
 
 if TYPE_CHECKING:
     from transcripts.corpus.forms import ChosenForm
@@ -35,7 +36,7 @@ def run_import(run: JobRun) -> None:
     """
     # Every command knows the kinds of jobs; the readers of files are loaded where one is read.
     from transcripts.corpus.actions import find_refused, import_files, plan_imports
-    from transcripts.corpus.planning import READING, ImportRefused
+    from transcripts.corpus.planning import READING
     from transcripts.corpus.pure.choices import read_choices
 
     job = run.job
@@ -52,7 +53,7 @@ def run_import(run: JobRun) -> None:
                     plan_imports(project=job.project, files=files, choices=choices, run=run, left_out=left_out)
                 else:
                     import_files(project=job.project, files=files, choices=choices, by=job.asked_by, run=run)
-            except ImportRefused:
+            except Refused:
                 refused = find_refused(project=job.project, files=files, choices=choices, run=run)
                 if not refused:
                     raise
@@ -60,8 +61,8 @@ def run_import(run: JobRun) -> None:
                 files = [(name, path) for name, path in files if name not in refused]
                 left_out |= refused
                 plan_imports(project=job.project, files=files, choices=choices, run=run, left_out=left_out)
-    except (ImportRefused, ValueError) as error:
-        raise JobRefused(str(error)) from error
+    except ValueError as error:
+        raise Refused(str(error)) from error
 
 
 INTERVIEWS = JobKind(

@@ -35,6 +35,7 @@ from transcripts.corpus.pure.readers.speaker_names import is_guess
 from transcripts.corpus.pure.unseen import drop_unseen
 from transcripts.imports.runs import JobRun
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 IDS_NAMED = 5
 READING = "Reading the files"
@@ -48,14 +49,6 @@ COMPARED_CHARACTERS = 4_000_000
 
 Contents = Sequence[tuple[str, ...]]
 """What is compared of the turns of an interview: ``queries.COMPARED_COLUMNS`` of each."""
-
-
-class CorpusError(Exception):
-    """A sentence for the person who asked."""
-
-
-class ImportRefused(CorpusError):
-    """A file cannot be taken as it is. Nothing was stored, of it or of the files given with it."""
 
 
 @dataclass(frozen=True)
@@ -111,13 +104,13 @@ class Chosen:
     ids: Container[str]
 
     def __iter__(self) -> Iterator[ReadInterview]:
-        """Read the file for them. Raises ``ImportRefused`` where it has changed since it was looked through."""
+        """Read the file for them. Raises ``Refused`` where it has changed since it was looked through."""
         try:
             for interview in self.reading:
                 if interview.external_id in self.ids:
                     yield apply_choices(interview, self.choices)
         except ReadError as error:
-            raise ImportRefused(str(error)) from error
+            raise Refused(str(error)) from error
 
 
 def plan_files(
@@ -129,7 +122,7 @@ def plan_files(
     run: JobRun | None = None,
 ) -> list[Plan]:
     """Read and check every file, each against the study and against the files before it; a file is given by its name and its
-    bytes, or the path where they are. Raises ``ImportRefused``.
+    bytes, or the path where they are. Raises ``Refused``.
 
     ``counts_sentences`` also counts the sentences of what is new, up to ``COUNTED_CHARACTERS`` of a file. ``run`` is told
     how far it is.
@@ -146,7 +139,7 @@ def plan_files(
         _join_files(project, plannings)
         plans = [planning.plan(remembers=len(contents) > 1, tell=tell) for planning in plannings]
     except ReadError as error:
-        raise ImportRefused(str(error)) from error
+        raise Refused(str(error)) from error
     return plans
 
 
@@ -249,7 +242,7 @@ class _Planning:
     def plan(self, *, remembers: bool, tell: Callable[[Content, float], None]) -> Plan:
         """What would become of the file; ``remembers`` it for the files after it, and has ``tell`` told what share was read.
 
-        Raises `ReadError` and ``ImportRefused``.
+        Raises `ReadError` and ``Refused``.
         """
         content, choices = self.content, self._choices
         sha256 = content.hash()
@@ -267,7 +260,7 @@ class _Planning:
                     self._compare(chosen, stored, remembers=remembers)
         out, told = find_left_out(self._hung, choices)
         if refused := next((why for external_id, why in self._refused.items() if external_id not in out), None):
-            raise ImportRefused(refused)
+            raise Refused(refused)
         new = {external_id: counted for external_id, counted in self._new.items() if external_id not in out}
         grown = [each for external_id, each in self._grown.items() if external_id not in out]
         known = [external_id for external_id in self._known if external_id not in out]

@@ -15,34 +15,31 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import SAYS_EXCLUDED, Interview, InterviewChange, Standing
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 MAX_REASON_LENGTH = 1_000
 AT_A_TIME = 500
 
 
-class StandingError(Exception):
-    """A sentence for the person who asked; nothing was changed."""
-
-
 def archive_interviews(*, project: Project, interviews: Iterable[Interview], reason: str, by: User) -> int:
     """Take interviews out of every list and figure of the study, until somebody restores them. Returns how many.
 
-    Those that are archived already stay as they are. Raises ``StandingError``.
+    Those that are archived already stay as they are. Raises ``Refused``.
     """
     reason = _check_reason(reason)
     if not reason:
-        raise StandingError("Say why, such as “wrong file” or “the participant withdrew”. The reason is kept.")
+        raise Refused("Say why, such as “wrong file” or “the participant withdrew”. The reason is kept.")
     return _move(project, interviews, to=Standing.ARCHIVED, reason=reason, by=by, action="corpus.interviews.archived")
 
 
 def restore_interviews(*, project: Project, interviews: Iterable[Interview], by: User, reason: str = "") -> int:
     """Let archived interviews count again; what is said to be excluded becomes excluded. Returns how many.
 
-    Raises ``StandingError``.
+    Raises ``Refused``.
     """
     found = list(interviews)
     if any(interview.standing == Standing.EXCLUDED for interview in found):
-        raise StandingError("An excluded interview counts again when its field Inclusion says so. Edit its details.")
+        raise Refused("An excluded interview counts again when its field Inclusion says so. Edit its details.")
     reason = _check_reason(reason)
     return _move(project, found, to=Standing.COUNTED, reason=reason, by=by, action="corpus.interviews.restored")
 
@@ -55,7 +52,7 @@ def says_excluded(inclusion: str) -> bool:
 def _check_reason(reason: str) -> str:
     reason = reason.strip()
     if len(reason) > MAX_REASON_LENGTH:
-        raise StandingError(f"The reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH:,}.")
+        raise Refused(f"The reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH:,}.")
     return reason
 
 
@@ -65,13 +62,13 @@ def _move(
 ) -> int:
     wanted = sorted({interview.pk for interview in interviews})
     if not wanted:
-        raise StandingError("Choose at least one interview.")
+        raise Refused("Choose at least one interview.")
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     held = [
         row for first in range(0, len(wanted), AT_A_TIME) for row in _lock(project, wanted[first : first + AT_A_TIME])
     ]
     if len(held) != len(wanted):
-        raise StandingError("One of these interviews is not part of this study; nothing was changed.")
+        raise Refused("One of these interviews is not part of this study; nothing was changed.")
     moved = [row for row in held if to != Standing.COUNTED or row.standing == Standing.ARCHIVED]
     moved = store_standings(moved, to=to, reason=reason, by=by)
     if moved:

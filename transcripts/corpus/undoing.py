@@ -13,8 +13,9 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.growing import count_grown
 from transcripts.corpus.models import BoundaryEdit, ImportedFile, Interview, Sentence, Standing, Turn
-from transcripts.corpus.standing import StandingError, store_standings
+from transcripts.corpus.standing import store_standings
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 # Plans, which say what is to be done with a text and nothing of it.
 PLANS = {"rounds.assignment", "preannotation.turnarm"}
@@ -29,7 +30,7 @@ class Work(NamedTuple):
     records: int
 
 
-class UndoRefused(StandingError):
+class UndoRefused(Refused):
     """Somebody has worked with the interviews; ``work`` says who and where, and nothing of what."""
 
     def __init__(self, work: list[Work]) -> None:
@@ -73,13 +74,13 @@ def undo_import(*, file: ImportedFile, by: User) -> int:
     """
     project = Project.objects.select_for_update(no_key=True).get(pk=file.project_id)
     if grown := count_grown(file):
-        raise StandingError(
+        raise Refused(
             f"The import cannot be undone, because it added turns to {grown:,} interviews that were there before. Archive what "
             "it should not have brought."
         )
     stored = ImportedFile.objects.filter(pk=file.pk, state=ImportedFile.State.STORED)
     if not stored.update(state=ImportedFile.State.UNDONE):
-        raise StandingError("This import was undone before.")
+        raise Refused("This import was undone before.")
     rows = Interview.objects.filter(imported_file=file, study=project).order_by("pk")
     interviews = list(rows.only("pk", "study", "project", "standing", "inclusion"))
     store_standings(interviews, to=Standing.UNDONE, reason="", by=by)

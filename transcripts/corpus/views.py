@@ -23,15 +23,15 @@ from transcripts.corpus.consent_forms import ConsentForm
 from transcripts.corpus.forms import MAX_UPLOAD_SIZE, ROLE_CHOICES, ChosenForm, ImportForm
 from transcripts.corpus.import_jobs import INTERVIEWS
 from transcripts.corpus.models import RUN_FACTS, Kind
-from transcripts.corpus.planning import ImportRefused, ImportReport
+from transcripts.corpus.planning import ImportReport
 from transcripts.corpus.pure.choices import ChoiceRefused, Choices, read_choices
 from transcripts.corpus.pure.descriptives import summarise
 from transcripts.corpus.queries import list_run_facts
 from transcripts.imports.actions import start_job
 from transcripts.imports.queries import list_recent_jobs
-from transcripts.imports.runs import JobRefused
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.uploads import takes_uploads
 
 INTERVIEWS_PER_PAGE = 50
@@ -110,7 +110,7 @@ def import_interviews(request: ProjectRequest) -> HttpResponse:
             reports = import_files(project=request.project, files=files, by=request.user, choices=read_choices(options))
             return _report_import(request, reports)
         reports = plan_imports(project=request.project, files=files, choices=choices)
-    except ImportRefused as error:
+    except Refused as error:
         refused = find_refused(project=request.project, files=files, choices=choices) if len(files) > 1 else {}
         field = "format" if _can_be_detected(request, files, choices) else "uploads"
         for sentence in refused.values() or [str(error)]:
@@ -125,7 +125,7 @@ def _can_be_detected(request: ProjectRequest, files: Sequence[tuple[str, bytes]]
         return False
     try:
         plan_imports(project=request.project, files=files, choices=replace(choices, format="auto"))
-    except ImportRefused:
+    except Refused:
         return False
     return True
 
@@ -147,7 +147,7 @@ def _leave_to_worker(
             options=options,
             by=request.user,
         )
-    except JobRefused as error:
+    except Refused as error:
         form.add_error(None, str(error))
         return _render_import(request, form, chosen, None)
     if request.htmx:  # type: ignore[attr-defined]

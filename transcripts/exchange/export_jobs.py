@@ -14,21 +14,15 @@ from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import Interview
-from transcripts.exchange.actions import (
-    CONTENT_TYPES,
-    ExportError,
-    describe_file,
-    record_export,
-    say_long_cells,
-    write_file,
-)
+from transcripts.exchange.actions import CONTENT_TYPES, describe_file, record_export, say_long_cells, write_file
 from transcripts.exchange.registry import Export, Scope, find_export, name_file
 from transcripts.imports.actions import start_job
 from transcripts.imports.kinds import JobKind
 from transcripts.imports.models import ImportJob
-from transcripts.imports.runs import JobRefused, JobRun
+from transcripts.imports.runs import JobRun
 from transcripts.projects.access import find_role
 from transcripts.projects.roles import Permission, Role
+from transcripts.refusals import Refused
 
 # What takes longer than this is left to a worker.
 DIRECT_SECONDS = 2.0
@@ -54,7 +48,7 @@ def write_or_leave(
 ) -> FileResponse | ImportJob:
     """The file, written while somebody waits; where that takes long, the job of a worker who writes it.
 
-    ``unblind``: the interviews that it unblinds for her, if it can be written. Raises ``ExportError`` or ``JobRefused``.
+    ``unblind``: the interviews that it unblinds for her, if it can be written. Raises ``Refused``.
     """
     try:
         return _send(export, scope, format, exact=exact, viewer=Viewer(scope.project, by, role), unblind=unblind)
@@ -65,7 +59,7 @@ def write_or_leave(
 def start_export(
     *, export: Export, scope: Scope, format: str, exact: bool, by: User, role: Role, unblind: Collection[int] = ()
 ) -> ImportJob:
-    """Leave an export to a worker. Raises ``JobRefused``."""
+    """Leave an export to a worker. Raises ``Refused``."""
     options = {
         "name": f"{export.name} as {format.upper()}",
         "export": export.key,
@@ -84,7 +78,7 @@ def start_export(
 def _send(
     export: Export, scope: Scope, format: str, *, exact: bool, viewer: Viewer, unblind: Collection[int]
 ) -> FileResponse:
-    """The file as an answer; its hash is in the header X-Content-SHA256. Raises ``TooLong`` or ``ExportError``."""
+    """The file as an answer; its hash is in the header X-Content-SHA256. Raises ``TooLong`` or ``Refused``."""
     # The folder goes when the response is closed.
     folder = tempfile.TemporaryDirectory(prefix="auditapp-export-")
     path = Path(folder.name) / f"{export.key}.{format}"
@@ -97,7 +91,7 @@ def _send(
             exact=exact,
             record=lambda details: hand_over(viewer, export, scope, details=details, unblind=unblind),
         )
-    except (TooLong, ExportError):
+    except (TooLong, Refused):
         folder.cleanup()
         raise
     name = name_file(export, scope, format)
@@ -129,7 +123,7 @@ def find_hidden(viewer: Viewer, export: Export, scope: Scope) -> set[int]:
 def hand_over(
     viewer: Viewer, export: Export, scope: Scope, *, details: dict[str, object], unblind: Collection[int]
 ) -> None:
-    """Record a file that is written, and that it unblinds: both, or neither. Raises ``ExportError``."""
+    """Record a file that is written, and that it unblinds: both, or neither. Raises ``Refused``."""
     check_blind(viewer, export, scope, unblind=unblind)
     if unblind:
         interviews = list(scope.project.every_interview.kept().filter(pk__in=unblind).order_by("pk"))
@@ -138,12 +132,12 @@ def hand_over(
 
 
 def check_blind(viewer: Viewer, export: Export, scope: Scope, *, unblind: Collection[int]) -> None:
-    """Others may have coded more while the file was written than she agreed to unblind. Raises ``ExportError``."""
+    """Others may have coded more while the file was written than she agreed to unblind. Raises ``Refused``."""
     if not export.unblinds or scope.only is not None:
         return
     if hidden := len(find_hidden(viewer, export, scope) - set(unblind)):
         others = f"{hidden:,} more interview{'' if hidden == 1 else 's'}"
-        raise ExportError(
+        raise Refused(
             f"While the file was written, others coded {others} that you have not unblinded. Export it again."
         )
 
@@ -172,8 +166,6 @@ def run_export(run: JobRun) -> None:
             written = write_file(export=export, scope=watched, format=format, path=path, exact=options["exact"])
             run.is_reading = False
             check_blind(_find_viewer(job), export, scope, unblind=unblind)
-        except ExportError as error:
-            raise JobRefused(str(error)) from error
         finally:
             run.is_reading = False
         run.store_result(path)
@@ -183,16 +175,13 @@ def run_export(run: JobRun) -> None:
     outcome = {"rows": written.rows, "row": export.row, "size": size, "file": file}
     if note := say_long_cells(written.long_cells):
         outcome["note"] = note
-    try:
-        with transaction.atomic():
-            hand_over(_find_viewer(job), export, scope, details=details, unblind=unblind)
-            run.finish_with_file(size, outcome)
-    except ExportError as error:
-        raise JobRefused(str(error)) from error
+    with transaction.atomic():
+        hand_over(_find_viewer(job), export, scope, details=details, unblind=unblind)
+        run.finish_with_file(size, outcome)
 
 
 def _find_viewer(job: ImportJob) -> Viewer:
-    """Who asked, as she is now. Raises ``JobRefused``."""
+    """Who asked, as she is now. Raises ``Refused``."""
     return Viewer(job.project, job.asked_by, _check_role(job, find_role(job.asked_by, job.project)))
 
 
@@ -202,7 +191,7 @@ def find_permission(job: ImportJob) -> Permission:
 
 
 def check_taking(job: ImportJob, _user: User, role: Role) -> None:
-    """Whether she may still see everything in the file. Raises ``JobRefused``."""
+    """Whether she may still see everything in the file. Raises ``Refused``."""
     _check_role(job, role)
 
 
@@ -213,9 +202,9 @@ def _find_export(job: ImportJob) -> Export:
 
 
 def _check_role(job: ImportJob, role: Role | None) -> Role:
-    """What somebody may see hangs on her role, and what she unblinded in it stays so. Raises ``JobRefused``."""
+    """What somebody may see hangs on her role, and what she unblinded in it stays so. Raises ``Refused``."""
     if role is None or role.key != job.options["role"]:
-        raise JobRefused("Your role in this study is another one since you asked for this file. Export it again.")
+        raise Refused("Your role in this study is another one since you asked for this file. Export it again.")
     return role
 
 

@@ -12,7 +12,8 @@ from transcripts.exchange.actions import StudyRefused, import_qdpx
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.formats.problems import list_once
 from transcripts.imports.kinds import JobKind
-from transcripts.imports.runs import JobRefused, JobRun
+from transcripts.imports.runs import JobRun
+from transcripts.refusals import Refused
 
 MAX_TOLD = 20
 
@@ -36,7 +37,7 @@ def run_study(run: JobRun) -> None:
             finish=lambda stored: run.finish(_describe(stored)),
         )
     except StudyRefused as error:
-        raise JobRefused(" ".join(list_once(str(error), error.problems[:MAX_TOLD]))) from error
+        raise Refused(" ".join(list_once(str(error), error.problems[:MAX_TOLD]))) from error
     if job.check_only:
         with transaction.atomic():
             run.finish(_describe(report))

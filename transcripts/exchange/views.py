@@ -35,10 +35,10 @@ from transcripts.formats.parquet import HOW_TO_GET_IT, is_installed
 from transcripts.imports.actions import start_job
 from transcripts.imports.models import ImportJob
 from transcripts.imports.queries import list_own_files, list_recent_jobs
-from transcripts.imports.runs import JobRefused
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import send_download, sends_files
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.chart_files import read_chart
 from transcripts.ui.uploads import takes_uploads
 
@@ -199,7 +199,7 @@ def _send(
             role=request.role,
             unblind=unblind,
         )
-    except (actions.ExportError, JobRefused) as error:
+    except Refused as error:
         messages.error(request, str(error))
         return redirect("exchange:exports", request.project.slug)
     if isinstance(written, ImportJob):
@@ -254,7 +254,7 @@ def leave_study_to_worker(request: ProjectRequest, form: StudyFileForm) -> HttpR
             by=request.user,
             check_only=True,
         )
-    except JobRefused as error:
+    except Refused as error:
         form.add_error("file", str(error))
         return render_import(request, form, {"form": form})
     if request.htmx:  # type: ignore[attr-defined]

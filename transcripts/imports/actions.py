@@ -19,8 +19,9 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.imports.kinds import notify_workers
 from transcripts.imports.models import ImportJob, ResultPart, UploadPart
-from transcripts.imports.runs import JobRefused, delete_results
+from transcripts.imports.runs import delete_results
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 PART_BYTES = 1 << 20
 # An import of 30 MB took 110 MB of disk.
@@ -40,7 +41,7 @@ def start_job(
     check_only: bool = False,
     options: Mapping[str, object] | None = None,
 ) -> ImportJob:
-    """Take over uploaded files and leave them to a worker. Raises ``JobRefused``.
+    """Take over uploaded files and leave them to a worker. Raises ``Refused``.
 
     The files are stored in many short transactions, so that others can write meanwhile.
     """
@@ -49,7 +50,7 @@ def start_job(
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         if project.import_jobs.filter(state__in=ImportJob.OPEN).count() >= MAX_OPEN_JOBS:
-            raise JobRefused(
+            raise Refused(
                 f"This study has {MAX_OPEN_JOBS} imports and exports that have not ended. Wait for them, or cancel imports that "
                 "were only checked."
             )
@@ -78,13 +79,13 @@ def start_job(
 
 
 def _refuse_without_room(size: int) -> None:
-    """Raise ``JobRefused`` where SQLite's disk would be full before files of this size are imported: nobody could save then.
+    """Raise ``Refused`` where SQLite's disk would be full before files of this size are imported: nobody could save then.
 
     The files, the rows and the log of both are there at one time. How full the disk of a database server is, is not known here.
     """
     free, needed = find_room(), ROOM_PER_BYTE * size + ROOM_FOR_PEOPLE
     if size and free is not None and free < needed:
-        raise JobRefused(
+        raise Refused(
             f"There is too little room on the disk of the database: {math.ceil(needed / 1e6):,} MB are needed to import "
             f"{math.ceil(size / 1e6):,} MB, and {free // 1_000_000:,} MB are free. Nothing was stored. Ask the person who runs the "
             "site to make room, or import less at a time."
@@ -103,11 +104,11 @@ def import_checked(
 ) -> None:
     """Import the files of a job that were only checked until now, with what was chosen since; or only check them again with it.
 
-    Raises ``JobRefused``.
+    Raises ``Refused``.
     """
     asked = {"asked_by": by, "asked_by_name": by.get_username(), "options": {**job.options, **(choices or {})}}
     if not _let_wait(job, State.CHECKED, check_only=check_again, **asked):
-        raise JobRefused(
+        raise Refused(
             "These files are not waiting to be imported any more. Reload the page to see what became of them."
         )
     _record(job, "resumed", by=by)
@@ -115,9 +116,9 @@ def import_checked(
 
 @transaction.atomic
 def cancel_job(*, job: ImportJob, by: User) -> None:
-    """Stop a job; nothing of it stays. Raises ``JobRefused`` when it has ended."""
+    """Stop a job; nothing of it stays. Raises ``Refused`` when it has ended."""
     if not _end(job, State.CANCELLED, ImportJob.OPEN, problem=f"Cancelled by {by.get_username()}. Nothing was stored."):
-        raise JobRefused("This has ended already. Reload the page to see how.")
+        raise Refused("This has ended already. Reload the page to see how.")
     _record(job, "cancelled", by=by)
 
 
@@ -128,11 +129,11 @@ def record_taking(*, job: ImportJob, by: User) -> None:
 
 
 def delete_result(*, job: ImportJob, by: User) -> None:
-    """Delete the file that a job made before it expires. Raises ``JobRefused`` when it is gone."""
+    """Delete the file that a job made before it expires. Raises ``Refused`` when it is gone."""
     now = timezone.now()
     with transaction.atomic():
         if not ImportJob.objects.filter(pk=job.pk, expires_at__gt=now).update(expires_at=now, result_size=0):
-            raise JobRefused("The file is not kept any more.")
+            raise Refused("The file is not kept any more.")
         _record(job, "deleted", by=by)
     delete_results(job)
 

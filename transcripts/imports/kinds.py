@@ -24,9 +24,9 @@ class JobKind(NamedTuple):
     """One kind of job.
 
     ``run`` reads the files of a run, stores what they hold and calls ``JobRun.finish`` in the transaction that makes it
-    visible; where the job is only to be checked it stores nothing. Raises ``JobRefused``. ``template`` shows the
+    visible; where the job is only to be checked it stores nothing. Raises ``Refused``. ``template`` shows the
     ``outcome`` of a job, ``page`` is the name of the address where one starts another. ``permission`` is what a person needs
-    for this job, whom ``is_own`` makes the only one to see it; ``check_taking`` raises ``JobRefused`` where she may no
+    for this job, whom ``is_own`` makes the only one to see it; ``check_taking`` raises ``Refused`` where she may no
     longer take the file that it made. ``read_choices`` reads what she chose after a check; it is added to the options.
     ``make_form`` makes a form of it, for the template and to refuse what cannot be chosen.
     """

@@ -17,8 +17,9 @@ from transcripts.imports import actions
 from transcripts.imports.kinds import find_kind
 from transcripts.imports.models import ImportJob
 from transcripts.imports.queries import SILENT_AFTER, is_free
-from transcripts.imports.runs import JobPaused, JobRefused, JobRun, JobStopped, delete_results
+from transcripts.imports.runs import JobPaused, JobRun, JobStopped, delete_results
 from transcripts.projects.access import find_role
+from transcripts.refusals import Refused
 
 logger = logging.getLogger(__name__)
 
@@ -89,14 +90,14 @@ def _carry_out(run: JobRun) -> None:
     kind = find_kind(job.kind)
     try:
         if job.lost_runs > MAX_LOST_RUNS:
-            raise JobRefused(
+            raise Refused(
                 f"The worker died {job.lost_runs} times in a row over this {kind.noun}, and it was given up. Nothing was stored. "
                 "Perhaps the worker has too little memory: import files in parts."
             )
         if role is None or kind.permission(job) not in role.permissions or not job.asked_by.is_active:
-            raise JobRefused(f"{job.asked_by_name} may not start this {kind.noun} any more. Nothing was stored.")
+            raise Refused(f"{job.asked_by_name} may not start this {kind.noun} any more. Nothing was stored.")
         kind.run(run)
-    except JobRefused as error:
+    except Refused as error:
         with transaction.atomic():
             run.fail(State.REFUSED, str(error))
     except (JobStopped, JobPaused, OperationalError, InterfaceError):

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from transcripts.imports.models import ImportJob, ResultPart
 from transcripts.imports.queries import name_masked_files, read_file, read_parts
+from transcripts.refusals import Refused
 
 TELL_SECONDS = 1.0
 PART_BYTES = 1 << 20
@@ -24,10 +25,6 @@ PART_BYTES = 1 << 20
 RESULT_KEPT = datetime.timedelta(days=7)
 MAX_RESULT_BYTES = 1 << 30
 State = ImportJob.State
-
-
-class JobRefused(Exception):
-    """Files cannot be taken, or a job can be neither started nor carried out; a sentence for the person who asked."""
 
 
 class JobStopped(Exception):
@@ -123,13 +120,13 @@ class JobRun:
     def store_result(self, path: Path) -> None:
         """Keep a file that the run has made, instead of what a run before this one left of it.
 
-        Raises ``JobRefused`` where the study has no room for it, ``JobStopped`` or ``JobPaused``.
+        Raises ``Refused`` where the study has no room for it, ``JobStopped`` or ``JobPaused``.
         """
         size = path.stat().st_size
         others = ImportJob.objects.filter(project=self.job.project_id, expires_at__gt=timezone.now())
         used = others.aggregate(sum=Sum("result_size"))["sum"] or 0
         if used + size > MAX_RESULT_BYTES:
-            raise JobRefused(
+            raise Refused(
                 f"The file has {filesizeformat(size)}, and the files that were made for this study take "
                 f"{filesizeformat(used)} of {filesizeformat(MAX_RESULT_BYTES)} already. Delete some on their pages, or wait: "
                 f"each is deleted {RESULT_KEPT.days} days after it was made."

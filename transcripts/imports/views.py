@@ -13,10 +13,10 @@ from django.views.decorators.http import require_POST, require_safe
 from transcripts.imports import actions, queries
 from transcripts.imports.kinds import JobKind, find_kind
 from transcripts.imports.models import ImportJob
-from transcripts.imports.runs import JobRefused
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import sends_files
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 MOVING = (ImportJob.State.UPLOADING, ImportJob.State.WAITING, ImportJob.State.RUNNING)
 
@@ -56,12 +56,12 @@ def import_checked(request: ProjectRequest, job_id: int) -> HttpResponse:
         return _render_job(request, job, kind, form)
     try:
         if job.is_closed_to(request.user.pk):
-            raise JobRefused(
+            raise Refused(
                 f"These files come in masked. Only {job.asked_by_name} sees what is in them and imports them."
             )
         choices = kind.read_choices(request.POST)
         actions.import_checked(job=job, by=request.user, choices=choices, check_again=check_again)
-    except JobRefused as error:
+    except Refused as error:
         messages.error(request, str(error))
     return redirect(job)
 
@@ -73,7 +73,7 @@ def cancel(request: ProjectRequest, job_id: int) -> HttpResponse:
     job, _ = _get_job(request, job_id)
     try:
         actions.cancel_job(job=job, by=request.user)
-    except JobRefused as error:
+    except Refused as error:
         messages.error(request, str(error))
     return redirect(job)
 
@@ -86,9 +86,9 @@ def take_file(request: ProjectRequest, job_id: int) -> HttpResponseBase:
     job, kind = _get_job(request, job_id)
     try:
         if not job.has_file:
-            raise JobRefused("The file is not kept any more. Make it again.")
+            raise Refused("The file is not kept any more. Make it again.")
         kind.check_taking(job, request.user, request.role)
-    except JobRefused as error:
+    except Refused as error:
         messages.error(request, str(error))
         return redirect(job)
     actions.record_taking(job=job, by=request.user)
@@ -107,7 +107,7 @@ def delete_file(request: ProjectRequest, job_id: int) -> HttpResponse:
     job, _ = _get_job(request, job_id)
     try:
         actions.delete_result(job=job, by=request.user)
-    except JobRefused as error:
+    except Refused as error:
         messages.error(request, str(error))
     return redirect(job)
 

@@ -15,11 +15,12 @@ from transcripts.coding.actions.checks import check_text
 from transcripts.coding.models import Memo
 from transcripts.memos.places import Place
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 OF_THE_DESK = frozenset({Memo.Subject.SENTENCE, Memo.Subject.INTERVIEW})
 
 
-class MemoChanged(desk.CodingError):
+class MemoChanged(Refused):
     """The same memo was changed in another window; ``current`` is its active version, if it has one.
 
     ``memo`` is the version to show: the active one, or the one that was withdrawn.

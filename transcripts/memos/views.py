@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
-from transcripts.coding.actions import CodingError, NotYours, WrongInput
+from transcripts.coding.actions import NotYours, WrongInput
 from transcripts.coding.models import Memo
 from transcripts.corpus.models import Sentence
 from transcripts.memos import actions, queries
@@ -22,6 +22,7 @@ from transcripts.memos.forms import MemoForm, MemoSearchForm
 from transcripts.memos.places import Place, PlaceNotFound, find_place
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.retrieval.pure.words import read_terms
 from transcripts.themes.queries import read_catalogue
 
@@ -63,7 +64,7 @@ def write(request: ProjectRequest) -> HttpResponse:
             memo = actions.write_memo(project=request.project, place=place, by=request.user, **form.cleaned_data)
         except MemoChanged as error:
             return _render_conflict(request, error, form)
-        except CodingError as error:
+        except Refused as error:
             _add_error(form, error)
         else:
             messages.success(request, "The memo is saved.")
@@ -90,7 +91,7 @@ def revise(request: ProjectRequest, memo_id: int) -> HttpResponse:
             revised = actions.revise_memo(memo=memo, by=request.user, **form.cleaned_data)
         except MemoChanged as error:
             return _render_conflict(request, error, form, memo=memo)
-        except CodingError as error:
+        except Refused as error:
             _add_error(form, error)
             return _render_memo(request, memo, form=form, status=409 if isinstance(error, NotYours) else 422)
         messages.success(request, "The memo is saved. The earlier version is kept.")
@@ -105,7 +106,7 @@ def withdraw(request: ProjectRequest, memo_id: int) -> HttpResponse:
     memo = _get_memo(request, memo_id)
     try:
         actions.withdraw_memo(memo=memo, by=request.user)
-    except CodingError as error:
+    except Refused as error:
         messages.error(request, str(error))
         return _render_memo(request, memo, status=409)
     messages.success(request, "The memo is withdrawn. Its text stays in the record.")
@@ -146,7 +147,7 @@ def _load(memos: QuerySet[Memo]) -> QuerySet[Memo]:
     return memos.select_related("author", "interview", "sentence")
 
 
-def _add_error(form: MemoForm, error: CodingError) -> None:
+def _add_error(form: MemoForm, error: Refused) -> None:
     field = error.field if isinstance(error, WrongInput) and error.field in form.fields else None
     form.add_error(field, str(error))
 

@@ -11,7 +11,6 @@ from django.utils.text import slugify
 
 from transcripts.accounts.actions import (
     INVITATION_LIFE,
-    AccountError,
     check_may_invite,
     check_may_start_studies,
     create_sign_in_link,
@@ -27,6 +26,7 @@ from transcripts.projects.queries import knows_family, may_renew_invitation, rea
 from transcripts.projects.role_changes import RoleChange, announce_role_change
 from transcripts.projects.roles import OWNER, ROLES, Permission
 from transcripts.projects.steps import STEPS
+from transcripts.refusals import Refused
 
 MAX_REASON_LENGTH = 2_000
 MAX_NAME = 150
@@ -35,11 +35,7 @@ ADDED = 5
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
-class ProjectError(Exception):
-    """A sentence for the person who asked."""
-
-
-class WrongStance(ProjectError):
+class WrongStance(Refused):
     """What was said of the method cannot be stored; ``field`` says where to put the message."""
 
     def __init__(self, message: str, *, field: str) -> None:
@@ -51,20 +47,20 @@ class WrongStance(ProjectError):
 def create_project(*, slug: str, name: str, by: trail.Actor, description: str = "") -> Project:
     """Make an empty study. A person who makes one becomes its owner; the codebook is seeded by its own action.
 
-    Raises ``ProjectError``, or ``PermissionDenied`` for a person without the right to start studies.
+    Raises ``Refused``, or ``PermissionDenied`` for a person without the right to start studies.
     """
     check_may_start_studies(by)
     slug, name = slug.strip(), name.strip()
     _check_name(name)
     if not slug or slugify(slug) != slug or len(slug) > MAX_ADDRESS:
-        raise ProjectError(
+        raise Refused(
             f"{slug!r} cannot be used in an address: use up to {MAX_ADDRESS} lower-case letters, digits and hyphens."
         )
     project, created = Project.objects.get_or_create(
         slug=slug, defaults={"name": name, "description": description.strip(), "created_at": timezone.now()}
     )
     if not created:
-        raise ProjectError(f"There is already a study with the address {slug}. Choose another address.")
+        raise Refused(f"There is already a study with the address {slug}. Choose another address.")
     trail.record(
         "project.created",
         target=project,
@@ -81,10 +77,10 @@ def create_project(*, slug: str, name: str, by: trail.Actor, description: str = 
 def skip_step(*, project: Project, step: str, by: trail.Actor, restores: bool = False) -> None:
     """Leave out a step of beginning the study, one of ``STEPS``; with ``restores`` bring it back. Nothing else changes.
 
-    Raises ``ProjectError`` for a step that there is not. Callers make sure that ``by`` may run the study.
+    Raises ``Refused`` for a step that there is not. Callers make sure that ``by`` may run the study.
     """
     if step not in STEPS:
-        raise ProjectError("There is no such step. Open the overview again.")
+        raise Refused("There is no such step. Open the overview again.")
     # Locked: of two steps skipped at once, neither is forgotten.
     locked = Project.objects.select_for_update().get(pk=project.pk)
     if (step in locked.skipped_steps) is not restores:
@@ -113,13 +109,13 @@ def set_member_role(*, project: Project, user: User, role: str, by: trail.Actor)
     """Give a member of the study another role. The owner of the site, and a command, may add somebody with it; everybody else
     invites her.
 
-    Raises ``ProjectError`` when that would leave the study without an owner, ``PermissionDenied`` when ``by`` may not
+    Raises ``Refused`` when that would leave the study without an owner, ``PermissionDenied`` when ``by`` may not
     say who belongs to it.
     """
     _lock_members(project, by=by)
     _check_role(role)
     if isinstance(by, User) and not by.is_superuser and not _is_member(project, user):
-        raise ProjectError(f"{user.username} is not a member of this study. Invite her first.")
+        raise Refused(f"{user.username} is not a member of this study. Invite her first.")
     return _write_role(project=project, user=user, role=role, by=by)
 
 
@@ -129,7 +125,7 @@ def remove_member(*, project: Project, user: User, by: trail.Actor) -> None:
     _lock_members(project, by=by)
     membership = Membership.objects.filter(project=project, user=user).first()
     if membership is None:
-        raise ProjectError(f"{user.username} is not a member of this study.")
+        raise Refused(f"{user.username} is not a member of this study.")
     if membership.role == OWNER.key:
         _keep_an_owner(project, without=user)
     trail.record(
@@ -149,8 +145,8 @@ def invite_person(
 ) -> tuple[User, str]:
     """Make an account for somebody new, a place in the study, and the secret of a link that signs her in once.
 
-    An open invitation of that name is replaced. Raises ``AccountError`` for a name that is taken or cannot be used,
-    ``ProjectError`` for an unknown role, and ``PermissionDenied`` when ``by`` may not invite people, or not say who belongs
+    An open invitation of that name is replaced. Raises ``Refused`` for a name that is taken or cannot be used,
+    ``Refused`` for an unknown role, and ``PermissionDenied`` when ``by`` may not invite people, or not say who belongs
     to the study.
     """
     check_may_invite(by)
@@ -169,7 +165,7 @@ def invite_person(
 def invite_user(*, project: Project, username: str, role: str, by: trail.Actor) -> Invitation:
     """Offer a role to the person with this user name. The same is done, and said, if nobody has it.
 
-    An open invitation of that name is replaced. Raises ``ProjectError`` for a member and an unknown role,
+    An open invitation of that name is replaced. Raises ``Refused`` for a member and an unknown role,
     ``PermissionDenied`` when ``by`` may not invite people, or not say who belongs to the study.
     """
     check_may_invite(by)
@@ -177,10 +173,10 @@ def invite_user(*, project: Project, username: str, role: str, by: trail.Actor) 
     _check_role(role)
     username = User.normalize_username(username.strip())
     if not username or len(username) > MAX_NAME or "\x00" in username:
-        raise ProjectError(f"A user name has 1 to {MAX_NAME} characters.")
+        raise Refused(f"A user name has 1 to {MAX_NAME} characters.")
     user = find_user(username)
     if Membership.objects.filter(project=project, user__username__iexact=username).exists():
-        raise ProjectError(f"{username} is a member of this study already. You can change the role in the list.")
+        raise Refused(f"{username} is a member of this study already. You can change the role in the list.")
     _close_invitations(project.invitations.filter(username__iexact=username, answer=""), Invitation.Answer.WITHDRAWN)
     invitation = Invitation.objects.create(
         project=project,
@@ -206,14 +202,14 @@ def withdraw_invitation(*, invitation: Invitation, by: trail.Actor) -> None:
 def answer_invitation(*, invitation: Invitation, accepts: bool, by: User) -> bool:
     """Accept or decline an invitation of one's own; whether ``by`` is a member now. Reads invitation.project.
 
-    Raises ``ProjectError`` for an invitation that is not open any more, ``PermissionDenied`` for somebody else's.
+    Raises ``Refused`` for an invitation that is not open any more, ``PermissionDenied`` for somebody else's.
     """
     if invitation.user_id != by.pk:
         raise PermissionDenied("This invitation is for somebody else.")
     Project.objects.select_for_update().get(pk=invitation.project_id)
     answer = Invitation.Answer.ACCEPTED if accepts else Invitation.Answer.DECLINED
     if not _close_invitations(Invitation.objects.filter(pk=invitation.pk, answer=""), answer):
-        raise ProjectError("This invitation was withdrawn or answered before. Ask for a new one.")
+        raise Refused("This invitation was withdrawn or answered before. Ask for a new one.")
     _record_invitation(f"project.invitation.{answer.value}", invitation, by)
     if accepts and not _is_member(invitation.project, by):
         _write_role(project=invitation.project, user=by, role=invitation.role, by=by)
@@ -239,38 +235,35 @@ def renew_invitation(*, project: Project, user: User, by: User) -> str:
     """The secret of a new sign-in link for a member who never came in.
 
     A link is its person: so nobody gets one for somebody who has an account of her own already, or who belongs to a
-    study that ``by`` does not own. Raises ``ProjectError`` for those, ``PermissionDenied`` without the right to invite.
+    study that ``by`` does not own. Raises ``Refused`` for those, ``PermissionDenied`` without the right to invite.
     """
     check_may_invite(by)
     _lock_members(project, by=by)
     membership = _find_newcomer(project, user)
     if not may_renew_invitation(by, membership):
-        raise ProjectError(
+        raise Refused(
             f"{user.username} was not invited to this study as somebody new, has signed in before, or belongs to "
             f"another study too. Only the administrator of this site can create a link: manage.py sign_in_link {user.username}"
         )
-    try:
-        return create_sign_in_link(user=user, by=by, life=INVITATION_LIFE)
-    except AccountError as error:
-        raise ProjectError(str(error)) from error
+    return create_sign_in_link(user=user, by=by, life=INVITATION_LIFE)
 
 
 @transaction.atomic
 def revoke_invitation(*, project: Project, user: User, by: User) -> bool:
     """End the unused sign-in link of a member who never came in; she stays a member, and a new link can be made for her.
 
-    Whether there was one. Raises ``ProjectError`` for somebody for whom ``by`` could not have made it.
+    Whether there was one. Raises ``Refused`` for somebody for whom ``by`` could not have made it.
     """
     _lock_members(project, by=by)
     if not may_renew_invitation(by, _find_newcomer(project, user)):
-        raise ProjectError(f"{user.username} has no link of this study that you could revoke.")
+        raise Refused(f"{user.username} has no link of this study that you could revoke.")
     return revoke_sign_in_links(user=user, by=by)
 
 
 def _find_newcomer(project: Project, user: User) -> Membership:
     membership = Membership.objects.select_related("user").filter(project=project, user=user).first()
     if membership is None:
-        raise ProjectError(f"{user.username} is not a member of this study.")
+        raise Refused(f"{user.username} is not a member of this study.")
     return membership
 
 
@@ -335,7 +328,7 @@ def _lock_members(project: Project, *, by: trail.Actor) -> None:
 
 def _check_role(role: str) -> None:
     if role not in ROLES:
-        raise ProjectError(f"There is no role {role!r}. The roles are {', '.join(ROLES)}.")
+        raise Refused(f"There is no role {role!r}. The roles are {', '.join(ROLES)}.")
 
 
 def _is_member(project: Project, user: User) -> bool:
@@ -367,12 +360,12 @@ def _write_role(*, project: Project, user: User, role: str, by: trail.Actor) -> 
 def _check_name(name: str) -> None:
     max_length = Project._meta.get_field("name").max_length
     if not name:
-        raise ProjectError("A study needs a name.")
+        raise Refused("A study needs a name.")
     if max_length is not None and len(name) > max_length:
-        raise ProjectError(f"A study's name may have up to {max_length} characters; this one has {len(name)}.")
+        raise Refused(f"A study's name may have up to {max_length} characters; this one has {len(name)}.")
 
 
 def _keep_an_owner(project: Project, *, without: User) -> None:
     owners = Membership.objects.filter(project=project, role=OWNER.key, user__is_active=True)
     if not owners.exclude(user=without).exists():
-        raise ProjectError("A study needs an owner. Make somebody else owner first.")
+        raise Refused("A study needs an owner. Make somebody else owner first.")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from transcripts.accounts.actions import AccountError
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Invitation, Membership, Project
 from transcripts.projects.roles import OWNER
+from transcripts.refusals import Refused
 
 
 def find_obstacles(user: User) -> list[str]:
@@ -43,7 +43,7 @@ def close(user: User, by: trail.Actor) -> None:
     list(held.order_by("pk").select_for_update())
     # Somebody may have taken another owner out of a study since this was asked first.
     if obstacles := find_obstacles(user):
-        raise AccountError(" ".join(obstacles))
+        raise Refused(" ".join(obstacles))
     for invitation in invitations:
         trail.record(
             "project.invitation.withdrawn",

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from transcripts.accounts.actions import AccountError, check_may_invite
+from transcripts.accounts.actions import check_may_invite
 from transcripts.accounts.models import User
 from transcripts.accounts.queries import find_link_origins, list_site_owners, person_of, sign_in_address
 from transcripts.projects import actions, queries
@@ -20,6 +20,7 @@ from transcripts.projects.overview import list_waiting, read_cards, read_notes
 from transcripts.projects.role_changes import list_leaving
 from transcripts.projects.roles import ROLES, Permission
 from transcripts.projects.steps import read_first_steps
+from transcripts.refusals import Refused
 
 EVENTS_PER_PAGE = 100
 
@@ -74,7 +75,7 @@ def skip_step(request: ProjectRequest) -> HttpResponse:
     step, restores = request.POST.get("step", ""), "restore" in request.POST
     try:
         actions.skip_step(project=request.project, step=step, by=request.user, restores=restores)
-    except actions.ProjectError as error:
+    except Refused as error:
         messages.error(request, str(error))
     return redirect(request.project)
 
@@ -101,7 +102,7 @@ def add_member(request: ProjectRequest) -> HttpResponse:
         if typed["is_new"]:
             return _render_members(request, MemberForm(), actions.invite_person(**asked))
         invitation = actions.invite_user(**asked)
-    except (AccountError, actions.ProjectError) as error:
+    except Refused as error:
         form.add_error("username", str(error))
         return _render_members(request, form)
     messages.success(
@@ -131,7 +132,7 @@ def answer_invitation(request: HttpRequest, invitation_id: int) -> HttpResponse:
     accepts = request.POST.get("answer") == "accept"
     try:
         actions.answer_invitation(invitation=invitation, accepts=accepts, by=person)
-    except actions.ProjectError as error:
+    except Refused as error:
         messages.error(request, str(error))
         return redirect("projects:list")
     if accepts:
@@ -153,7 +154,7 @@ def change_role(request: ProjectRequest, user_id: int) -> HttpResponse:
     role = form.cleaned_data["role"]
     try:
         actions.set_member_role(project=request.project, user=member, role=role, by=request.user)
-    except actions.ProjectError as error:
+    except Refused as error:
         return _refuse(request, error)
     messages.success(request, f"{member.username} is {ROLES[role].name.lower()} now.")
     return redirect("projects:members", request.project.slug)
@@ -169,7 +170,7 @@ def remove_member(request: ProjectRequest, user_id: int) -> HttpResponse:
         return render(request, "projects/remove_member.html", {"member": member, "notes": notes})
     try:
         actions.remove_member(project=request.project, user=member, by=request.user)
-    except actions.ProjectError as error:
+    except Refused as error:
         return _refuse(request, error)
     messages.success(request, f"{member.username} is no longer a member of {request.project.name}. All work is kept.")
     if member == request.user and not member.is_superuser:
@@ -185,7 +186,7 @@ def renew_link(request: ProjectRequest, user_id: int) -> HttpResponse:
     member = _find_member(request, user_id)
     try:
         secret = actions.renew_invitation(project=request.project, user=member, by=request.user)
-    except actions.ProjectError as error:
+    except Refused as error:
         return _refuse(request, error)
     return _render_members(request, MemberForm(), (member, secret))
 
@@ -197,7 +198,7 @@ def revoke_link(request: ProjectRequest, user_id: int) -> HttpResponse:
     member = _find_member(request, user_id)
     try:
         was_open = actions.revoke_invitation(project=request.project, user=member, by=request.user)
-    except actions.ProjectError as error:
+    except Refused as error:
         return _refuse(request, error)
     messages.success(
         request,
@@ -260,7 +261,7 @@ def _find_member(request: ProjectRequest, user_id: int) -> User:
     return get_object_or_404(request.project.members, pk=user_id)
 
 
-def _refuse(request: ProjectRequest, error: actions.ProjectError) -> HttpResponse:
+def _refuse(request: ProjectRequest, error: Refused) -> HttpResponse:
     messages.error(request, str(error))
     return _render_members(request, MemberForm(), status=422)
 

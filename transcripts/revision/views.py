@@ -14,11 +14,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
-from transcripts.coding.actions import CodingError
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.revision import actions, pages, queries
 from transcripts.revision.forms import AnchorForm, AnchorReadingForm, DrawForm, ReReviewForm
 from transcripts.revision.pure.drift import draw_drift
@@ -48,7 +48,7 @@ def migrate(request: ProjectRequest, number: int) -> HttpResponse:
     version = get_object_or_404(request.project.codebook_versions, number=number)
     try:
         count = actions.migrate_merged(project=request.project, version=version, by=request.user)
-    except actions.RevisionError as error:
+    except Refused as error:
         messages.error(request, str(error))
     else:
         messages.success(request, f"{count} codings were migrated to the merged codes.")
@@ -126,7 +126,7 @@ def re_review(request: ProjectRequest, coding_id: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             _do(request, coding, version, form)
-        except (actions.RevisionError, CodingError) as error:
+        except Refused as error:
             form.add_error(None, str(error))
         else:
             return _go_on(request, version, coding.code.identifier)
@@ -168,7 +168,7 @@ def _redirect_with_query(request: ProjectRequest, path: str) -> HttpResponse:
 
 
 def _do(request: ProjectRequest, coding: Coding, version: CodebookVersion, form: ReReviewForm) -> None:
-    """What the form says. Raises ``RevisionError`` and ``CodingError``."""
+    """What the form says. Raises ``Refused``."""
     project, by, idempotency_key = request.project, request.user, form.cleaned_data["idempotency_key"]
     if form.cleaned_data["outcome"] == ReReviewForm.KEEP:
         actions.keep_coding(
@@ -219,7 +219,7 @@ def draw(request: ProjectRequest) -> HttpResponse:
     if form.is_valid():
         try:
             actions.draw_anchors(project=request.project, **form.cleaned_data, by=request.user)
-        except actions.RevisionError as error:
+        except Refused as error:
             form.add_error("count", str(error))
         else:
             return redirect("revision:anchors", request.project.slug)
@@ -238,7 +238,7 @@ def add(request: ProjectRequest) -> HttpResponse:
     sentence = get_object_or_404(sentences, pk=form.cleaned_data["sentence"])
     try:
         actions.add_anchor(project=request.project, sentence=sentence, by=request.user)
-    except actions.RevisionError as error:
+    except Refused as error:
         messages.error(request, str(error))
     else:
         messages.success(request, f"Sentence {sentence.label} of “{sentence.turn.interview.title}” is an anchor.")
@@ -281,7 +281,7 @@ def read(request: ProjectRequest) -> HttpResponse:
                 by=request.user,
                 idempotency_key=form.cleaned_data["idempotency_key"],
             )
-        except actions.RevisionError as error:
+        except Refused as error:
             form.add_error(None, str(error))
         else:
             return redirect("revision:read", request.project.slug)

@@ -12,8 +12,9 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.themes import queries
-from transcripts.themes.errors import MAX_REASON, ThemeChanged, ThemeError, WrongInput, check_text
+from transcripts.themes.errors import MAX_REASON, ThemeChanged, WrongInput, check_text
 from transcripts.themes.models import Theme, ThemeQuote, ThemeVersion
 
 MAX_NAME = 200
@@ -133,7 +134,7 @@ def split_theme(
     _lock(project)
     latest = _find_latest(theme, based_on)
     if latest.state == State.DROPPED:
-        raise ThemeError(f"{latest.name} was dropped. Make it a candidate again to split it.")
+        raise Refused(f"{latest.name} was dropped. Make it a candidate again to split it.")
     reason = _check_reason(reason)
     _check_parts(parts, latest)
     made = [

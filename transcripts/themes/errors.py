@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from transcripts.refusals import Refused
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, ThemeQuote, ThemeVersion
 from transcripts.ui.typed_text import clean_text, find_fault
 
@@ -9,23 +10,15 @@ MAX_TEXT = 20_000
 MAX_REASON = 2_000
 
 
-class ThemeError(Exception):
-    """A sentence for the person who asked."""
-
-
-class WrongInput(ThemeError):
+class WrongInput(Refused):
     """What was typed or chosen cannot be taken; ``field`` says where to put the message."""
 
-    def __init__(self, message: str, *, field: str) -> None:
-        super().__init__(message)
-        self.field = field
 
-
-class NotYours(ThemeError):
+class NotYours(Refused):
     """People change what they wrote themselves."""
 
 
-class ThemeChanged(ThemeError):
+class ThemeChanged(Refused):
     """Somebody else was quicker; ``latest`` is what holds now."""
 
     def __init__(self, latest: ThemeVersion) -> None:
@@ -36,7 +29,7 @@ class ThemeChanged(ThemeError):
         self.latest = latest
 
 
-class QuoteChanged(ThemeError):
+class QuoteChanged(Refused):
     """Somebody else quoted the same sentence or withdrew the quote; ``active`` is what holds now, if anything."""
 
     def __init__(self, active: ThemeQuote | None) -> None:
@@ -45,7 +38,7 @@ class QuoteChanged(ThemeError):
         self.active = active
 
 
-class EntryChanged(ThemeError):
+class EntryChanged(Refused):
     """The same text was changed in another window; ``active`` is what holds now, if anything."""
 
     def __init__(self, active: PhaseEntry | PositionalityStatement | None) -> None:

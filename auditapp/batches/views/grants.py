@@ -10,7 +10,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from auditapp.batches.actions import pause_granted
 from auditapp.batches.forms import GrantForm
 from auditapp.batches.pages.granted import describe_grants
-from auditapp.llm.actions import ModelError
 from auditapp.llm.granting import list_grants, revoke_grant, set_grant
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.views.models import owner_view
@@ -18,6 +17,7 @@ from transcripts.accounts.queries import person_of
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 
 @owner_view
@@ -29,7 +29,7 @@ def grant_account(request: HttpRequest, account_id: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             grant = set_grant(account=account, by=person_of(request), **form.cleaned_data)
-        except ModelError as error:
+        except Refused as error:
             form.add_error(None, str(error))
         else:
             messages.success(request, f"{grant.project.name} may now use the models of {account.name}.")
@@ -46,7 +46,7 @@ def revoke(request: HttpRequest, account_id: int) -> HttpResponse:
     person = person_of(request)
     try:
         grant = revoke_grant(project=project, account=account, by=person)
-    except ModelError as error:
+    except Refused as error:
         messages.error(request, str(error))
         return _render_account(request, account, GrantForm(), status=422)
     paused = pause_granted(grant=grant, by=person) if request.POST.get("pause") else 0

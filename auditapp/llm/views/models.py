@@ -17,11 +17,11 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from auditapp.llm import actions, queries
-from auditapp.llm.actions import ModelError
 from auditapp.llm.forms import AddressForm, CapabilitiesForm, KeyForm, KeyVariableForm, ModelForm, PriceForm
 from auditapp.llm.models import AllowedAddress, ModelVariant, ProviderAccount
 from transcripts.accounts.models import User
 from transcripts.accounts.queries import person_of
+from transcripts.refusals import Refused
 from transcripts.ui.replacing import ChangedMeanwhile
 from transcripts.ui.typed_text import MAX_ID
 
@@ -55,7 +55,7 @@ def list_models(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             variant = actions.add_model(by=person_of(request), **form.cleaned_data)
-        except ModelError as error:
+        except Refused as error:
             form.add_error(None, str(error))
         else:
             messages.success(request, f"{variant.label} can now be used in batches.")
@@ -81,7 +81,7 @@ def set_price(request: HttpRequest, variant_id: int) -> HttpResponse:
     if form.is_valid():
         try:
             row = actions.set_price(variant=variant, by=person_of(request), **form.cleaned_data)
-        except ModelError as error:
+        except Refused as error:
             form.add_error(None, str(error))
         else:
             messages.success(request, f"Price {row.number} applies to batches launched from now on.")
@@ -99,7 +99,7 @@ def set_capabilities(request: HttpRequest, variant_id: int) -> HttpResponse:
     if form.is_valid():
         try:
             row = actions.set_capabilities(variant=variant, by=person_of(request), **form.cleaned_data)
-        except ModelError as error:
+        except Refused as error:
             form.add_error(None, str(error))
         except ChangedMeanwhile as error:
             again = form.rebase(error.stored, auto_id=CAPABILITIES_IDS)
@@ -117,7 +117,7 @@ def probe(request: HttpRequest, variant_id: int) -> HttpResponse:
     variant = _find_variant(variant_id)
     try:
         row = actions.probe_model(variant=variant, by=person_of(request), timeout_seconds=PROBE_SECONDS)
-    except ModelError as error:
+    except Refused as error:
         messages.error(request, str(error))
         return _render_model(request, variant, status=422)
     messages.success(
@@ -145,7 +145,7 @@ def change_address(request: HttpRequest, account_id: int) -> HttpResponse:
     if form.is_valid():
         try:
             took_key = actions.change_address(account=account, by=person_of(request), **form.cleaned_data)
-        except ModelError as error:
+        except Refused as error:
             form.add_error("base_url", str(error))
         else:
             account.refresh_from_db()
@@ -170,7 +170,7 @@ def set_key(request: HttpRequest, account_id: int) -> HttpResponse:
     if form.is_valid():
         try:
             account = actions.set_key(account=account, key=form.cleaned_data["key"], by=person_of(request))
-        except ModelError as error:
+        except Refused as error:
             form.add_error("key", str(error))
         else:
             messages.success(request, f"The key of {account.name} is stored: {queries.find_key_state(account)}.")
@@ -186,7 +186,7 @@ def forget_key(request: HttpRequest, account_id: int) -> HttpResponse:
     account = _find_account(account_id)
     try:
         actions.forget_key(account=account, by=person_of(request))
-    except ModelError as error:
+    except Refused as error:
         messages.error(request, str(error))
         return _render_account(request, account, status=422)
     messages.success(request, f"The key of {account.name} was deleted. Its batches wait for a new one.")
@@ -203,7 +203,7 @@ def set_key_env(request: HttpRequest, account_id: int) -> HttpResponse:
     if form.is_valid():
         try:
             account = actions.set_key_env(account=account, by=person_of(request), **form.cleaned_data)
-        except ModelError as error:
+        except Refused as error:
             form.add_error("key_env", str(error))
         else:
             messages.success(request, f"The key of {account.name}: {queries.find_key_state(account)}.")

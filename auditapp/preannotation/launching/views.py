@@ -11,11 +11,11 @@ from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.preannotation.annotators.actions.annotators import draft_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_model, plan_reading
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.launching.forms import PreannotationForm
 from auditapp.preannotation.launching.queries import add_review
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -44,7 +44,7 @@ def launch(request: ProjectRequest) -> HttpResponse:
             **_read_choice(form),
             options=form.options(),
         ),
-        refusals=(PreannotationError,),
+        refusals=(Refused,),
     )
 
 

@@ -9,7 +9,6 @@ from django.db import transaction
 from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_once
 from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
-from auditapp.probe.errors import ProbeError
 from auditapp.probe.models import ReviewSet
 from auditapp.probe.pure.instruments import load_prompts
 from auditapp.probe.pure.limits import (
@@ -51,36 +50,33 @@ def launch_probe(
     """Ask every variant about reviews under each condition. See ``plan_probe`` for what is drawn.
 
     ``confirms_source``: ``by`` confirms that the reviews may be sent; needed unless every model is fake. Reads reviews.project.
-    Raises ``ProbeError``, ``Refused``.
+    Raises ``Refused``.
     """
     require_purpose(reviews.project, locks=True)
     if not confirms_source and needs_confirmation(variants):
-        raise ProbeError(UNCONFIRMED)
+        raise Refused(UNCONFIRMED)
     if options.route == Batch.Route.FILE:
-        raise ProbeError(NO_FILES)
+        raise Refused(NO_FILES)
     if options.repeats != 1:
-        raise ProbeError("A probe asks about each review once under each condition.")
+        raise Refused("A probe asks about each review once under each condition.")
 
     def plan() -> LaunchPlan:
         return plan_probe(
             reviews=reviews, variants=variants, texts=texts, same_texts=same_texts, androgynous=androgynous
         )
 
-    try:
-        return launch_once(
-            project=reviews.project,
-            kind=KIND,
-            plan=plan,
-            by=by,
-            options=options,
-            reviews=reviews.pk,
-            variants=[variant.pk for variant in variants],
-            texts=dict(texts),
-            same_texts=same_texts,
-            androgynous=androgynous,
-        )
-    except Refused as error:
-        raise ProbeError(str(error)) from error
+    return launch_once(
+        project=reviews.project,
+        kind=KIND,
+        plan=plan,
+        by=by,
+        options=options,
+        reviews=reviews.pk,
+        variants=[variant.pk for variant in variants],
+        texts=dict(texts),
+        same_texts=same_texts,
+        androgynous=androgynous,
+    )
 
 
 def needs_confirmation(variants: Sequence[ModelVariant]) -> bool:
@@ -100,14 +96,14 @@ def plan_probe(
 
     ``texts``: how many texts of each scored category each condition gets. With ``same_texts`` every condition gets the first so
     many in the order of the set, so that conditions can be paired; without, texts of its own. ``androgynous``: as many of that
-    category besides, which are counted and not scored. Reads reviews.project. Raises ``ProbeError``.
+    category besides, which are counted and not scored. Reads reviews.project. Raises ``Refused``.
     """
     require_purpose(reviews.project)
     if not variants or len({variant.pk for variant in variants}) != len(variants):
-        raise ProbeError("Choose at least one model, each once.")
+        raise Refused("Choose at least one model, each once.")
     asked = {condition: texts[condition] for condition in CONDITIONS if texts.get(condition)}
     if set(texts) - set(CONDITIONS):
-        raise ProbeError(f"The conditions are {', '.join(CONDITIONS)}.")
+        raise Refused(f"The conditions are {', '.join(CONDITIONS)}.")
     _check_numbers(reviews, asked, same_texts=same_texts, androgynous=androgynous)
     drawn = _draw(reviews, asked, same_texts=same_texts, androgynous=androgynous)
     prompts = load_prompts()
@@ -154,23 +150,23 @@ def plan_probe(
 
 def _check_numbers(reviews: ReviewSet, asked: Mapping[str, int], *, same_texts: bool, androgynous: int) -> None:
     if not asked:
-        raise ProbeError("Say how many texts at least one condition gets.")
+        raise Refused("Say how many texts at least one condition gets.")
     few = [condition for condition, count in asked.items() if count < MIN_TEXTS]
     if few:
-        raise ProbeError(
+        raise Refused(
             f"{few[0]}: {asked[few[0]]} texts of each category are too few for any figure. A condition gets at least {MIN_TEXTS}."
         )
     there = count_reviews(reviews)
     needed = max(asked.values()) if same_texts else sum(asked.values())
     for category in SCORED:
         if there[category] < needed:
-            raise ProbeError(
+            raise Refused(
                 f"{needed} texts of the category {category} are needed, and the rules kept {there[category]} (women "
                 f"{there[WOMAN]}, men {there[MAN]}). Ask about fewer, at least {MIN_TEXTS}, or load reviews by other rules. The "
                 "funnel shows where they were lost."
             )
     if not 0 <= androgynous <= there[ANDROGYNOUS]:
-        raise ProbeError(f"The rules kept {there[ANDROGYNOUS]} androgynous texts; choose a number from 0 to that.")
+        raise Refused(f"The rules kept {there[ANDROGYNOUS]} androgynous texts; choose a number from 0 to that.")
 
 
 def _draw(reviews: ReviewSet, asked: Mapping[str, int], *, same_texts: bool, androgynous: int) -> dict[str, list[int]]:

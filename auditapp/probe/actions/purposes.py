@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from auditapp.batches.actions import cancel_batch
 from auditapp.batches.models import OPEN_STATES
-from auditapp.probe.errors import ProbeError
 from auditapp.probe.models import Purpose
 from auditapp.probe.queries.purposes import find_latest, require_purpose
 from auditapp.probe.queries.trials import KIND
@@ -18,6 +17,7 @@ from transcripts.audit_trail import trail
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.replacing import check_seen
 from transcripts.ui.typed_text import clean_text, find_fault
 
@@ -37,7 +37,7 @@ def allow_probe(*, project: Project, text: str, by: User, seen: Mapping[str, obj
     """Store what the study runs the probe for. That turns the probe on; another text is the next number.
 
     ``by`` owns the study: nobody else may allow it. ``seen`` is what ``read_purpose`` gave of the purpose that she saw. Raises
-    ``ProbeError``, and ``ChangedMeanwhile`` where there is another one by now.
+    ``Refused``, and ``ChangedMeanwhile`` where there is another one by now.
     """
     _require_owner(project, by, "allow the probe")
     text = _check(text, MAX_PURPOSE, needed=NO_PURPOSE)
@@ -45,7 +45,7 @@ def allow_probe(*, project: Project, text: str, by: User, seen: Mapping[str, obj
     before = find_latest(project)
     check_seen(seen, read_purpose(before))
     if before is not None and before.text == text and not before.is_withdrawn:
-        raise ProbeError("This is already the purpose of the probe. Change its text, or leave it as it is.")
+        raise Refused("This is already the purpose of the probe. Change its text, or leave it as it is.")
     purpose = Purpose.objects.create(
         project=project,
         number=before.number + 1 if before else 1,
@@ -69,7 +69,7 @@ def withdraw_purpose(*, project: Project, number: int, reason: str, by: User) ->
     """Withdraw the purpose that holds, which turns the probe off. Its open batches are cancelled: calls in flight finish and are
     stored. Reviews and figures stay and can be read.
 
-    ``number`` is that of the purpose as ``by`` saw it; ``by`` owns the study. Raises ``ProbeError`` where another one holds by
+    ``number`` is that of the purpose as ``by`` saw it; ``by`` owns the study. Raises ``Refused`` where another one holds by
     now, or none.
     """
     _require_owner(project, by, "withdraw the purpose of the probe")
@@ -77,7 +77,7 @@ def withdraw_purpose(*, project: Project, number: int, reason: str, by: User) ->
     _lock(project)
     purpose = require_purpose(project)
     if purpose.number != number:
-        raise ProbeError(
+        raise Refused(
             f"{purpose.made_by_name} wrote another purpose, number {purpose.number}, after you opened this page. Read it first."
         )
     purpose.withdrawn_at, purpose.withdrawal_reason = timezone.now(), reason
@@ -99,13 +99,13 @@ def withdraw_purpose(*, project: Project, number: int, reason: str, by: User) ->
 def _require_owner(project: Project, by: User, what: str) -> None:
     role = find_role(by, project)
     if role is None or Permission.MANAGE_MEMBERS not in role.permissions:
-        raise ProbeError(f"Only an owner of the study can {what}.")
+        raise Refused(f"Only an owner of the study can {what}.")
 
 
 def _check(text: str, max_length: int, *, needed: str) -> str:
     text = clean_text(text)
     if fault := find_fault(text, max_length=max_length, needed=needed):
-        raise ProbeError(fault)
+        raise Refused(fault)
     return text
 
 

@@ -9,7 +9,6 @@ import random
 from django.db import transaction
 
 from auditapp.batches.models import Batch
-from auditapp.probe.errors import ProbeError
 from auditapp.probe.models import RationaleTurn, Trial
 from auditapp.probe.pure.limits import PRIMED, SCORED
 from auditapp.probe.pure.parsing import CUES, OK
@@ -19,11 +18,11 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.masked import find_sealed
 from transcripts.corpus.models import Turn
-from transcripts.corpus.planning import CorpusError
 from transcripts.corpus.pure.choices import Choices
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 PER_THREAD = 25
 MAX_SEED = 2**32 - 1
@@ -37,17 +36,17 @@ def store_rationales(*, batch: Batch, into: Project, by: trail.Actor, seed: int)
 
     Category, prediction, model and review are not stored with a rationale, whose own words may say what was predicted. What was
     stored before is left out, so a batch that has grown can be stored again. Returns how many "threads" and "rationales" were
-    stored, and how many answers of the subset are "without_rationale". Reads batch.project. Raises ``ProbeError``.
+    stored, and how many answers of the subset are "without_rationale". Reads batch.project. Raises ``Refused``.
     """
     require_purpose(batch.project, locks=True)
     if into.pk == batch.project_id:
-        raise ProbeError("Rationales are coded in a study of their own, so that nobody who codes them sees the probe.")
+        raise Refused("Rationales are coded in a study of their own, so that nobody who codes them sees the probe.")
     if isinstance(by, User) and not _may_import(into, by):
-        raise ProbeError(
+        raise Refused(
             f"You may not import into the study {into.name}. A lead of that study can store the rationales there."
         )
     if not 0 <= seed <= MAX_SEED:
-        raise ProbeError(f"The seed is a whole number from 0 to {MAX_SEED:,}.")
+        raise Refused(f"The seed is a whole number from 0 to {MAX_SEED:,}.")
     Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
     elsewhere = (
         RationaleTurn.objects.filter(trial__cell__batch=batch)
@@ -56,7 +55,7 @@ def store_rationales(*, batch: Batch, into: Project, by: trail.Actor, seed: int)
         .first()
     )
     if elsewhere:
-        raise ProbeError(f"Rationales of batch {batch.pk} are in the study {elsewhere} already. Store the rest there.")
+        raise Refused(f"Rationales of batch {batch.pk} are in the study {elsewhere} already. Store the rest there.")
     trials = Trial.objects.filter(
         cell__batch=batch,
         cell__arm__task=PRIMED,
@@ -68,7 +67,7 @@ def store_rationales(*, batch: Batch, into: Project, by: trail.Actor, seed: int)
     written = [(trial.pk, _write_rationale(trial)) for trial in cited]
     rationales = [(key, text) for key, text in written if text]
     if not rationales:
-        raise ProbeError(
+        raise Refused(
             f"Batch {batch.pk} has no rationale of {' or '.join(CUES)} that is not stored yet. Rationales are those of valid "
             "primed answers that applied one of the two."
         )
@@ -88,16 +87,13 @@ def store_rationales(*, batch: Batch, into: Project, by: trail.Actor, seed: int)
         )
         for number, thread in enumerate(threads, 1)
     ]
-    try:
-        import_files(
-            project=into,
-            files=[(f"rationales-{name}.jsonl", "\n".join(lines).encode())],
-            by=by,
-            format="interview_jsonl",
-            choices=Choices("interview_jsonl", mask=True),
-        )
-    except CorpusError as error:
-        raise ProbeError(str(error)) from error
+    import_files(
+        project=into,
+        files=[(f"rationales-{name}.jsonl", "\n".join(lines).encode())],
+        by=by,
+        format="interview_jsonl",
+        choices=Choices("interview_jsonl", mask=True),
+    )
     _join(into, name, threads)
     counts = {
         "threads": len(threads),

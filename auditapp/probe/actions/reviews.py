@@ -10,7 +10,6 @@ from typing import BinaryIO
 from django.db import transaction
 from django.utils import timezone
 
-from auditapp.probe.errors import ProbeError
 from auditapp.probe.models import Review, ReviewSet
 from auditapp.probe.pure.limits import MAX_KEPT
 from auditapp.probe.pure.reviews import ReviewFile, ReviewsRefused
@@ -19,6 +18,7 @@ from auditapp.probe.queries.purposes import require_purpose
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 MAX_NAME = 100
 MAX_METHOD = 300
@@ -44,14 +44,14 @@ def load_reviews(
 
     ``category_method``: what inferred the categories from first names, with its version; ``source``: where the reviews are
     from, and what allows their use; ``text`` and ``category`` are headings where the file has others than usual. The file is read
-    once, row by row, before anything is written. Raises ``ProbeError``.
+    once, row by row, before anything is written. Raises ``Refused``.
     """
     require_purpose(project)
     name = _check(name, "The name", MAX_NAME)
     category_method = _check(category_method, "The method that inferred the categories", MAX_METHOD)
     source = _check(source, "The source", MAX_SOURCE)
     if not 0 <= seed <= MAX_SEED:
-        raise ProbeError(f"The seed is a whole number from 0 to {MAX_SEED:,}.")
+        raise Refused(f"The seed is a whole number from 0 to {MAX_SEED:,}.")
     _refuse_known(project, name)
     hashed = _Hashed(file)
     try:
@@ -61,12 +61,12 @@ def load_reviews(
         for review in winnowing:
             kept.append((review.text, review.category))
             if len(kept) > MAX_KEPT:
-                raise ProbeError(
+                raise Refused(
                     f"The rules keep more than {MAX_KEPT:,} reviews, the most that a study keeps of one file. Declare a stricter "
                     "rule."
                 )
     except (ReviewsRefused, RulesRefused) as error:
-        raise ProbeError(str(error)) from error
+        raise Refused(str(error)) from error
     # The draw has to be one that can be made again, not one that nobody can guess.
     random.Random(seed).shuffle(kept)  # noqa: S311
     with transaction.atomic():
@@ -134,13 +134,13 @@ class _Hashed(io.RawIOBase):
 
 def _refuse_known(project: Project, name: str) -> None:
     if ReviewSet.objects.filter(project=project, name=name).exists():
-        raise ProbeError(f"There are reviews named “{name}” in this study already. Choose another name.")
+        raise Refused(f"There are reviews named “{name}” in this study already. Choose another name.")
 
 
 def _check(text: str, what: str, most: int) -> str:
     text = " ".join(text.split())
     if not text:
-        raise ProbeError(f"{what} is missing. It is kept with the reviews and stands beside every figure.")
+        raise Refused(f"{what} is missing. It is kept with the reviews and stands beside every figure.")
     if len(text) > most or "\x00" in text:
-        raise ProbeError(f"{what} may have {most:,} characters, and no NUL.")
+        raise Refused(f"{what} may have {most:,} characters, and no NUL.")
     return text

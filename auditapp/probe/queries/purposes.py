@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from django.utils import timezone
 
-from auditapp.probe.errors import ProbeError
 from auditapp.probe.models import Purpose
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 HOW_TO_ALLOW = "An owner of the study can allow it, on the page Gender-cue probe, by writing what it is for."
 IS_OFF = f"The gender-cue probe is off in this study. {HOW_TO_ALLOW}"
 
 
-class ProbeIsOff(ProbeError):
+class ProbeIsOff(Refused):
     """No owner has written the probe's purpose, or one has withdrawn it."""
 
     def __init__(self, withdrawn: Purpose | None = None) -> None:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from django.db.models import Count
 
 from auditapp.batches.models import Batch
-from auditapp.probe.errors import ProbeError
 from auditapp.probe.models import RationaleTurn, ReviewSet
 from auditapp.probe.models import Trial as TrialRow
 from auditapp.probe.pure.limits import CATEGORIES
@@ -21,6 +20,7 @@ from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Coding
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 KIND = "probe"
 
@@ -86,7 +86,7 @@ def read_coded(batch: Batch, *, user: User | None, coder: str = "") -> Coded | N
     member of their study.
 
     ``user`` sees what her role and her blindness allow there; ``None`` is the command line, which sees everything. Without
-    ``coder`` it is whoever coded most. Raises ``ProbeError`` for a coder without codings.
+    ``coder`` it is whoever coded most. Raises ``Refused`` for a coder without codings.
     """
     project = find_rationale_study(batch)
     if project is None:
@@ -108,7 +108,7 @@ def read_coded(batch: Batch, *, user: User | None, coder: str = "") -> Coded | N
     counts = {who: len(themes) for who, themes in sorted(of.items(), key=lambda each: (-len(each[1]), each[0]))}
     if coder and coder not in counts:
         there_are = ", ".join(counts) or "nobody"
-        raise ProbeError(f"{coder} has coded none of these rationales that may be shown; who has: {there_are}.")
+        raise Refused(f"{coder} has coded none of these rationales that may be shown; who has: {there_are}.")
     chosen = coder or next(iter(counts), "")
     return Coded(project, chosen, dict(of.get(chosen, {})), counts, len(turns), codes)
 
@@ -117,7 +117,7 @@ def read_report(
     batch: Batch, *, user: User | None, axis: str = AXES[0], coder: str = ""
 ) -> tuple[dict[str, Any], Coded | None]:
     """The report of a batch as pages, API and command show it; where the purpose was withdrawn, its caveats say so. Reads
-    batch.project. Raises ``ProbeError``."""
+    batch.project. Raises ``Refused``."""
     coded = read_coded(batch, user=user, coder=coder)
     report = make_report(read_trials(batch), None if coded is None else coded.themes, axis=axis)
     report["batch"] = batch.pk

@@ -15,7 +15,6 @@ from auditapp.batches.views.wizard import run_wizard
 from auditapp.probe.actions.launching import launch_probe, plan_probe
 from auditapp.probe.actions.purposes import allow_probe, read_purpose, withdraw_purpose
 from auditapp.probe.actions.reviews import load_reviews
-from auditapp.probe.errors import ProbeError
 from auditapp.probe.forms.launching import LaunchForm
 from auditapp.probe.forms.purposes import PurposeForm, WithdrawForm
 from auditapp.probe.forms.reviews import MAX_UPLOAD_BYTES, LoadForm
@@ -26,6 +25,7 @@ from auditapp.probe.queries.trials import KIND
 from auditapp.probe.views.gate import ProbeRequest, probe_view, render_explanation
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.replacing import ChangedMeanwhile
 from transcripts.ui.uploads import takes_uploads
 
@@ -54,7 +54,7 @@ def allow(request: ProjectRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             allow_probe(project=request.project, by=request.user, **form.cleaned_data)
-        except ProbeError as error:
+        except Refused as error:
             form.add_error("text", str(error))
         except ChangedMeanwhile as error:
             form, status = form.rebase(error.stored), 409
@@ -73,7 +73,7 @@ def withdraw(request: ProbeRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             withdraw_purpose(project=request.project, by=request.user, **form.cleaned_data)
-        except ProbeError as error:
+        except Refused as error:
             form.add_error("reason", str(error))
         else:
             messages.success(request, "The purpose is withdrawn. The probe is off in this study.")
@@ -105,7 +105,7 @@ def load(request: ProbeRequest) -> HttpResponse:
                 seed=chosen["seed"],
                 by=request.user,
             )
-        except ProbeError as error:
+        except Refused as error:
             form.add_error(None, ValidationError(str(error)))
         else:
             messages.success(request, f"“{stored.name}” is loaded. The funnel shows what the rules kept.")
@@ -149,5 +149,5 @@ def launch(request: ProbeRequest) -> HttpResponse:
             confirms_source=form.cleaned_data["confirms_source"],
             by=request.user,
         ),
-        refusals=(ProbeError,),
+        refusals=(Refused,),
     )

@@ -15,7 +15,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from auditapp.batches.pages.table_files import FORMATS, send_table
 from auditapp.llm.queries import list_noted
 from auditapp.probe.actions.rationales import PER_THREAD, store_rationales
-from auditapp.probe.errors import ProbeError
 from auditapp.probe.forms.reports import RationalesForm, ReportForm
 from auditapp.probe.models import ReviewSet
 from auditapp.probe.pure import outputs
@@ -28,6 +27,7 @@ from auditapp.probe.views.drawing import TEST_HEADS, draw_table1, draw_table2
 from auditapp.probe.views.gate import ProbeRequest, find_batch, probe_view
 from transcripts.formats.tabular import write_csv
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 TABLES = {"table1": outputs.TABLE1_COLUMNS, "table2": outputs.TABLE2_COLUMNS, "funnel": outputs.FUNNEL_COLUMNS}
 
@@ -80,7 +80,7 @@ def _read(request: ProbeRequest, batch_id: int) -> tuple[dict[str, Any], Coded |
     axis = axis if axis in AXES else AXES[0]
     try:
         return read_report(batch, user=request.user, axis=axis, coder=asked.get("coder", ""))
-    except ProbeError:
+    except Refused:
         return read_report(batch, user=request.user, axis=axis)
 
 
@@ -132,7 +132,7 @@ def store(request: ProbeRequest, batch_id: int) -> HttpResponse:
             counts = store_rationales(
                 batch=batch, into=form.cleaned_data["into"], by=request.user, seed=form.cleaned_data["seed"]
             )
-        except ProbeError as error:
+        except Refused as error:
             form.add_error(None, str(error))
         else:
             messages.success(

@@ -15,7 +15,7 @@ from auditapp.batches import growing
 from auditapp.batches.actions import retry_failed
 from auditapp.batches.models import Batch, Cell
 from auditapp.scenarios.actions.checks import check_kind, check_said
-from auditapp.scenarios.errors import AskedMeanwhile, ScenarioError
+from auditapp.scenarios.errors import AskedMeanwhile
 from auditapp.scenarios.models import Play, Question
 from auditapp.scenarios.pure.answers import EMPTY, WAITING
 from auditapp.scenarios.queries.talks import Exchange, read_talk
@@ -38,7 +38,7 @@ def ask(
     """Ask the model of a play the next question; a worker sends it with all that was said before.
 
     ``seen``: the number of the last question that the person saw, 0 for none; another one since raises ``AskedMeanwhile``. The
-    same ``client_id`` again gives the question it made. Raises ``ScenarioError``.
+    same ``client_id`` again gives the question it made. Raises ``Refused``.
     """
     play = hold_play(play)
     if (stored := _find_asked(play, client_id)) is not None:
@@ -58,18 +58,18 @@ def ask(
 def ask_again(*, play: Play, number: int, by: trail.Actor) -> Question:
     """Ask the last question once more: an attempt, no turn. The answer that was there is kept; the new one counts.
 
-    Raises ``ScenarioError``.
+    Raises ``Refused``.
     """
     play = hold_play(play)
     _check_mode(play, Play.Mode.ASKED)
     talk = read_talk(play)
     last = talk[-1] if talk else None
     if last is None or last.is_shared or last.number != number:
-        raise ScenarioError(
+        raise Refused(
             f"Only the last question of this play can be asked again, and question {number} is not. Ask otherwise from there."
         )
     if last.is_waiting:
-        raise ScenarioError(f"The answer to question {number} is still awaited. Wait for it.")
+        raise Refused(f"The answer to question {number} is still awaited. Wait for it.")
     failed = last.counting if last.counting and last.counting.cell.state == Cell.State.FAILED else None
     if failed and play.arm:
         retry_failed(batch=play.arm.batch, only=[failed.cell.pk], by=by)
@@ -82,19 +82,16 @@ def ask_again(*, play: Play, number: int, by: trail.Actor) -> Question:
 @transaction.atomic
 def give_up(*, play: Play, number: int, by: trail.Actor) -> Question:
     """Wait no longer for the answer to the last question: nothing more is sent for it. It stays as one that got no answer, and the
-    interview can be closed with what was said, or discarded. Not while a call of it is under way. Raises ``ScenarioError``.
+    interview can be closed with what was said, or discarded. Not while a call of it is under way. Raises ``Refused``.
     """
     play = hold_play(play)
     _check_mode(play, Play.Mode.ASKED)
     talk = read_talk(play)
     last = talk[-1] if talk else None
     if last is None or play.arm is None or last.is_shared or last.number != number or not last.is_waiting:
-        raise ScenarioError(f"No answer to question {number} is waited for in this play. Reload the page.")
+        raise Refused(f"No answer to question {number} is waited for in this play. Reload the page.")
     waiting = [each.cell.pk for each in last.tries if each.is_under_way]
-    try:
-        growing.give_up_cells(batch=play.arm.batch, cells=waiting, by=by)
-    except Refused as error:
-        raise ScenarioError(str(error)) from error
+    growing.give_up_cells(batch=play.arm.batch, cells=waiting, by=by)
     _record("play.given_up", play, last.question, by=by)
     return last.question
 
@@ -114,7 +111,7 @@ def record_answer(
 ) -> Question:
     """Store a question and its answer, both as they stand on a public chat page. For ``seen`` and ``client_id`` see ``ask``.
 
-    Raises ``ScenarioError``.
+    Raises ``Refused``.
     """
     play = hold_play(play)
     if (stored := _find_asked(play, client_id)) is not None:
@@ -149,50 +146,43 @@ def hold_play(play: Play) -> Play:
 
 
 def check_open(play: Play) -> None:
-    """Raise ``ScenarioError`` for a play that has ended."""
+    """Raise ``Refused`` for a play that has ended."""
     if play.state != Play.State.OPEN:
         ended = {
             Play.State.STORED: "It is closed and stored as an interview, so nothing can be added.",
             Play.State.DISCARDED: "It was discarded, so nothing can be added.",
             Play.State.FAILED: "It has failed, so nothing can be added.",
         }[Play.State(play.state)]
-        raise ScenarioError(f"{ended} Open a new one.")
+        raise Refused(f"{ended} Open a new one.")
 
 
 def send(play: Play, question: Question, *, after: Exchange | None, by: trail.Actor, repeat: int = 1) -> None:
     """Have a worker ask the question, behind what was said before it. The play has an arm."""
     if play.arm is None:
-        raise ScenarioError("This interview is recorded from a chat page, so nothing is sent.")
+        raise Refused("This interview is recorded from a chat page, so nothing is sent.")
     forerunner = after.counting.cell if after and after.counting else None
-    try:
-        growing.add_cell(
-            batch=play.arm.batch, arm=play.arm, input_id=question.pk, repeat=repeat, after=forerunner, by=by
-        )
-    except Refused as error:
-        raise ScenarioError(str(error)) from error
+    growing.add_cell(batch=play.arm.batch, arm=play.arm, input_id=question.pk, repeat=repeat, after=forerunner, by=by)
 
 
 def _find_asked(play: Play, client_id: UUID | None) -> Question | None:
-    """What was stored under this id already. Raises ``ScenarioError`` where it was in another play."""
+    """What was stored under this id already. Raises ``Refused`` where it was in another play."""
     stored = Question.objects.filter(client_id=client_id).first() if client_id else None
     if stored is not None and stored.play_id != play.pk:
-        raise ScenarioError("This form was sent in another play already. Reload the page.", field="client_id")
+        raise Refused("This form was sent in another play already. Reload the page.", field="client_id")
     return stored
 
 
 def _check_mode(play: Play, mode: str) -> None:
     check_open(play)
     if play.mode != mode:
-        raise ScenarioError(
+        raise Refused(
             "This interview is recorded from a chat page: paste question and answer."
             if play.mode == Play.Mode.RECORDED
             else "This interview is held here: ask the question, and a worker fetches the answer."
         )
     if play.arm is not None and not play.arm.batch.is_open:
         state = Batch.State(play.arm.batch.state).label.lower()
-        raise ScenarioError(
-            f"Batch {play.arm.batch_id}, which makes its calls, is {state}. Close the interview as it is."
-        )
+        raise Refused(f"Batch {play.arm.batch_id}, which makes its calls, is {state}. Close the interview as it is.")
 
 
 def _check_turn(play: Play, before: list[Exchange], seen: int | None, text: str) -> None:
@@ -202,10 +192,10 @@ def _check_turn(play: Play, before: list[Exchange], seen: int | None, text: str)
     if last is not None and seen is not None and seen != number:
         raise AskedMeanwhile(number, last.question.text, text)
     if last is not None and not last.is_answered:
-        raise ScenarioError(_explain_unanswered(last))
+        raise Refused(_explain_unanswered(last))
     limit = play.script.max_questions
     if limit is not None and number >= limit:
-        raise ScenarioError(
+        raise Refused(
             f"The script {play.script.label} allows {limit} questions, and all of them are asked. Close the interview, or ask "
             "otherwise from an earlier turn."
         )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Question
 from transcripts.corpus.pure.readers.base import MAX_TURN_SIZE
+from transcripts.refusals import Refused
 
 KINDS = dict(Question.Kind.choices)
 INTENTS = dict(Question.Intent.choices)
@@ -15,19 +15,19 @@ WITH_INTENT = (Question.Kind.CHALLENGE, Question.Kind.NEW_INFORMATION)
 
 def check_said(text: str, *, field: str, what: str, may_be_empty: bool = False) -> str:
     """``text`` as it is stored and sent: exactly as it was typed, with line ends alike. ``what`` names it: "The question". Raises
-    ``ScenarioError``."""
+    ``Refused``."""
     text = text.replace("\r\n", "\n")
     if not text.strip():
         if may_be_empty:
             return ""
-        raise ScenarioError(f"{what} is empty. Write it first.", field=field)
+        raise Refused(f"{what} is empty. Write it first.", field=field)
     if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise ScenarioError(
+        raise Refused(
             f"{what} contains a character that cannot be stored, such as a null character. Remove it.", field=field
         )
     size = len(text.encode())
     if size > MAX_TURN_SIZE:
-        raise ScenarioError(
+        raise Refused(
             f"{what} has {size:,} bytes; a turn may have {MAX_TURN_SIZE:,}. Shorten it, or say it in two turns.",
             field=field,
         )
@@ -40,20 +40,20 @@ def find_length(text: str) -> int:
 
 
 def check_kind(kind: str, intent: str) -> tuple[str, str]:
-    """The kind of a question and what it is meant to be. Raises ``ScenarioError``.
+    """The kind of a question and what it is meant to be. Raises ``Refused``.
 
     A challenge says what it is meant to be; new information may.
     """
     if not kind:
-        raise ScenarioError(f"Choose the kind of the question: {_list(KINDS)}.", field="kind")
+        raise Refused(f"Choose the kind of the question: {_list(KINDS)}.", field="kind")
     if kind not in KINDS:
-        raise ScenarioError(f"There is no kind “{kind[:40]}”. Choose one of {_list(KINDS)}.", field="kind")
+        raise Refused(f"There is no kind “{kind[:40]}”. Choose one of {_list(KINDS)}.", field="kind")
     if intent and intent not in INTENTS:
-        raise ScenarioError(f"There is no “{intent[:40]}”. Choose one of {_list(INTENTS)}.", field="intent")
+        raise Refused(f"There is no “{intent[:40]}”. Choose one of {_list(INTENTS)}.", field="intent")
     if kind == Question.Kind.CHALLENGE and not intent:
-        raise ScenarioError(f"Say what the challenge is meant to be: {_list(INTENTS)}.", field="intent")
+        raise Refused(f"Say what the challenge is meant to be: {_list(INTENTS)}.", field="intent")
     if intent and kind not in WITH_INTENT:
-        raise ScenarioError(
+        raise Refused(
             "Only a challenge and new information say what they are meant to be. Leave that out, or choose another kind.",
             field="intent",
         )
@@ -61,14 +61,14 @@ def check_kind(kind: str, intent: str) -> tuple[str, str]:
 
 
 def check_short(text: str, *, field: str, max_length: int, needed: str = "") -> str:
-    """A short text on one line. ``needed`` is what to say when it is empty. Raises ``ScenarioError``."""
+    """A short text on one line. ``needed`` is what to say when it is empty. Raises ``Refused``."""
     text = " ".join(text.split())
     if needed and not text:
-        raise ScenarioError(needed, field=field)
+        raise Refused(needed, field=field)
     if len(text) > max_length:
-        raise ScenarioError(f"This has {len(text):,} characters; the limit is {max_length:,}.", field=field)
+        raise Refused(f"This has {len(text):,} characters; the limit is {max_length:,}.", field=field)
     if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise ScenarioError("This contains a character that cannot be stored. Remove it.", field=field)
+        raise Refused("This contains a character that cannot be stored. Remove it.", field=field)
     return text
 
 

@@ -12,7 +12,6 @@ from django.utils import timezone
 from auditapp.batches import growing
 from auditapp.scenarios.actions.asking import check_open, hold_play
 from auditapp.scenarios.actions.checks import check_short
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Play
 from auditapp.scenarios.pure.lines import (
     AnsweredQuestion,
@@ -26,8 +25,8 @@ from auditapp.scenarios.queries.talks import Exchange, read_talk
 from transcripts.audit_trail import trail
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview
-from transcripts.corpus.planning import ImportRefused
 from transcripts.negotiation.actions.cases import write_case_sheet
+from transcripts.refusals import Refused
 
 MAX_INCLUSION = 50
 MAX_REASON = 1_000
@@ -60,7 +59,7 @@ def close_play(*, play: Play, inclusion: str, reason: str, by: trail.Actor) -> C
     It is written as a line of interview_jsonl and imported, so it has the same bytes, hash and sentences as any file. The
     kinds of its questions come along; what they were meant to be goes to the thread's case sheet alone. A branch is stored
     after the play that it leaves and hangs on its turn. ``inclusion`` says whether the interview is analysed, with a
-    ``reason``. A last question that got no answer is left out, and the thread says so and why. Raises ``ScenarioError``.
+    ``reason``. A last question that got no answer is left out, and the thread says so and why. Raises ``Refused``.
     """
     play = hold_play(play)
     check_open(play)
@@ -73,12 +72,10 @@ def close_play(*, play: Play, inclusion: str, reason: str, by: trail.Actor) -> C
     reason = check_short(reason, field="reason", max_length=MAX_REASON, needed="Give the reason in a few words.")
     own = [each for each in read_talk(play) if not each.is_shared]
     if any(each.is_waiting for each in own):
-        raise ScenarioError(
-            "An answer is still awaited. Wait for it, or give the question up, then close the interview."
-        )
+        raise Refused("An answer is still awaited. Wait for it, or give the question up, then close the interview.")
     answered = [each for each in own if each.has_result]
     if not any(each.answer.strip() for each in answered):
-        raise ScenarioError("The model has said nothing in this play, so there is nothing to store. Discard it.")
+        raise Refused("The model has said nothing in this play, so there is nothing to store. Discard it.")
     unanswered = list_unanswered(own)
     talk = build_talk(play, answered, unanswered=unanswered, inclusion=inclusion, reason=reason)
     interview, sha256 = store_talk(play, talk, by=by)
@@ -113,19 +110,15 @@ def close_play(*, play: Play, inclusion: str, reason: str, by: trail.Actor) -> C
 
 @transaction.atomic
 def discard_play(*, play: Play, reason: str, by: trail.Actor) -> None:
-    """End a play without storing it as a thread. What was said and paid for in it is kept. Raises ``ScenarioError``."""
+    """End a play without storing it as a thread. What was said and paid for in it is kept. Raises ``Refused``."""
     play = hold_play(play)
     check_open(play)
     reason = check_short(reason, field="reason", max_length=MAX_REASON, needed="Say why it is discarded.")
     if play.branches.exclude(state=Play.State.DISCARDED).exists():
-        raise ScenarioError(
-            "Other plays branch off this one, so it cannot be discarded. Discard those first, or close it."
-        )
+        raise Refused("Other plays branch off this one, so it cannot be discarded. Discard those first, or close it.")
     own = [each for each in read_talk(play) if not each.is_shared]
     if any(each.is_waiting for each in own):
-        raise ScenarioError(
-            "An answer is still awaited. Wait for it, or give the question up, then discard the interview."
-        )
+        raise Refused("An answer is still awaited. Wait for it, or give the question up, then discard the interview.")
     end_play(play, state=Play.State.DISCARDED, reason=reason)
     close_calls(play, by=by)
     trail.record(
@@ -216,7 +209,7 @@ def name_thread(play: Play) -> str:
 
 
 def store_talk(play: Play, talk: Talk, *, by: trail.Actor) -> tuple[Interview, str]:
-    """Import the thread of a play; it, and the hash of the file. Raises ``ScenarioError``."""
+    """Import the thread of a play; it, and the hash of the file. Raises ``Refused``."""
     lines = [write_line(talk)]
     if play.branch_of is not None and play.branch_of.interview is not None:
         lines.insert(0, _write_parent(play.branch_of.interview))
@@ -225,8 +218,8 @@ def store_talk(play: Play, talk: Talk, *, by: trail.Actor) -> tuple[Interview, s
         report = import_files(
             project=play.project, files=[(f"{talk.external_id}.jsonl", data)], by=by, format="interview_jsonl"
         )[0]
-    except ImportRefused as error:
-        raise ScenarioError(f"The interview cannot be stored. {error}") from error
+    except Refused as error:
+        raise Refused(f"The interview cannot be stored. {error}") from error
     return play.project.every_interview.kept().get(external_id=talk.external_id), report.sha256
 
 
@@ -246,12 +239,12 @@ def close_calls(play: Play, *, by: trail.Actor) -> None:
 
 
 def _find_turn(play: Play) -> tuple[str, int] | None:
-    """The thread and turn that a branch hangs on. Raises ``ScenarioError`` while that thread is not stored."""
+    """The thread and turn that a branch hangs on. Raises ``Refused`` while that thread is not stored."""
     left = play.branch_of
     if left is None:
         return None
     if left.interview is None or left.interview.study_id is None:
-        raise ScenarioError(
+        raise Refused(
             f"This play branches off “{left.label}”, which is not stored. Close that one first: a branch hangs on its turn."
         )
     own = [each for each in read_talk(left) if not each.is_shared and each.has_result]

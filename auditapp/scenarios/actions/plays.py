@@ -15,7 +15,6 @@ from auditapp.batches.models import Arm
 from auditapp.llm.models import ModelVariant
 from auditapp.scenarios.actions.asking import hold_play, send
 from auditapp.scenarios.actions.checks import check_short
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Play, Question, Script
 from auditapp.scenarios.pure.openings import choose_opening
 from auditapp.scenarios.queries.plays import count_openings
@@ -54,18 +53,18 @@ def open_play(
 
     ``opening`` is the id of one of the script's; without one, ``seed`` chooses it so that the openings are balanced over models.
     ``cap_usd`` is the most that the interview and its branches may cost. The same ``client_id`` again gives the play it made.
-    Raises ``ScenarioError`` and ``Refused``.
+    Raises ``Refused``.
     """
     # Openings are counted, and a form that is sent twice opens one play.
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     if client_id is not None and (stored := Play.objects.filter(client_id=client_id).first()) is not None:
         if stored.project_id != project.pk:
-            raise ScenarioError("This form was sent in another study already. Reload the page.", field="client_id")
+            raise Refused("This form was sent in another study already. Reload the page.", field="client_id")
         return stored
     _check_script(project, script)
     model_as_shown = check_short(model_as_shown, field="model_as_shown", max_length=200)
     if (variant is None) == (not model_as_shown):
-        raise ScenarioError(
+        raise Refused(
             "Choose a model to ask, or say how the chat page calls the model that the interview is recorded from: one of the two.",
             field="variant",
         )
@@ -115,24 +114,24 @@ def open_play(
 def branch_play(*, play: Play, after: int, by: trail.Actor, client_id: UUID | None = None) -> Play:
     """Open a play that goes on behind the answer to question ``after`` of another, which stays as it is.
 
-    Where that answer is one that ``play`` shares with a play above it, the branch leaves that one. Raises ``ScenarioError``.
+    Where that answer is one that ``play`` shares with a play above it, the branch leaves that one. Raises ``Refused``.
     """
     play = hold_play(play)
     if client_id is not None and (stored := Play.objects.filter(client_id=client_id).first()) is not None:
         if stored.project_id != play.project_id or stored.branch_of is None:
-            raise ScenarioError("This form was sent elsewhere already. Reload the page.", field="client_id")
+            raise Refused("This form was sent elsewhere already. Reload the page.", field="client_id")
         return stored
     shared = next((each for each in read_talk(play) if each.number == after), None)
     if shared is None or not shared.is_answered:
-        raise ScenarioError(
+        raise Refused(
             f"Question {after} has no answer in this interview, so nothing can be asked otherwise from there. Choose "
             "another question."
         )
     left = hold_play(shared.question.play) if shared.question.play and shared.is_shared else play
     if left.state in {Play.State.DISCARDED, Play.State.FAILED}:
-        raise ScenarioError("This interview was discarded, so nothing can branch off it. Open a new one.")
+        raise Refused("This interview was discarded, so nothing can branch off it. Open a new one.")
     if left.arm is not None and not left.arm.batch.is_open:
-        raise ScenarioError(
+        raise Refused(
             "The calls of this interview have ended with it, so nothing can be asked from there. Open a new interview."
         )
     number = left.branches.count() + 1
@@ -165,22 +164,20 @@ def branch_play(*, play: Play, after: int, by: trail.Actor, client_id: UUID | No
 
 def _check_script(project: Project, script: Script) -> None:
     if script.project_id != project.pk or script.use != Script.Use.INTERVIEW:
-        raise ScenarioError("This script is not one for interviews in this study. Choose another.", field="script")
+        raise Refused("This script is not one for interviews in this study. Choose another.", field="script")
 
 
 def _choose_opening(project: Project, script: Script, opening: str, seed: int | None, model: str) -> dict[str, str]:
     texts = {each["id"]: each["text"] for each in script.openings}
     if not opening and seed is None:
-        raise ScenarioError("Choose an opening, or give a seed that chooses one.", field="opening")
+        raise Refused("Choose an opening, or give a seed that chooses one.", field="opening")
     if not texts:
-        raise ScenarioError(
-            f"The script {script.label} has no openings. Write its next number with one.", field="script"
-        )
+        raise Refused(f"The script {script.label} has no openings. Write its next number with one.", field="script")
     if not opening:
         used = count_openings(project, script.name)
         opening = choose_opening(list(texts), used=used, model=model, seed=seed or 0)
     if opening not in texts:
-        raise ScenarioError(
+        raise Refused(
             f"The script {script.label} has no opening “{opening[:60]}”. It has {', '.join(texts)}.", field="opening"
         )
     return {"id": opening, "text": texts[opening]}
@@ -200,7 +197,7 @@ def _open_batch(script: Script, variant: ModelVariant, title: str, cap_usd: Deci
             by=by,
         )
     except Refused as error:
-        raise ScenarioError(str(error), field="cap") from error
+        raise Refused(str(error), field="cap") from error
     return Arm.objects.select_related("batch", "variant").get(batch=batch)
 
 

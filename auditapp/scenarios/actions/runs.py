@@ -12,7 +12,6 @@ from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPla
 from auditapp.batches.ledger.prompts import hash_prompt
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.models import ModelVariant
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Play, Question, Script
 from auditapp.scenarios.pure.measures import UNPROMPTED
 from auditapp.scenarios.pure.scripts import MAX_TEXT, NAME, find_halves
@@ -47,7 +46,7 @@ def launch_scenarios(
 
     ``conditions``: system texts by name; each comes before the script's own. The condition ``unprompted``, without a text, is
     always there unless ``has_unprompted`` is false. The plays are stored with the batch. The same idempotency key again gives
-    the batch that it made. Raises ``ScenarioError``.
+    the batch that it made. Raises ``Refused``.
     """
     planned: list[Script] = []
 
@@ -55,20 +54,17 @@ def launch_scenarios(
         planned.extend(_read_suite(project, suite))
         return _plan(project, suite, planned, variants, conditions, has_unprompted=has_unprompted)
 
-    try:
-        batch = launch_once(
-            project=project,
-            kind=KIND,
-            plan=plan,
-            by=by,
-            options=options,
-            suite=suite,
-            variants=[variant.pk for variant in variants],
-            conditions={name: hash_prompt(text) for name, text in conditions.items()},
-            has_unprompted=has_unprompted,
-        )
-    except Refused as error:
-        raise ScenarioError(str(error)) from error
+    batch = launch_once(
+        project=project,
+        kind=KIND,
+        plan=plan,
+        by=by,
+        options=options,
+        suite=suite,
+        variants=[variant.pk for variant in variants],
+        conditions={name: hash_prompt(text) for name, text in conditions.items()},
+        has_unprompted=has_unprompted,
+    )
     if planned:
         _open_plays(batch, planned, options.repeats, by=by)
     return batch
@@ -82,7 +78,7 @@ def plan_scenarios(
     conditions: Mapping[str, str],
     has_unprompted: bool = True,
 ) -> LaunchPlan:
-    """What a launch would ask; writes nothing. Raises ``ScenarioError``."""
+    """What a launch would ask; writes nothing. Raises ``Refused``."""
     scripts = _read_suite(project, suite)
     return _plan(project, suite, scripts, variants, conditions, has_unprompted=has_unprompted)
 
@@ -91,7 +87,7 @@ def _read_suite(project: Project, suite: str) -> list[Script]:
     scripts = list(list_suite(project, suite))
     if not scripts:
         there_are = ", ".join(each.name for each in list_suites(project))
-        raise ScenarioError(
+        raise Refused(
             f"This study has no suite “{suite}”. "
             + (f"It has {there_are}." if there_are else "Load scripts of scenarios first."),
             field="suite",
@@ -109,9 +105,9 @@ def _plan(
     has_unprompted: bool,
 ) -> LaunchPlan:
     if not variants:
-        raise ScenarioError("Choose at least one model.", field="models")
+        raise Refused("Choose at least one model.", field="models")
     if twice := [label for label, count in Counter(variant.label for variant in variants).items() if count > 1]:
-        raise ScenarioError(f"The model {twice[0]} is named twice. Choose each model once.", field="models")
+        raise Refused(f"The model {twice[0]} is named twice. Choose each model once.", field="models")
     asked = check_conditions(conditions, has_unprompted=has_unprompted)
     _check_features(project, scripts)
     inputs, after = _chain_questions(scripts)
@@ -136,35 +132,35 @@ def _plan(
 
 
 def check_conditions(conditions: Mapping[str, str], *, has_unprompted: bool = True) -> dict[str, str]:
-    """The conditions of a launch with their system texts, ``unprompted`` first. Raises ``ScenarioError``."""
+    """The conditions of a launch with their system texts, ``unprompted`` first. Raises ``Refused``."""
     if UNPROMPTED in conditions:
-        raise ScenarioError(
+        raise Refused(
             f"The condition {UNPROMPTED} has no text and is there unless it is left out. Give yours another name.",
             field="conditions",
         )
     asked = ({UNPROMPTED: ""} if has_unprompted else {}) | dict(conditions)
     if not asked:
-        raise ScenarioError(
+        raise Refused(
             f"There is no condition to play under. Name at least one, or play {UNPROMPTED}.", field="conditions"
         )
     if len(asked) > MAX_CONDITIONS:
-        raise ScenarioError(f"A launch has at most {MAX_CONDITIONS} conditions.", field="conditions")
+        raise Refused(f"A launch has at most {MAX_CONDITIONS} conditions.", field="conditions")
     if len({name.casefold() for name in asked}) < len(asked):
-        raise ScenarioError(
+        raise Refused(
             "Two conditions have one name, whatever the case of its letters. Give each condition a name of its own.",
             field="conditions",
         )
     for name, text in conditions.items():
         if not NAME.fullmatch(name) or len(name) > MAX_CONDITION_NAME:
-            raise ScenarioError(
+            raise Refused(
                 f"A condition cannot be named {shorten(name)}. Write 1 to {MAX_CONDITION_NAME} letters, digits, single spaces "
                 "and - _ . and begin with a letter or digit.",
                 field="conditions",
             )
         if not text.strip():
-            raise ScenarioError(f"The condition {name} has no text. Write its system text.", field="conditions")
+            raise Refused(f"The condition {name} has no text. Write its system text.", field="conditions")
         if len(text) > MAX_TEXT or "\x00" in text:
-            raise ScenarioError(
+            raise Refused(
                 f"The text of {name} is longer than {MAX_TEXT:,} characters, or has one that cannot be stored.",
                 field="conditions",
             )
@@ -177,7 +173,7 @@ def _check_features(project: Project, scripts: Sequence[Script]) -> None:
     for script in scripts:
         for row in [*script.case.get("relevant", []), *script.case.get("irrelevant", [])]:
             if row["feature"] not in known:
-                raise ScenarioError(
+                raise Refused(
                     f"The case {script.name} names the feature {row['feature'][:100]}, which the codebook of this study does not "
                     f"have. It has {', '.join(known) or 'no features'}. Add it, or write the case's next number.",
                     field="suite",

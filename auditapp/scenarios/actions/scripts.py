@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from django.db import transaction
 
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Question, Script
 from auditapp.scenarios.pure.scripts import ScriptRefused, ScriptText, check_script
 from transcripts.audit_trail import trail
@@ -38,10 +37,10 @@ def write_script(
     try:
         check_script(script)
     except ScriptRefused as error:
-        raise ScenarioError(str(error), field=error.place) from None
+        raise Refused(str(error), field=error.place) from None
     reason = clean_text(reason)
     if len(reason) > MAX_REASON:
-        raise ScenarioError(f"The reason has {len(reason):,} characters; the limit is {MAX_REASON:,}.", field="reason")
+        raise Refused(f"The reason has {len(reason):,} characters; the limit is {MAX_REASON:,}.", field="reason")
     row = Script(
         project=project,
         name=script.name,
@@ -59,7 +58,7 @@ def write_script(
     latest = row.find_latest(based_on)
     row.reason = reason if latest else ""
     if latest is not None and latest.use != script.use:
-        raise ScenarioError(
+        raise Refused(
             f"{latest.name} is the script of {latest.get_use_display().lower()}s in this study. Choose another name.",
             field="name",
         )
@@ -91,7 +90,7 @@ def load_scripts(*, project: Project, scripts: Sequence[ScriptText], by: trail.A
         except NothingChanged as error:
             loaded.unchanged.append(error.latest)
         except Refused as error:
-            raise ScenarioError(f"{script.name}: {error}", field=error.field) from None
+            raise Refused(f"{script.name}: {error}", field=error.field) from None
     return loaded
 
 

@@ -17,7 +17,6 @@ from django.utils import timezone
 
 from auditapp.batches.actions import lock_batch
 from auditapp.batches.models import Batch
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Play
 from auditapp.scenarios.pure.lines import AnsweredQuestion, Talk, place_questions, write_line
 from auditapp.scenarios.queries.run_talks import AskedTurn, group_ended, read_turns
@@ -27,7 +26,6 @@ from transcripts.audit_trail import trail
 from transcripts.blinding.conditions import open_later_interviews
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview, Kind, MaskedFacts
-from transcripts.corpus.planning import CorpusError
 from transcripts.corpus.pure.choices import Choices
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import pair_threads
@@ -61,7 +59,7 @@ def store_plays(batch: Batch, *, limit: int | None = None) -> int:
     Not more than about ``limit``, the plays of one case always together. Each becomes a trajectory under a random label, with
     condition, model, script, batch and repeat sealed; its case and what its turns were meant to be are on its case sheet, and two
     sides of a pair under the same arm and repeat are paired. A case sheet or pair that cannot be written is left out, and the
-    history counts it. Plays that cannot come in hold up no others of the batch: the ``ScenarioError`` is raised at the end.
+    history counts it. Plays that cannot come in hold up no others of the batch: the ``Refused`` is raised at the end.
     Reads batch.project.
     """
     if Batch.objects.filter(pk=batch.pk, state=Batch.State.PLANNING).exists():
@@ -70,7 +68,7 @@ def store_plays(batch: Batch, *, limit: int | None = None) -> int:
     if failed:
         _keep_failed(batch)
     stored = 0
-    refused: ScenarioError | None = None
+    refused: Refused | None = None
     part: list[int] = []
     for place, group in enumerate(groups, 1):
         part += group
@@ -78,7 +76,7 @@ def store_plays(batch: Batch, *, limit: int | None = None) -> int:
         if is_last or len(part) >= PLAYS_AT_A_TIME:
             try:
                 stored += _store(batch, part)
-            except ScenarioError as error:
+            except Refused as error:
                 refused = refused or error
                 is_last = place == len(groups)
             part = []
@@ -118,15 +116,12 @@ def _store(batch: Batch, keys: Sequence[int]) -> int:
     # Masked threads are numbered in the order of their labels, which are random; so is the order in the file.
     lines = [write_line(talk) for talk in talks.values()]
     random.SystemRandom().shuffle(lines)
-    try:
-        import_files(
-            project=batch.project,
-            files=[(f"plays-{batch.pk}-{plays[0].pk}.jsonl", "".join(lines).encode())],
-            by=trail.SYSTEM,
-            choices=Choices(FORMAT, mask=True),
-        )
-    except CorpusError as error:
-        raise ScenarioError(str(error)) from error
+    import_files(
+        project=batch.project,
+        files=[(f"plays-{batch.pk}-{plays[0].pk}.jsonl", "".join(lines).encode())],
+        by=trail.SYSTEM,
+        choices=Choices(FORMAT, mask=True),
+    )
     before = list_run_interviews(batch)
     ids = {talk.external_id: pk for pk, talk in talks.items()}
     facts = MaskedFacts.objects.filter(interview__study=batch.project, external_id__in=ids).select_related("interview")

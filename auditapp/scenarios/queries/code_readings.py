@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Script
 from auditapp.scenarios.pure.outcomes import read_expected
 from auditapp.scenarios.pure.readings import BASES, UNREAD, ThreadReading, UnitReading, read_thread
@@ -16,6 +15,7 @@ from transcripts.agreement.queries import Selection, find_active, list_families
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 if TYPE_CHECKING:
     from transcripts.coding.blind import BlindTable
@@ -39,7 +39,7 @@ def read_codes(project: Project, wanted: Mapping[int, str], *, coder: str = "") 
     """The outcomes of threads, each with the code that is looked for in it.
 
     Blind readings of people count, and what was adjudicated for one reading or another; of one ``coder`` her readings alone.
-    Raises ``ScenarioError`` for a coder who has decided nothing there.
+    Raises ``Refused`` for a coder who has decided nothing there.
     """
     families = _find_families(project, set(wanted.values()))
     of: dict[str, list[int]] = defaultdict(list)
@@ -56,7 +56,7 @@ def read_codes(project: Project, wanted: Mapping[int, str], *, coder: str = "") 
     coders = dict(User.objects.filter(pk__in=readers).values_list("pk", "username"))
     by_name = {coders[pk]: count for pk, count in readers.items()}
     if coder and coder not in by_name:
-        raise ScenarioError(
+        raise Refused(
             f"{coder} has coded none of the threads of cases that name a code. Who has: {', '.join(sorted(by_name)) or 'nobody'}.",
             field="coder",
         )

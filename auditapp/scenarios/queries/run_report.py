@@ -29,7 +29,7 @@ def read_run_report(batch: Batch, *, coder: str = "") -> dict[str, Any]:
     None where no case names one; ``coder``, whose readings alone these are, "" for everybody's and what was adjudicated;
     ``coders``, who has read how many; ``unknown_codes``, which the codebook does not have.
 
-    A play that failed is among those without an outcome. Raises ``ScenarioError`` for a coder who has read none of them.
+    A play that failed is among those without an outcome. Raises ``Refused`` for a coder who has read none of them.
     """
     plays = _list_ended(batch)
     wanted = {

@@ -21,7 +21,7 @@ from auditapp.scenarios.actions.asking import ask, ask_again, give_up, record_an
 from auditapp.scenarios.actions.checks import LONG_QUESTION, check_kind, check_said, find_length
 from auditapp.scenarios.actions.closing import close_play, discard_play, find_places
 from auditapp.scenarios.actions.plays import branch_play, open_play
-from auditapp.scenarios.errors import AskedMeanwhile, ScenarioError
+from auditapp.scenarios.errors import AskedMeanwhile
 from auditapp.scenarios.forms.plays import AskForm, CloseForm, DiscardForm, KeyedForm, OpenPlayForm
 from auditapp.scenarios.models import Play, Question, Script
 from auditapp.scenarios.queries.plays import count_kinds, held_plays, visible_plays
@@ -34,6 +34,7 @@ from transcripts.coding.settings import list_console_keys
 from transcripts.corpus.pure.readers.base import MAX_TURN_SIZE
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 FORM_METHODS = ["GET", "HEAD", "POST"]
 POLL_MILLISECONDS = 400
@@ -75,7 +76,7 @@ def open_new(request: ProjectRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             play = open_play(project=request.project, by=request.user, **form.read())
-        except ScenarioError as error:
+        except Refused as error:
             form.add_error(error.field if error.field in form.fields else None, str(error))
         else:
             return redirect("scenarios:play", request.project.slug, play.pk)
@@ -151,7 +152,7 @@ def ask_next(request: ProjectRequest, play_id: int) -> HttpResponse:
     except AskedMeanwhile as error:
         form.add_error(None, str(error))
         return _render(request, play, form=form, meanwhile=error, raised=raised, status=409)
-    except ScenarioError as error:
+    except Refused as error:
         form.add_error(error.field if error.field in form.fields else None, str(error))
         return _render(request, play, form=form, raised=raised, status=422)
     return _go_on(request, play)
@@ -175,7 +176,7 @@ def _act_on_question(request: ProjectRequest, play_id: int, number: int, act: Ca
     play = _get_play(request, play_id)
     try:
         act(play=play, number=number, by=request.user)
-    except ScenarioError as error:
+    except Refused as error:
         messages.error(request, str(error))
         return _render(request, play, status=409)
     return _go_on(request, play)
@@ -190,7 +191,7 @@ def branch(request: ProjectRequest, play_id: int, number: int) -> HttpResponse:
     key = form.cleaned_data["idempotency_key"] if form.is_valid() else None
     try:
         branched = branch_play(play=play, after=number, by=request.user, client_id=key)
-    except ScenarioError as error:
+    except Refused as error:
         messages.error(request, str(error))
         return _render(request, play, status=409)
     messages.success(request, f"This play branches off behind answer {number}. The other one stays as it is.")
@@ -206,7 +207,7 @@ def close(request: ProjectRequest, play_id: int) -> HttpResponse:
     if form.is_valid():
         try:
             closed = close_play(play=play, by=request.user, **form.cleaned_data)
-        except ScenarioError as error:
+        except Refused as error:
             form.add_error(error.field if error.field in form.fields else None, str(error))
         else:
             left = "".join(f" Question {each.question} is left out: {each.why}." for each in closed.unanswered)
@@ -227,7 +228,7 @@ def discard(request: ProjectRequest, play_id: int) -> HttpResponse:
     if form.is_valid():
         try:
             discard_play(play=play, by=request.user, **form.cleaned_data)
-        except ScenarioError as error:
+        except Refused as error:
             form.add_error(error.field if error.field in form.fields else None, str(error))
         else:
             messages.success(request, "The interview is discarded. What was said in it is kept here.")

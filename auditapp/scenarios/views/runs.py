@@ -14,7 +14,6 @@ from auditapp.batches.models import Batch
 from auditapp.batches.pages.table_files import FORMATS, send_table
 from auditapp.batches.views.gate import BatchRequest, batch_view, show_closed
 from auditapp.llm.queries import list_noted
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.forms.runs import ReportForm
 from auditapp.scenarios.pure.outputs import TABLES, TESTS, write_latex
 from auditapp.scenarios.pure.readings import describe_readings
@@ -26,6 +25,7 @@ from auditapp.scenarios.views.drawing import draw_report
 from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 NAMES = {"retention": "Retention", "arms": "Conditions and groups", "gaps": "Gaps between groups"}
 
@@ -86,7 +86,7 @@ def _read(request: ProjectRequest, batch: Batch) -> dict[str, Any]:
     asked = request.POST if request.method == "POST" else request.GET
     try:
         return read_run_report(batch, coder=asked.get("coder", ""))
-    except ScenarioError:
+    except Refused:
         return read_run_report(batch)
 
 

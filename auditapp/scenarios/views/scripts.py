@@ -7,7 +7,6 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.scenarios.actions.scripts import write_script
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.forms.scripts import NextScriptForm, ScriptForm, describe_script
 from auditapp.scenarios.models import Script
 from auditapp.scenarios.pure.openings import read_published_openings
@@ -16,6 +15,7 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.history.views import NumberPage, write_number
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 FORM_METHODS = ["GET", "HEAD", "POST"]
 USE = Script.Use.INTERVIEW
@@ -56,11 +56,11 @@ def _write(request: ProjectRequest, form: ScriptForm, latest: Script | None) -> 
             reason=form.cleaned_data.get("reason", ""),
             based_on=form.cleaned_data["based_on"] or 0 if latest else 0,
         )
-    except ScenarioError as error:
+    except Refused as error:
         if not error.field.startswith("turn"):
             raise
         place = f"{error.field.replace('turn ', 'Question ')}: " if error.field != "turns" else ""
-        raise ScenarioError(f"{place}{error}", field="bank") from error
+        raise Refused(f"{place}{error}", field="bank") from error
 
 
 PAGE = NumberPage(

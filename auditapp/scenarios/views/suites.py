@@ -12,7 +12,6 @@ from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.scenarios.actions.runs import launch_scenarios, plan_scenarios
 from auditapp.scenarios.actions.scripts import LoadedScripts, load_scripts
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.forms.runs import MAX_UPLOAD_BYTES, LaunchForm, LoadForm
 from auditapp.scenarios.pure.scripts import list_halves, read_scripts
 from auditapp.scenarios.pure.shipped import SHIPPED, read_shipped
@@ -126,5 +125,5 @@ def launch(request: ProjectRequest) -> HttpResponse:
         launch=lambda: launch_scenarios(
             project=request.project, **form.read(), options=form.options(), by=request.user
         ),
-        refusals=(ScenarioError,),
+        refusals=(Refused,),
     )

@@ -8,7 +8,7 @@ import uuid
 from django.db import transaction
 from django.utils import timezone
 
-from auditapp.audits.actions import AuditError, check_seed, store_mark, store_sample
+from auditapp.audits.actions import check_seed, store_mark, store_sample
 from auditapp.batches.models import Batch
 from auditapp.sob.audits.queries import list_frame, read_current
 from auditapp.sob.models import Audit, AuditItem, AuditMark
@@ -16,6 +16,7 @@ from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.queries.arms import KIND
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.refusals import Refused
 
 FORMATTER_SIZE = 50
 MAX_ITEMS = 5_000
@@ -27,21 +28,21 @@ MARK_OUTCOMES = (Outcome.ATTRIBUTED, Outcome.UNKNOWN, Outcome.REFUSAL, Outcome.O
 def draw_audit(*, batch: Batch, scope: str, seed: int, by: trail.Actor, size: int = FORMATTER_SIZE) -> Audit:
     """Draw a simple random sample of the current readings, and store them; all, where there are no more.
 
-    The same scope, size and seed again give the audit that they made. Raises ``AuditError``.
+    The same scope, size and seed again give the audit that they made. Raises ``Refused``.
     """
     if batch.kind != KIND:
-        raise AuditError(f"Batch {batch.pk} is not a sob batch. Only the answers of a sob batch can be audited.")
+        raise Refused(f"Batch {batch.pk} is not a sob batch. Only the answers of a sob batch can be audited.")
     if scope not in Audit.Scope.values:
-        raise AuditError(f"The scope of an audit is {' or '.join(Audit.Scope.values)}.")
+        raise Refused(f"The scope of an audit is {' or '.join(Audit.Scope.values)}.")
     if not 1 <= size <= MAX_ITEMS:
-        raise AuditError(f"An audit has between 1 and {MAX_ITEMS:,} answers.")
+        raise Refused(f"An audit has between 1 and {MAX_ITEMS:,} answers.")
     check_seed(seed)
     locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
     at = timezone.now()
     frame = list_frame(locked, scope)
     if not frame:
         what = "a formatter read" if scope == Audit.Scope.FORMATTER else "was read"
-        raise AuditError(f"There is nothing to draw from. No answer of batch {batch.pk} {what} yet.")
+        raise Refused(f"There is nothing to draw from. No answer of batch {batch.pk} {what} yet.")
     size = min(size, len(frame))
     drawn_before: Audit | None = Audit.objects.filter(batch=locked, scope=scope, size=size, seed=seed).first()
     if drawn_before is not None:
@@ -77,17 +78,17 @@ def mark_item(
 ) -> AuditMark:
     """Store a reviewer's own reading of an answer, and how many of its attributes the text itself warrants.
 
-    See ``store_mark``. Reads item.audit.batch. Raises ``AuditError``.
+    See ``store_mark``. Reads item.audit.batch. Raises ``Refused``.
     """
     if outcome not in MARK_OUTCOMES:
-        raise AuditError("Choose what the answer says.")
+        raise Refused("Choose what the answer says.")
     is_attributed = outcome == Outcome.ATTRIBUTED
     if is_attributed and not 1 <= n_attributes <= MAX_ATTRIBUTES:
-        raise AuditError("Enter how many characteristics the answer attributes: at least one, since it attributes any.")
+        raise Refused("Enter how many characteristics the answer attributes: at least one, since it attributes any.")
     if not is_attributed and (n_attributes or n_warranted):
-        raise AuditError("Only “Attributed” has characteristics. Choose that, or set both numbers to 0.")
+        raise Refused("Only “Attributed” has characteristics. Choose that, or set both numbers to 0.")
     if not 0 <= n_warranted <= n_attributes:
-        raise AuditError(
+        raise Refused(
             "The number of warranted characteristics cannot be larger than the number that the answer attributes."
         )
     mark = AuditMark(

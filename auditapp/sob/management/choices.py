@@ -6,9 +6,10 @@ from auditapp.batches.models import Batch
 from auditapp.sob.models import Dataset
 from auditapp.sob.queries.arms import KIND
 from transcripts.audit_trail import trail
-from transcripts.projects.actions import ProjectError, create_project
+from transcripts.projects.actions import create_project
 from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.ui.commands import find_row
 
 BENCHMARKS = "benchmarks"
@@ -35,16 +36,16 @@ def find_batch(number: int) -> Batch:
 
 
 def find_dataset(name: str, slug: str) -> Dataset:
-    """The dataset ``name``, in the study ``slug`` when that is given. Raises ``ProjectError`` for none or several."""
+    """The dataset ``name``, in the study ``slug`` when that is given. Raises ``Refused`` for none or several."""
     if slug:
         choose_project(slug)
     here = Dataset.objects.filter(project__slug=slug) if slug else Dataset.objects.filter(project__isnull=False)
     datasets = list(here.filter(name=name).select_related("project"))
     if not datasets:
-        raise ProjectError(_describe_missing(name, slug))
+        raise Refused(_describe_missing(name, slug))
     if len(datasets) > 1:
         slugs = ", ".join(dataset.project.slug for dataset in datasets)
-        raise ProjectError(f"Several studies have a dataset {name!r} ({slugs}). Say which with --project.")
+        raise Refused(f"Several studies have a dataset {name!r} ({slugs}). Say which with --project.")
     return datasets[0]
 
 

@@ -14,7 +14,6 @@ from typing import Any
 from django.db import transaction
 
 from auditapp.batches.models import Batch
-from auditapp.sob.errors import SobError
 from auditapp.sob.pure.outputs.bundle_writing import Record, write_bundle
 from auditapp.sob.report.bundle_rows import BundleSource
 from auditapp.sob.report.computing import ReportChoice
@@ -22,6 +21,7 @@ from auditapp.sob.report.snapshot import read_snapshot
 from transcripts.audit_trail import trail
 from transcripts.exchange.actions import letting_rows_go
 from transcripts.projects.downloads import record_download
+from transcripts.refusals import Refused
 
 PIECE = 1024 * 1024
 ROWS_BETWEEN_LOOKS = 200
@@ -56,7 +56,7 @@ def write_bundle_file(
 
     It holds the batch as it was at one moment, even while answers arrive, and blocks no writer. Without
     ``with_texts`` the texts are left out and their hashes stay. Returns the path, the hash, the size, and the lines of
-    texts, answers and attempts. ``watch`` is told how far it is, and may raise to end it. Raises ``SobError``.
+    texts, answers and attempts. ``watch`` is told how far it is, and may raise to end it. Raises ``Refused``.
     """
     try:
         with letting_rows_go(), _draft_beside(path) as draft:
@@ -71,9 +71,9 @@ def write_bundle_file(
                 record(facts)
                 draft.replace(path)
     except LookupError as error:
-        raise SobError(str(error)) from error
+        raise Refused(str(error)) from error
     except OSError as error:
-        raise SobError(f"{path} cannot be written: {error.strerror}.") from error
+        raise Refused(f"{path} cannot be written: {error.strerror}.") from error
     return facts
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from django.db import transaction
 
 from auditapp.batches.models import Batch
-from auditapp.sob.errors import SobError
 from auditapp.sob.pure.measures.report import REPORT_VERSION
 from auditapp.sob.pure.outputs.report_files import CONTENT_TYPES, name_file
 from auditapp.sob.report.actions import record_bundle, write_bundle_file
@@ -16,7 +15,7 @@ from transcripts.accounts.models import User
 from transcripts.imports.actions import start_job
 from transcripts.imports.kinds import JobKind
 from transcripts.imports.models import ImportJob
-from transcripts.imports.runs import JobRefused, JobRun
+from transcripts.imports.runs import JobRun
 from transcripts.projects.roles import Permission
 
 BUNDLE = "bundle"
@@ -28,7 +27,7 @@ def name_bundle(batch_id: int) -> str:
 
 
 def start_bundle(*, batch: Batch, with_texts: bool, by: User) -> ImportJob:
-    """Leave a bundle to a worker. Reads batch.project. Raises ``JobRefused``."""
+    """Leave a bundle to a worker. Reads batch.project. Raises ``Refused``."""
     options = {"name": f"Bundle of batch {batch.pk}", "batch": batch.pk, "texts": with_texts}
     return start_job(project=batch.project, kind=BUNDLE, by=by, options=options)
 
@@ -49,8 +48,6 @@ def run_bundle(run: JobRun) -> None:
                 with_texts=with_texts,
                 watch=lambda done, total: run.tell("Writing the file", done, total),
             )
-        except SobError as error:
-            raise JobRefused(str(error)) from error
         finally:
             run.is_reading = False
         run.store_result(path)

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.db import transaction
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.models import MappingTable, TargetTable, Text
 from auditapp.sob.pure.counting import OVERALL
 from auditapp.sob.pure.loading.normalising import TargetLabels, TargetsError, make_labels
@@ -25,6 +24,7 @@ from auditapp.sob.pure.measures.mapping import (
 from auditapp.sob.tables.mappings import find_rows
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 
 def save_targets(
@@ -44,20 +44,20 @@ def save_targets(
     try:
         labels = make_labels(rows)
     except TargetsError as error:
-        raise SobError(str(error)) from error
+        raise Refused(str(error)) from error
     table = TargetTable(project=project, rows=labels.rows, sha256=labels.hash(), reason=reason.strip())
     return table.write(by=by, based_on=based_on)
 
 
 def find_target_table(project: Project, number: int | None = None) -> TargetTable | None:
-    """The study's table of that number, or its newest, ``None`` where it has none. Raises ``SobError`` for a wrong number."""
+    """The study's table of that number, or its newest, ``None`` where it has none. Raises ``Refused`` for a wrong number."""
     tables = TargetTable.objects.filter(project=project).order_by("-number")
     if number is None:
         return tables.first()
     table = tables.filter(number=number).first()
     if table is None:
         there_are = ", ".join(str(known) for known in tables.values_list("number", flat=True)) or "none"
-        raise SobError(f"There is no target table {number} in {project.slug}; there are: {there_are}.")
+        raise Refused(f"There is no target table {number} in {project.slug}; there are: {there_are}.")
     return table
 
 
@@ -89,25 +89,25 @@ def save_mapping(
     before = find_rows(project)
     if not (compare_rows(before, tidied) or list_new_targets(before, tidied) or list_new_targets(tidied, before)):
         name = newest or "the published mapping (Table 12)"
-        raise SobError(f"This gives the same counts as {name}. Nothing has changed.")
+        raise Refused(f"This gives the same counts as {name}. Nothing has changed.")
     return table.store_after(newest, by=by), _list_warnings(project, tidied)
 
 
 def _tidy_rows(rows: Rows) -> dict[str, dict[str, list[str]]]:
-    """The rows without outer blanks, empty values and repeated ones. Raises ``SobError``."""
+    """The rows without outer blanks, empty values and repeated ones. Raises ``Refused``."""
     if len(rows) > MAX_TARGETS:
-        raise SobError(f"A mapping holds up to {MAX_TARGETS} targets; this one has {len(rows):,}.")
+        raise Refused(f"A mapping holds up to {MAX_TARGETS} targets; this one has {len(rows):,}.")
     try:
         check_rows(rows)
     except MappingError as error:
-        raise SobError(str(error)) from error
+        raise Refused(str(error)) from error
     for target in rows:
         if name_value(target) == OVERALL:
-            raise SobError(
+            raise Refused(
                 "Overall is the score over all texts and cannot be a target. Remove its row or give it another name."
             )
         if "\x00" in target or len(target.strip()) > MAX_TARGET_LENGTH:
-            raise SobError(f"A target is plain text of up to {MAX_TARGET_LENGTH} characters, as the texts name it.")
+            raise Refused(f"A target is plain text of up to {MAX_TARGET_LENGTH} characters, as the texts name it.")
     return {
         target.strip(): {kind: _tidy_values(target, lists.get(kind, ())) for kind in ("self", "dominant")}
         for target, lists in rows.items()
@@ -118,11 +118,11 @@ def _tidy_values(target: str, values: Sequence[str]) -> list[str]:
     kept: dict[str, str] = {}
     for value in values:
         if "\x00" in value or len(value.strip()) > MAX_VALUE_LENGTH:
-            raise SobError(f"{target}: a value is plain text of up to {MAX_VALUE_LENGTH} characters, one per line.")
+            raise Refused(f"{target}: a value is plain text of up to {MAX_VALUE_LENGTH} characters, one per line.")
         if value.strip():
             kept.setdefault(name_value(value), value.strip())
     if len(kept) > MAX_VALUES:
-        raise SobError(f"{target}: a list holds up to {MAX_VALUES} values; this one has {len(kept):,}.")
+        raise Refused(f"{target}: a list holds up to {MAX_VALUES} values; this one has {len(kept):,}.")
     return list(kept.values())
 
 

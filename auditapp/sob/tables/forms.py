@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from django import forms
 from django.http import QueryDict
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.pure.measures.mapping import Rows
 from transcripts.formats.csv_input import find_delimiter, read_csv
 from transcripts.formats.tabular import escape_formula, unescape_formula
+from transcripts.refusals import Refused
 from transcripts.ui.fields import NumberField
 
 FIELDS = ("raw", "target", "secondary", "tertiary")
@@ -57,7 +57,7 @@ def list_typed_rows(data: QueryDict) -> list[dict[str, str]]:
 
 def read_pasted(text: str) -> list[dict[str, str]]:
     """The rows of pasted CSV, without a header, or with ours or that of the released table. Separated by comma, tab or
-    semicolon. Raises ``SobError`` where there is no second column."""
+    semicolon. Raises ``Refused`` where there is no second column."""
     text = text.strip().replace("\r\n", "\n")
     delimiter = find_delimiter(text, among="\t;,")
     read = [
@@ -71,7 +71,7 @@ def read_pasted(text: str) -> list[dict[str, str]]:
             columns = named
             del read[0]
         elif all(len(values) < 2 for values in read):
-            raise SobError(NO_COLUMNS)
+            raise Refused(NO_COLUMNS)
     rows = [{name: value for name, value in zip(columns, values, strict=False) if name in FIELDS} for values in read]
     return [row for row in rows if any(value.strip() for value in row.values())]
 

@@ -11,7 +11,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, MappingTable, TargetTable
 from auditapp.sob.pure.loading.normalising import TargetLabels, load_published_targets
 from auditapp.sob.pure.measures.mapping import (
@@ -99,7 +98,7 @@ def show_table(request: ProjectRequest, number: int) -> HttpResponse:
 def _find_table(project: Project, number: int) -> TargetTable:
     try:
         table = find_target_table(project, number)
-    except SobError as error:
+    except Refused as error:
         raise Http404(str(error)) from error
     assert table is not None  # noqa: S101 - a number is refused where there is none
     return table

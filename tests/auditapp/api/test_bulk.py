@@ -15,11 +15,12 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import verify_streams
 from transcripts.codebook.models import Code
-from transcripts.coding.actions import CodingError, add_coding
+from transcripts.coding.actions import add_coding
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 pytestmark = pytest.mark.django_db
 
@@ -151,7 +152,7 @@ def test_the_event_of_an_act_that_is_undone_is_not_written(
         with transaction.atomic():
             coding = add_coding(sentence=sentence, **given)
             if sentence == sentences[1]:
-                raise CodingError("Not this one.")
+                raise Refused("Not this one.")
             return coding
 
     monkeypatch.setattr(bulk, "add_coding", add_and_refuse)

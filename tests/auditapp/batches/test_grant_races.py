@@ -38,7 +38,7 @@ LAUNCH = """
 from decimal import Decimal
 from auditapp.batches.launching import LaunchOptions
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.errors import SobError
+from transcripts.refusals import Refused
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.models import Dataset
 from transcripts.accounts.models import User
@@ -49,7 +49,7 @@ options = LaunchOptions(cap_usd=Decimal(1))
 for _ in range(5):
     try:
         launch_sob(**asked, tasks=["acceptability"], confirms_terms=True, by=by, options=options)
-    except SobError as error:
+    except Refused as error:
         assert "is left for" in str(error), error
 """
 

@@ -23,7 +23,7 @@ from auditapp.batches.grants import find_left
 from auditapp.batches.models import Batch, Cell
 from auditapp.batches.pages.granted import describe_grants
 from auditapp.batches.pure.commitments import Share, add_up, find_changes, settle, sum_shares
-from auditapp.llm.actions import ModelError, add_model
+from auditapp.llm.actions import add_model
 from auditapp.llm.granting import list_grants, revoke_grant, set_grant
 from auditapp.llm.models import Commitment, Grant, ModelVariant
 from tests.auditapp.batches.counting import Numbers, answer, launch, make_variant
@@ -136,7 +136,7 @@ class TestGranting:
     def test_wrong_limits_are_refused(
         self, project: Project, model: ModelVariant, limits: dict[str, str], words: str
     ) -> None:
-        with pytest.raises(ModelError, match=words):
+        with pytest.raises(Refused, match=words):
             set_grant(
                 project=project,
                 account=model.account,

@@ -14,7 +14,6 @@ from statsmodels.stats.multitest import multipletests  # type: ignore[import-unt
 from statsmodels.stats.proportion import confint_proportions_2indep  # type: ignore[import-untyped]
 
 from auditapp.experiments.actions import draw_audit, load_enrolments, lock_plan
-from auditapp.experiments.errors import ExperimentError
 from auditapp.experiments.models import Enrolment, Experiment
 from auditapp.experiments.pure.effects import compare_shares, measure_allocation, report_experiment, tally_units
 from auditapp.experiments.pure.plans import Plan, PlanRefused, make_plan
@@ -27,6 +26,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.pure.choices import Choices
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 PLAN: dict[str, Any] = {
     "name": "asking first",
@@ -179,7 +179,7 @@ def test_a_locked_plan_does_not_change(project: Project, owner: User) -> None:
     experiment = lock_plan(project=project, plan=make_plan(PLAN), by=owner)
 
     assert lock_plan(project=project, plan=make_plan(PLAN), by=owner) == experiment
-    with pytest.raises(ExperimentError, match="A locked plan does not change"):
+    with pytest.raises(Refused, match="A locked plan does not change"):
         lock_plan(project=project, plan=make_plan({**PLAN, "outcome": "escalated", "others": []}), by=owner)
     assert AuditEvent.objects.filter(action="experiments.plan.locked").count() == 1
 
@@ -216,7 +216,7 @@ def test_what_contradicts_what_is_stored_is_refused_whole(project: Project, owne
     experiment = lock_plan(project=project, plan=make_plan(PLAN), by=owner)
     load_enrolments(experiment=experiment, data=UNITS.encode(), by=owner)
 
-    with pytest.raises(ExperimentError, match=words):
+    with pytest.raises(Refused, match=words):
         load_enrolments(experiment=experiment, data=text.encode(), by=owner)
     assert not Enrolment.objects.filter(unit__in=["u8", "u9"]).exists()
 
@@ -224,7 +224,7 @@ def test_what_contradicts_what_is_stored_is_refused_whole(project: Project, owne
 @pytest.mark.django_db
 def test_a_sample_is_drawn_once_from_each_arm_and_finds_its_masked_threads(project: Project, owner: User) -> None:
     experiment = lock_plan(project=project, plan=make_plan(PLAN), by=owner)
-    with pytest.raises(ExperimentError, match="has 0 units"):
+    with pytest.raises(Refused, match="has 0 units"):
         draw_audit(experiment=experiment, per_arm=2, seed=7, by=owner)
     lines = ["unit,arm", *(f"u{n},{'old' if n % 3 else 'new'}" for n in range(30))]
     load_enrolments(experiment=experiment, data="\n".join(lines).encode(), by=owner)
@@ -238,7 +238,7 @@ def test_a_sample_is_drawn_once_from_each_arm_and_finds_its_masked_threads(proje
     load_enrolments(experiment=other, data="\n".join([lines[0], *reversed(lines[1:])]).encode(), by=owner)
     again = draw_audit(experiment=other, per_arm=4, seed=7, by=owner)
     assert [unit.unit for unit in again] == [unit.unit for unit in drawn]
-    with pytest.raises(ExperimentError, match="drawn once"):
+    with pytest.raises(Refused, match="drawn once"):
         draw_audit(experiment=experiment, per_arm=4, seed=8, by=owner)
 
     line = json.dumps({"id": drawn[2].unit, "turns": [{"role": "model", "text": "Hello."}]})

@@ -12,15 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from auditapp.llm.actions import (
-    ModelError,
-    add_account,
-    allow_address,
-    change_address,
-    forget_key,
-    set_key,
-    set_key_env,
-)
+from auditapp.llm.actions import add_account, allow_address, change_address, forget_key, set_key, set_key_env
 from auditapp.llm.credentials import build_account
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.providers.base import ProviderNotReady
@@ -28,6 +20,7 @@ from auditapp.llm.queries import find_key_state
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
+from transcripts.refusals import Refused
 
 OPENAI = "https://api.openai.com/v1"
 KEY = "sk-canary-Zk93bQ7tXw1a2b"
@@ -67,7 +60,7 @@ class TestKeys:
 
     @pytest.mark.parametrize("key", ["", "two words", "with\nline", "ключ-секрет", "k" * 1001])
     def test_what_is_no_key_is_refused_without_being_repeated(self, account: ProviderAccount, key: str) -> None:
-        with pytest.raises(ModelError, match="That cannot be a key") as caught:
+        with pytest.raises(Refused, match="That cannot be a key") as caught:
             set_key(account=account, key=key, by=trail.SYSTEM)
         assert not key or key not in str(caught.value)
 
@@ -81,14 +74,14 @@ class TestKeys:
             ProviderAccount.objects.filter(pk=account.pk).update(key_sealed="x")
 
     def test_a_key_that_is_not_there_cannot_be_forgotten(self, account: ProviderAccount) -> None:
-        with pytest.raises(ModelError, match="no stored key"):
+        with pytest.raises(Refused, match="no stored key"):
             forget_key(account=account, by=trail.SYSTEM)
 
     def test_who_calls_nobody_needs_no_key(self, db: None) -> None:
         fake = add_account(name="fake", provider="fake", by=trail.SYSTEM)
-        with pytest.raises(ModelError, match="needs no key"):
+        with pytest.raises(Refused, match="needs no key"):
             set_key(account=fake, key=KEY, by=trail.SYSTEM)
-        with pytest.raises(ModelError, match="needs no key"):
+        with pytest.raises(Refused, match="needs no key"):
             set_key_env(account=fake, key_env="A_KEY", by=trail.SYSTEM)
 
 
@@ -113,7 +106,7 @@ class TestChangeOfAddress:
         assert find_key_state(account) == "ends in 1a2b"
 
     def test_a_private_address_has_to_be_allowed(self, account: ProviderAccount) -> None:
-        with pytest.raises(ModelError, match="allow_address"):
+        with pytest.raises(Refused, match="allow_address"):
             change_address(account=account, base_url="http://127.0.0.1:8000/v1", by=trail.SYSTEM)
         allow_address(address="127.0.0.1:8000", by=trail.SYSTEM)
         change_address(account=account, base_url="http://127.0.0.1:8000/v1", by=trail.SYSTEM)

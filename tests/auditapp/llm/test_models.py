@@ -13,20 +13,14 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from auditapp.llm.actions import (
-    ModelError,
-    add_account,
-    add_model,
-    ensure_local_model,
-    set_capabilities,
-    set_price,
-)
+from auditapp.llm.actions import add_account, add_model, ensure_local_model, set_capabilities, set_price
 from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, Price, ProviderAccount
 from auditapp.llm.pure.families import read_families
 from auditapp.llm.queries import find_capabilities, find_prices
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
+from transcripts.refusals import Refused
 
 OPENAI = "https://api.openai.com/v1"
 LOCAL = "http://127.0.0.1:11434/v1"
@@ -117,24 +111,24 @@ class TestAddModel:
         ],
     )
     def test_nonsense_is_refused_with_a_sentence(self, values: dict[str, str], sentence: str) -> None:
-        with pytest.raises(ModelError, match=sentence):
+        with pytest.raises(Refused, match=sentence):
             add_model(by=trail.SYSTEM, **values)  # type: ignore[arg-type]
         assert ModelVariant.objects.count() == ProviderAccount.objects.count() == 0
 
     @pytest.mark.parametrize("name", ["SECRET_KEY", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "HOME"])
     def test_a_variable_that_the_server_does_not_name_is_sent_to_nobody(self, name: str) -> None:
-        with pytest.raises(ModelError, match=f"{name}=api.openai.com:443 to PROVIDER_KEYS"):
+        with pytest.raises(Refused, match=f"{name}=api.openai.com:443 to PROVIDER_KEYS"):
             add_paid("x", "m", key_env=name)
         assert not ProviderAccount.objects.exists()
 
     def test_a_variable_is_sent_only_where_the_server_says(self) -> None:
-        with pytest.raises(ModelError, match=r"do not let A_KEY be sent to thief\.example\.org:443"):
+        with pytest.raises(Refused, match=r"do not let A_KEY be sent to thief\.example\.org:443"):
             add_paid("x", "m", key_env="A_KEY", base_url="https://thief.example.org/v1")
-        with pytest.raises(ModelError, match=r"do not let A_KEY be sent to api\.openai\.com:8443"):
+        with pytest.raises(Refused, match=r"do not let A_KEY be sent to api\.openai\.com:8443"):
             add_paid("x", "m", key_env="A_KEY", base_url="https://api.openai.com:8443/v1")
 
     def test_a_password_in_an_address_is_not_repeated(self) -> None:
-        with pytest.raises(ModelError) as caught:
+        with pytest.raises(Refused) as caught:
             add_paid("x", "m", base_url="https://me:hunter2@example.org/v1")
         assert "hunter2" not in str(caught.value)
 
@@ -157,7 +151,7 @@ class TestAddModel:
             add_model(label="b", provider="openai_compatible", model="m", account="Ours", by=trail.SYSTEM).account
             == made
         )
-        with pytest.raises(ModelError, match="another provider, address or key variable"):
+        with pytest.raises(Refused, match="another provider, address or key variable"):
             add_paid("c", "m", account="Ours", key_env="ANOTHER_KEY")
 
 
@@ -179,11 +173,11 @@ class TestPrivateAddresses:
         ],
     )
     def test_a_private_address_is_refused_with_the_way_to_allow_it(self, base_url: str) -> None:
-        with pytest.raises(ModelError, match=r"private address.*allow_address"):
+        with pytest.raises(Refused, match=r"private address.*allow_address"):
             add_paid("x", "m", base_url=base_url)
 
     def test_texts_never_cross_the_open_network_in_the_clear(self) -> None:
-        with pytest.raises(ModelError, match="without https"):
+        with pytest.raises(Refused, match="without https"):
             add_paid("x", "m", base_url="http://api.example.org/v1")
 
     @pytest.mark.parametrize("base_url", [OPENAI, "https://8.8.8.8/v1", "https://openrouter.ai/api/v1"])
@@ -256,7 +250,7 @@ class TestPrices:
     @pytest.mark.parametrize("share", ["0", "1.1", "0.0005", "NaN"])
     def test_a_share_of_the_batch_service_is_a_part_of_one(self, share: str) -> None:
         variant = add_model(label="f", provider="fake", by=trail.SYSTEM)
-        with pytest.raises(ModelError, match="batch share"):
+        with pytest.raises(Refused, match="batch share"):
             set_price(
                 variant=variant, price_in=Decimal(1), price_out=Decimal(1), batch_share=Decimal(share), by=trail.SYSTEM
             )
@@ -502,7 +496,7 @@ def test_a_note_stands_on_the_models_pages_and_is_not_too_long(
     client = client_of(site_owner)
     for address in (reverse("llm:models"), reverse("llm:model", args=[variant.pk])):
         assert "Answers in &lt;b&gt;verse&lt;/b&gt;." in client.get(address).content.decode()
-    with pytest.raises(ModelError, match="A note can have at most 300 characters"):
+    with pytest.raises(Refused, match="A note can have at most 300 characters"):
         add_model(label="odder", provider="fake", note="x" * 301, by=trail.SYSTEM)
 
 

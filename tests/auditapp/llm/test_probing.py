@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches.launching import LaunchOptions, PlannedArm, check_launch
-from auditapp.llm.actions import ModelError, add_model, disallow_address, probe_model, set_capabilities
+from auditapp.llm.actions import add_model, disallow_address, probe_model, set_capabilities
 from auditapp.llm.models import Capabilities, ModelVariant
 from auditapp.llm.pure.json_schemas import conforms, make_example, make_object, strip_limits
 from tests.instance import FakeProvider
@@ -144,11 +144,11 @@ class TestProbe:
             ({"always": "length", "schemas": "ignore"}, "cut off"),
         ):
             fake_provider.order(reset=True, **orders)
-            with pytest.raises(ModelError, match=f"The probe of m found nothing out: .*{sentence}"):
+            with pytest.raises(Refused, match=f"The probe of m found nothing out: .*{sentence}"):
                 probe_model(variant=variant, by=trail.SYSTEM)
         fake_provider.order(reset=True)
         disallow_address(address=variant.account.base_url.split("/")[2], by=trail.SYSTEM)
-        with pytest.raises(ModelError, match=r"Calls to .* are refused"):
+        with pytest.raises(Refused, match=r"Calls to .* are refused"):
             probe_model(variant=variant, by=trail.SYSTEM)
         assert fake_provider.stats()["received"] == 0
         assert not Capabilities.objects.exists()
@@ -156,7 +156,7 @@ class TestProbe:
 
     def test_an_account_that_makes_no_calls_has_nothing_to_probe(self) -> None:
         variant = add_model(label="theirs", provider="file", by=trail.SYSTEM)
-        with pytest.raises(ModelError, match="no server to probe"):
+        with pytest.raises(Refused, match="no server to probe"):
             probe_model(variant=variant, by=trail.SYSTEM)
         fake = add_model(label="fake", provider="fake", by=trail.SYSTEM)
         assert probe_model(variant=fake, by=trail.SYSTEM).answer_schema == "full"

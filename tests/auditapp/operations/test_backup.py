@@ -19,7 +19,6 @@ from django.db import OperationalError
 
 from auditapp.batches.models import Batch
 from auditapp.operations import actions, archive
-from auditapp.operations.errors import OperationError
 from tests.conftest import copy_instance
 from tests.databases import is_postgres, run_on_server
 from tests.instance import ROOT, Instance
@@ -27,6 +26,7 @@ from tests.stage import add_batch
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 Manage = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -143,13 +143,13 @@ def test_a_backup_cut_off_or_changed_is_refused(backup: Path, tmp_path: Path) ->
     assert archive.read_manifest(backup)["database"] == "database.sqlite3"
     cut = tmp_path / "cut"
     cut.write_bytes(backup.read_bytes()[:-50])
-    with pytest.raises(OperationError, match="not a whole backup"):
+    with pytest.raises(Refused, match="not a whole backup"):
         archive.read_manifest(cut)
     changed = tmp_path / "changed"
     with zipfile.ZipFile(backup) as zipped, zipfile.ZipFile(changed, "w") as target:
         target.writestr("manifest.json", zipped.read("manifest.json"))
         target.writestr("database.sqlite3", b"other rows")
-    with pytest.raises(OperationError, match="does not match its hash"):
+    with pytest.raises(Refused, match="does not match its hash"):
         archive.read_manifest(changed)
 
 
@@ -159,7 +159,7 @@ def test_a_backup_that_writes_outside_its_folders_is_refused(tmp_path: Path) -> 
     files.mkdir()
     (files / "secret_key").write_text("stolen", encoding="ascii")
     archive.write_archive(file, database=database, stored_as="database.sqlite3", files=files, manifest={})
-    with pytest.raises(OperationError, match="which no backup holds"):
+    with pytest.raises(Refused, match="which no backup holds"):
         archive.read_manifest(file)
 
 
@@ -221,7 +221,7 @@ def test_a_backup_removes_remains_and_says_what_it_could_not_record(
     assert not any(each.exists() for each in left)
     assert AuditEvent.objects.get(action=actions.BACKED_UP).details["folder"] == str(tmp_path)
     monkeypatch.setattr("transcripts.audit_trail.trail.record", refuse)
-    with pytest.raises(OperationError, match=r"is a whole backup .* not on record, because .* disk is full"):
+    with pytest.raises(Refused, match=r"is a whole backup .* not on record, because .* disk is full"):
         actions.back_up(tmp_path / "again.backup")
     assert archive.read_manifest(tmp_path / "again.backup")["counts"] == {}
 
@@ -233,7 +233,7 @@ def test_a_database_that_cannot_be_copied_is_told_and_nothing_is_left(
         raise sqlite3.OperationalError("disk I/O error")
 
     monkeypatch.setattr(actions, "copy_database", refuse)
-    with pytest.raises(OperationError, match=r"cannot be copied \(disk I/O error\), so there is no backup"):
+    with pytest.raises(Refused, match=r"cannot be copied \(disk I/O error\), so there is no backup"):
         actions.back_up(tmp_path / "site.backup")
     assert list(tmp_path.iterdir()) == []
 

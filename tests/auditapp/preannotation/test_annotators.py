@@ -8,7 +8,6 @@ from auditapp.preannotation.annotators.actions.annotators import draft_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_model, launch_preannotation
 from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION
 from auditapp.preannotation.annotators.runner.kind import PreannotationKind
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
 from transcripts.accounts.models import User
@@ -20,6 +19,7 @@ from transcripts.corpus.pure.redacting import Entry
 from transcripts.corpus.redaction import save_redaction
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 pytestmark = pytest.mark.usefixtures("without_grants")
 
@@ -65,7 +65,7 @@ class TestHash:
         by_code = ensure_annotator(project=project, variant=variant, mode="code", by=owner)
         for name, meant in (("reader", plain), ("reader 1", plain), ("reader 2", by_code)):
             assert ensure_annotator(project=project, name=name, by=owner) == meant
-        with pytest.raises(PreannotationError, match="no annotator and no model 'reader 3'"):
+        with pytest.raises(Refused, match="no annotator and no model 'reader 3'"):
             ensure_annotator(project=project, name="reader 3", by=owner)
 
     def test_a_name_that_is_no_model_s_means_its_newest_number(self, project: Project, owner: User) -> None:
@@ -76,7 +76,7 @@ class TestHash:
 
     def test_an_annotator_needs_a_codebook(self, owner: User) -> None:
         bare = create_project(slug="bare", name="Bare", by=owner)
-        with pytest.raises(PreannotationError, match="no published codebook"):
+        with pytest.raises(Refused, match="no published codebook"):
             ensure_annotator(project=bare, variant=add_reader(), by=owner)
 
     def test_one_that_asks_no_model_is_what_its_recipe_says(self, project: Project, owner: User) -> None:
@@ -104,7 +104,7 @@ class TestEvent:
 
     def test_reading_for_what_is_implied_needs_a_reason_which_is_kept(self, project: Project, owner: User) -> None:
         variant = add_reader()
-        with pytest.raises(PreannotationError, match="Say why"):
+        with pytest.raises(Refused, match="Say why"):
             ensure_annotator(project=project, variant=variant, reads_latent=True, reason="  ", by=owner)
         assert not Annotator.objects.exists()
         ensure_annotator(project=project, variant=variant, reads_latent=True, reason="Pilot study.", by=owner)
@@ -218,7 +218,7 @@ class TestExamples:
         allow(project, pinned, is_given=False)
         arm = running.arms.select_related("variant__account")[0]
         assert not PreannotationKind().write_prompts(arm, list(arm.cells.values_list("input_id", flat=True)))
-        with pytest.raises(PreannotationError, match="may no longer be sent"):
+        with pytest.raises(Refused, match="may no longer be sent"):
             launch_preannotation(project=project, annotator=annotator, interviews=[other], by=owner)
         batch = launch_model(project=project, variant=variant, interviews=[other], by=owner)
         assert not any(self.WORDS in arm.system_prompt for arm in batch.arms.all())

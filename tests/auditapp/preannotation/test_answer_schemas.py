@@ -24,13 +24,13 @@ from auditapp.preannotation.annotators.actions.launching import launch_model, la
 from auditapp.preannotation.annotators.pure.answer_schemas import read_numbers, write_answer_schema
 from auditapp.preannotation.annotators.pure.answers import parse_response
 from auditapp.preannotation.annotators.pure.prompts import CodeText, write_system_prompt, write_user_prompt
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Reading
 from tests.auditapp.preannotation.reading_cast import add_interviews, add_reader
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 CODES = [CodeText("theme.balance", "Balance", "Weighs."), CodeText("theme.compassion", "Compassion", "Cares.")]
 NAMES = [code.identifier for code in CODES]
@@ -145,9 +145,9 @@ class TestAnnotator:
         held = ensure_annotator(project=project, variant=variant, by=owner)
         find_out(variant, found)
         assert "answer_schema" not in draft_annotator(project=project, variant=variant).recipe
-        with pytest.raises(PreannotationError, match="no probe has found that the server of reader honours"):
+        with pytest.raises(Refused, match="no probe has found that the server of reader honours"):
             draft_annotator(project=project, variant=variant, answer_schema=True)
-        with pytest.raises(PreannotationError, match="no probe has found"):
+        with pytest.raises(Refused, match="no probe has found"):
             launch_preannotation(project=project, annotator=held, by=owner)
 
     def test_it_is_chosen_at_the_launch_and_shown_with_the_instructions(

@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from auditapp.audits.actions import AuditError, open_results
+from auditapp.audits.actions import open_results
 from auditapp.preannotation.evaluation.actions.audits import (
     draw_positive_audit,
     draw_sample,
@@ -38,6 +38,7 @@ from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.models import Interview
 from transcripts.projects.actions import set_member_role
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 ClientOf = Callable[[User], Client]
 
@@ -104,7 +105,7 @@ class TestDrawing:
         assert audit.items.exists()
         assert not audit.items.filter(suggestion__sentence__turn=turn.pk).exists()
         TurnArm.objects.update(arm="withheld")
-        with pytest.raises(AuditError, match="nothing to draw from"):
+        with pytest.raises(Refused, match="nothing to draw from"):
             draw_positive_audit(annotator=annotator, seed=1, by=owner)
 
     def test_turns_that_nobody_drew_an_arm_for_are_drawn_first(
@@ -126,7 +127,7 @@ class TestDrawing:
 
     def test_impossible_numbers_are_refused(self, annotator: Annotator, owner: User) -> None:
         for per_code, seed in ((0, 1), (1_001, 1), (60, -1), (60, 2**31)):
-            with pytest.raises(AuditError, match=r"between 1 and 1,000|from 0 to"):
+            with pytest.raises(Refused, match=r"between 1 and 1,000|from 0 to"):
                 draw_positive_audit(annotator=annotator, seed=seed, per_code=per_code, by=owner)
 
 
@@ -135,10 +136,10 @@ class TestMarking:
         self, audit: PositiveAudit, project: Project, interview: Interview, lead: User
     ) -> None:
         item = audit.items.all()[0]
-        with pytest.raises(AuditError, match="Unblind this interview first"):
+        with pytest.raises(Refused, match="Unblind this interview first"):
             mark(item, lead)
         open_to(project, interview, lead)
-        with pytest.raises(AuditError, match="Choose whether"):
+        with pytest.raises(Refused, match="Choose whether"):
             mark(item, lead, "perhaps")
         assert mark(item, lead, note="Words about it.").verdict == "applies"
         assert not Coding.objects.exists()

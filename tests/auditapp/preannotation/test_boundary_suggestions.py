@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from auditapp.preannotation.annotators.queries.machine_labels import read_machine_labels
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.queries.calibration import read_compared
 from auditapp.preannotation.evaluation.queries.compared_items import read_compared_items
 from auditapp.preannotation.evaluation.queries.influence import count_influence
@@ -44,6 +43,7 @@ from transcripts.coding.boundary_edits import merge_sentences, split_sentence
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 ClientOf = Callable[[User], Client]
 BALANCE, COMPASSION = "theme.balance", "theme.compassion"
@@ -419,7 +419,7 @@ class TestAnswers:
         decide(sentence, coder)
         look(sentence, coder)
         split(sentence, coder)
-        with pytest.raises(PreannotationError, match="no single sentence now has all the words"):
+        with pytest.raises(Refused, match="no single sentence now has all the words"):
             dismiss_suggestion(suggestion=made, project=project, by=coder)
         answer = client_of(coder).post(reverse("preannotation:respond", args=[project.slug, made.pk]), {"act": "keep"})
         assert answer.status_code == 409

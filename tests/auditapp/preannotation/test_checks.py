@@ -13,7 +13,6 @@ from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.checks import draw_turns, launch_check
 from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check
 from auditapp.preannotation.evaluation.queries.checks import read_check_report
@@ -25,6 +24,7 @@ from tests.databases import stored
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Consent, Interview, Sentence, Turn
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 pytestmark = pytest.mark.usefixtures("without_grants")
 
@@ -112,7 +112,7 @@ class TestWhatIsAsked:
         self, project: Project, marked: Interview, annotator: Annotator, owner: User
     ) -> None:
         set_withholding(project=project, share_percent=100, reason="x", by=owner)
-        with pytest.raises(PreannotationError, match="turn that could be checked is withheld"):
+        with pytest.raises(Refused, match="turn that could be checked is withheld"):
             launch_check(project=project, annotator=annotator, by=owner)
 
     def test_a_model_off_this_site_is_asked_about_interviews_that_consent_only(
@@ -161,7 +161,7 @@ class TestWhatIsAsked:
         asked: dict[str, Any],
         words: str,
     ) -> None:
-        with pytest.raises(PreannotationError, match=words):
+        with pytest.raises(Refused, match=words):
             launch_check(project=project, annotator=annotator, by=owner, **asked)
         assert not Batch.objects.exists()
 
@@ -170,7 +170,7 @@ class TestWhatIsAsked:
     ) -> None:
         annotator.recipe["prompts"][0]["text"] += " And be kind."
         annotator.save(update_fields=["recipe"])
-        with pytest.raises(PreannotationError, match="instructions of reader are out of date"):
+        with pytest.raises(Refused, match="instructions of reader are out of date"):
             launch_check(project=project, annotator=annotator, by=owner)
 
     def test_the_same_form_gives_the_same_check_back_whatever_has_changed_since(
@@ -186,14 +186,14 @@ class TestWhatIsAsked:
             launch_check(project=project, annotator=annotator, by=owner, options=LaunchOptions(idempotency_key=form))
             == batch
         )
-        with pytest.raises(PreannotationError, match="with other settings"):
+        with pytest.raises(Refused, match="with other settings"):
             launch_check(
                 project=project, annotator=annotator, by=owner, options=LaunchOptions(idempotency_key=form), sample=7
             )
 
     def test_an_annotator_without_a_model_is_refused(self, project: Project, marked: Interview, owner: User) -> None:
         rules = ensure_annotator(project=project, kind="rules", recipe={"rules": {"theme.balance": ["both"]}}, by=owner)
-        with pytest.raises(PreannotationError, match="uses no model"):
+        with pytest.raises(Refused, match="uses no model"):
             launch_check(project=project, annotator=rules, by=owner)
 
 

@@ -18,7 +18,6 @@ from auditapp.llm.actions import add_model, probe_model
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.pure.json_schemas import conforms
 from auditapp.preannotation.annotators.pure.prompts import CodeText
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.critic import plan_critic
 from auditapp.preannotation.evaluation.pure.critic_answers import read_critic_answer
 from auditapp.preannotation.evaluation.pure.critic_prompts import (
@@ -49,6 +48,7 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Consent, Interview, RedactionList
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 pytestmark = pytest.mark.usefixtures("without_grants")
 
@@ -195,7 +195,7 @@ class TestLaunch:
         self, annotator: Annotator, suggestions: list[Suggestion]
     ) -> None:
         suggest(annotator, {suggestions[0].sentence: []})
-        with pytest.raises(PreannotationError, match="no active suggestion"):
+        with pytest.raises(Refused, match="no active suggestion"):
             plan_critic(annotator=annotator, critic=add_critic())
 
     def test_with_a_schema_and_without_it_is_two_critics(
@@ -218,7 +218,7 @@ class TestLaunch:
             (False, 0),
             (True, 1),
         ]
-        with pytest.raises(PreannotationError, match="has already checked all 3"):
+        with pytest.raises(Refused, match="has already checked all 3"):
             plan_critic(annotator=annotator, critic=critic, without_schema=True)
         assert (
             make_request(launch(annotator, critic, without_schema=True, again=True).arms.all()[0], "x").answer_schema
@@ -244,9 +244,9 @@ class TestLaunch:
         batch = launch(annotator, critic, options=LaunchOptions(idempotency_key=form))
         answer(batch, {each.pk: UPHOLD for each in suggestions})
         assert launch(annotator, critic, options=LaunchOptions(idempotency_key=form)) == batch
-        with pytest.raises(PreannotationError, match=f"launched batch {batch.pk}, with other settings"):
+        with pytest.raises(Refused, match=f"launched batch {batch.pk}, with other settings"):
             launch(annotator, critic, options=LaunchOptions(idempotency_key=form), again=True)
-        with pytest.raises(PreannotationError, match="has already checked all 3 suggestions"):
+        with pytest.raises(Refused, match="has already checked all 3 suggestions"):
             launch(annotator, critic, options=LaunchOptions(idempotency_key=uuid.uuid4()))
 
     def test_a_form_that_launched_in_another_study_is_refused_here(
@@ -256,7 +256,7 @@ class TestLaunch:
         critic, form = add_critic(), uuid.uuid4()
         batch = launch(annotator, critic, options=LaunchOptions(idempotency_key=form))
         Batch.objects.filter(pk=batch.pk).update(project=other_project)
-        with pytest.raises(PreannotationError, match="another study"):
+        with pytest.raises(Refused, match="another study"):
             launch(annotator, critic, options=LaunchOptions(idempotency_key=form))
 
     def test_withheld_turns_are_read_too_for_an_annotator_is_measured_by_them(
@@ -272,14 +272,14 @@ class TestLaunch:
         critic = add_critic()
         plan, _ = plan_critic(annotator=annotator, critic=critic, codes=["theme.compassion"])
         assert plan.input_ids == [suggestions[2].pk]
-        with pytest.raises(PreannotationError, match=r"has no code theme\.none"):
+        with pytest.raises(Refused, match=r"has no code theme\.none"):
             plan_critic(annotator=annotator, critic=critic, codes=["theme.none"])
 
     def test_nothing_is_sent_to_an_external_critic_without_consent_even_if_it_is_taken_back_later(
         self, annotator: Annotator, suggestions: list[Suggestion], interview: Interview
     ) -> None:
         far = add_critic("far", provider="openai_compatible", base_url="https://models.example/v1", model="x")
-        with pytest.raises(PreannotationError, match="No interview of these 3 suggestions has consent"):
+        with pytest.raises(Refused, match="No interview of these 3 suggestions has consent"):
             plan_critic(annotator=annotator, critic=far)
         now = interview.imported_file.imported_at
         Consent.objects.create(interview=interview, scope="external", is_given=True, recorded_at=now)

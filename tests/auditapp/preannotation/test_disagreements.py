@@ -10,7 +10,6 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.choices import choose_annotator
 from auditapp.preannotation.evaluation.actions.disagreements import sort_disagreement
 from auditapp.preannotation.models import Annotator, CodeChoice, Disagreement
@@ -22,6 +21,7 @@ from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Sentence
 from transcripts.projects.actions import create_project, set_stance
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 ClientOf = Callable[[User], Client]
 
@@ -82,14 +82,14 @@ class TestSorting:
 
     def test_who_was_slower_is_told(self, annotator: Annotator, said: list[Sentence], lead: User) -> None:
         sort(annotator, said[0], lead)
-        with pytest.raises(PreannotationError, match="Somebody else sorted this meanwhile"):
+        with pytest.raises(Refused, match="Somebody else sorted this meanwhile"):
             sort(annotator, said[0], lead, "slip")
 
     @pytest.mark.parametrize("more", [{"category": "error"}, {"note": "x" * 2001}])
     def test_what_makes_no_sense_is_refused(
         self, annotator: Annotator, said: list[Sentence], lead: User, more: dict[str, str]
     ) -> None:
-        with pytest.raises(PreannotationError):
+        with pytest.raises(Refused):
             sort(annotator, said[0], lead, **more)
         assert not Disagreement.objects.exists()
 
@@ -97,7 +97,7 @@ class TestSorting:
         self, annotator: Annotator, said: list[Sentence], lead: User, owner: User
     ) -> None:
         other = create_project(slug="other", name="Other", by=owner)
-        with pytest.raises(PreannotationError, match="not part of this study"):
+        with pytest.raises(Refused, match="not part of this study"):
             sort_disagreement(
                 project=other, annotator=annotator, sentence=said[0], code_identifier=BALANCE, category="slip", by=lead
             )
@@ -227,12 +227,12 @@ class TestChoosing:
     def test_a_choice_needs_a_reason_a_code_and_an_annotator_of_the_study(
         self, project: Project, annotator: Annotator, lead: User, owner: User
     ) -> None:
-        with pytest.raises(PreannotationError, match="Give a reason"):
+        with pytest.raises(Refused, match="Give a reason"):
             choose(project, annotator, lead, " ")
-        with pytest.raises(PreannotationError, match="no such code"):
+        with pytest.raises(Refused, match="no such code"):
             choose_annotator(project=project, code_identifier="none", annotator=None, reason="x", by=lead)
         other = create_project(slug="other", name="Other", by=owner)
-        with pytest.raises(PreannotationError, match="not part of this study"):
+        with pytest.raises(Refused, match="not part of this study"):
             choose(other, annotator, lead)
         assert not CodeChoice.objects.exists()
 
@@ -241,9 +241,9 @@ class TestChoosing:
     ) -> None:
         narrow = make_annotator(project, "narrow")
         read(narrow, said, {}, codes=["theme.compassion"])
-        with pytest.raises(PreannotationError, match="has annotated no sentence for this code"):
+        with pytest.raises(Refused, match="has annotated no sentence for this code"):
             choose(project, narrow, lead)
-        with pytest.raises(PreannotationError, match="has annotated no sentence for this code"):
+        with pytest.raises(Refused, match="has annotated no sentence for this code"):
             choose(project, make_annotator(project, "idle"), lead)
         path = reverse("preannotation:choose", args=[project.slug])
         answer = client_of(lead).post(path, {"code": BALANCE, "candidate": str(narrow.pk), "reason": "So."})

@@ -9,7 +9,6 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.preannotation.annotators.queries.machine_labels import read_machine_labels
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, DraftReading, Showing
 from auditapp.preannotation.suggestions.actions.drafts import close_draft_reading, open_draft_reading
 from auditapp.preannotation.suggestions.actions.responses import keep_suggestion
@@ -23,6 +22,7 @@ from transcripts.coding.blind import read_blind
 from transcripts.coding.models import Coding, Layer, Reveal, Unblinding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 BALANCE = "theme.balance"
 
@@ -162,10 +162,10 @@ class TestAtTheDesk:
 
 class TestOpening:
     def test_needs_a_reason_and_happens_once(self, project: Project, interview: Interview, lead: User) -> None:
-        with pytest.raises(PreannotationError, match="Give a reason"):
+        with pytest.raises(Refused, match="Give a reason"):
             open_draft_reading(project=project, interview=interview, reason="  ", by=lead)
         open_draft_reading(project=project, interview=interview, reason="So.", by=lead)
-        with pytest.raises(PreannotationError, match="already"):
+        with pytest.raises(Refused, match="already"):
             open_draft_reading(project=project, interview=interview, reason="So.", by=lead)
         assert last_event(project).action == "preannotation.draft.opened"
         assert "So." not in str(last_event(project).details)

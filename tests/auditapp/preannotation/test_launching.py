@@ -17,7 +17,6 @@ from auditapp.preannotation.annotators.actions.launching import launch_model, pl
 from auditapp.preannotation.annotators.actions.planted import plant_own_set, withdraw_planted
 from auditapp.preannotation.annotators.runner.kind import PreannotationKind
 from auditapp.preannotation.annotators.runner.render_prompts import read_asked_turns
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, CheckAnswer, PlantedSentence, Reading, Suggestion, TurnArm
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
 from transcripts.accounts.models import User
@@ -26,6 +25,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 
 def launch(project: Project, **options: Any) -> Batch:
@@ -93,7 +93,7 @@ class TestArms:
 
     def test_where_the_batch_is_refused_there_is_no_annotator_either(self, project: Project) -> None:
         add_interviews(project, "one")
-        with pytest.raises(PreannotationError):
+        with pytest.raises(Refused):
             launch(project, options=LaunchOptions(concurrency=0))
         assert not Batch.objects.exists()
         assert not project.annotators.exists()
@@ -121,18 +121,18 @@ class TestConsent:
     def test_interviews_chosen_without_consent_are_refused_by_title(self, project: Project) -> None:
         first, second = add_interviews(project, "one", "two")
         allow(project, first)
-        with pytest.raises(PreannotationError, match=r"on record for “Talk two”\. Record it"):
+        with pytest.raises(Refused, match=r"on record for “Talk two”\. Record it"):
             launch(project, variant=add_reader(**OFF_SITE), interviews=[first, second])
         assert not Batch.objects.exists()
 
     def test_of_many_titles_some_are_named_and_the_rest_counted(self, project: Project) -> None:
         talks = add_interviews(project, *"abcdefg")
-        with pytest.raises(PreannotationError, match="“Talk e” and 2 more"):
+        with pytest.raises(Refused, match="“Talk e” and 2 more"):
             launch(project, variant=add_reader(**OFF_SITE), interviews=talks)
 
     def test_where_nobody_consents_that_is_said(self, project: Project) -> None:
         add_interviews(project, "one")
-        with pytest.raises(PreannotationError, match="None of the study's interviews may be processed"):
+        with pytest.raises(Refused, match="None of the study's interviews may be processed"):
             launch(project, variant=add_reader(**OFF_SITE))
 
     def test_a_limit_counts_the_turns_that_may_be_read(self, project: Project) -> None:
@@ -285,7 +285,7 @@ def test_a_form_sent_again_is_the_batch_it_made_whatever_has_changed_since(proje
         {"interviews": [one]},
         {"options": replace(form, pilot=3)},
     ):
-        with pytest.raises(PreannotationError, match=f"launched batch {batch.pk}, with other settings"):
+        with pytest.raises(Refused, match=f"launched batch {batch.pk}, with other settings"):
             launch(project, **{"variant": variant, "options": form} | otherwise)
     assert Annotator.objects.count() == 1
 

@@ -20,7 +20,6 @@ from auditapp.preannotation.annotators.pure.recipes import list_read_codes, list
 from auditapp.preannotation.annotators.queries.offline import find_idle_runs, find_unread
 from auditapp.preannotation.annotators.runner import offline
 from auditapp.preannotation.annotators.runner.offline import CannotRead, make_reader, run_offline
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun, Suggestion, TurnArm
 from auditapp.preannotation.suggestions.queries.arms import list_withheld_answers
 from tests.auditapp.preannotation.teaching import (
@@ -40,6 +39,7 @@ from transcripts.corpus.actions import split_sentence
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +110,7 @@ class TestRules:
 
     def test_without_a_rule_nothing_is_launched(self, project: Project, lead: User, interview: Interview) -> None:
         set_rules(project)
-        with pytest.raises(PreannotationError, match="keyword rule"):
+        with pytest.raises(Refused, match="keyword rule"):
             launch(project, lead, "rules")
         assert not TurnArm.objects.exists()
 
@@ -182,14 +182,14 @@ class TestLearning:
     def test_too_few_examples_are_refused_with_their_number(
         self, project: Project, lead: User, coded: list[Interview]
     ) -> None:
-        with pytest.raises(PreannotationError, match=r"theme\.balance has the most"):
+        with pytest.raises(Refused, match=r"theme\.balance has the most"):
             launch(project, lead, minimum=60)
         assert not OfflineRun.objects.exists()
 
     def test_without_codings_there_is_nothing_to_learn(
         self, project: Project, lead: User, interview: Interview
     ) -> None:
-        with pytest.raises(PreannotationError, match="nothing to learn from yet"):
+        with pytest.raises(Refused, match="nothing to learn from yet"):
             launch(project, lead)
 
     def test_it_is_learnt_again_alike_however_the_coding_goes_on(
@@ -311,7 +311,7 @@ class TestRuns:
             {"interviews": some, "kind": "rules"},
         ]
         for other in others:
-            with pytest.raises(PreannotationError, match=f"launched run {run.pk}, with other settings"):
+            with pytest.raises(Refused, match=f"launched run {run.pk}, with other settings"):
                 launch(project, lead, idempotency_key=key, **other)
         assert OfflineRun.objects.count() == 1
         assert launch(project, lead, idempotency_key=uuid.uuid4(), interviews=coded[2:]) != run
@@ -333,7 +333,7 @@ class TestRuns:
         run = launch(project, lead, "rules", idempotency_key=key)
         other = create_project(name="Other", slug="other", by=owner)
         Annotator.objects.filter(pk=run.annotator_id).update(project=other)
-        with pytest.raises(PreannotationError, match="another study"):
+        with pytest.raises(Refused, match="another study"):
             launch(project, lead, "rules", idempotency_key=key)
 
     def test_a_form_of_before_its_settings_were_kept_still_gives_its_run(
@@ -353,7 +353,7 @@ class TestRuns:
         rest = finish(launch(project, lead, "rules"))
         assert {reading.interview for reading in rest.readings.all()} == set(interviews[1:])
         assert Suggestion.objects.count() == 3
-        with pytest.raises(PreannotationError, match="nothing to annotate"):
+        with pytest.raises(Refused, match="nothing to annotate"):
             launch(project, lead, "rules")
 
     def test_a_run_that_somebody_is_at_is_left_to_them(self, run: OfflineRun) -> None:
@@ -413,7 +413,7 @@ class TestRuns:
         monkeypatch.setattr(offline, "_read_interview", cancel_after_one)
         assert finish(run).state == "cancelled"
         assert OfflineReading.objects.count() == 1
-        with pytest.raises(PreannotationError, match="already ended"):
+        with pytest.raises(Refused, match="already ended"):
             cancel_run(run=run, by=lead)
 
     def test_a_run_that_is_cancelled_while_it_learns_stops_and_says_how_far_it_was(
@@ -508,7 +508,7 @@ class TestWithoutScikitLearn:
         monkeypatch.setattr(learning, "version", find_no_version)
 
     def test_a_launch_says_what_to_install_and_stores_nothing(self, project: Project, lead: User) -> None:
-        with pytest.raises(PreannotationError, match="make learn"):
+        with pytest.raises(Refused, match="make learn"):
             launch_offline(project=project, kind="learnt", by=lead)
         assert not OfflineRun.objects.exists()
 

@@ -11,13 +11,13 @@ from django.urls import reverse
 
 from auditapp.preannotation.annotators.actions.planted import plant_own_set, plant_sentence, withdraw_planted
 from auditapp.preannotation.annotators.queries.planted import read_own_set
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import PlantedSentence
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 ClientOf = Callable[[User], Client]
 
@@ -35,7 +35,7 @@ def test_the_own_set_has_two_sentences_for_each_seeded_theme_and_move_and_ten_wi
 def test_planting_the_set_twice_adds_only_what_was_withdrawn(project: Project, owner: User) -> None:
     planted = plant_own_set(project=project, by=owner)
     assert len(planted) == 40
-    with pytest.raises(PreannotationError, match="already planted"):
+    with pytest.raises(Refused, match="already planted"):
         plant_own_set(project=project, by=owner)
     withdraw_planted(planted=planted[3], by=owner)
     assert [row.text for row in plant_own_set(project=project, by=owner)] == [planted[3].text]
@@ -45,7 +45,7 @@ def test_withdrawing_keeps_the_row_and_happens_once(project: Project, owner: Use
     row = plant_sentence(project=project, text="Invented.", codes=[], by=owner)
     withdraw_planted(planted=row, by=owner)
     assert PlantedSentence.objects.get().withdrawn_at
-    with pytest.raises(PreannotationError, match="already been withdrawn"):
+    with pytest.raises(Refused, match="already been withdrawn"):
         withdraw_planted(planted=row, by=owner)
 
 
@@ -61,13 +61,13 @@ def test_withdrawing_keeps_the_row_and_happens_once(project: Project, owner: Use
 def test_what_cannot_be_planted_is_refused(
     project: Project, owner: User, text: str, codes: list[str], words: str
 ) -> None:
-    with pytest.raises(PreannotationError, match=words):
+    with pytest.raises(Refused, match=words):
         plant_sentence(project=project, text=text, codes=codes, by=owner)
     assert not PlantedSentence.objects.exists()
 
 
 def test_a_sentence_that_somebody_said_is_not_invented(project: Project, sentence: Sentence, owner: User) -> None:
-    with pytest.raises(PreannotationError, match="occurs in one of the interviews"):
+    with pytest.raises(Refused, match="occurs in one of the interviews"):
         plant_sentence(project=project, text=sentence.read_text(), codes=[], by=owner)
 
 

@@ -15,7 +15,6 @@ from auditapp.batches.models import Arm, Cell
 from auditapp.preannotation.annotators.actions.launching import launch_model
 from auditapp.preannotation.annotators.queries.batch_visibility import list_undecided
 from auditapp.preannotation.annotators.runner.render_prompts import render_turn_prompts
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.checks import plan_check
 from auditapp.preannotation.evaluation.actions.choices import choose_annotator
 from auditapp.preannotation.evaluation.queries.calibration import find_listable, read_compared
@@ -52,6 +51,7 @@ from transcripts.coding.models import Coding, Layer, Reveal
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.actions import set_stance
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 ClientOf = Callable[[User], Client]
 Talk = list[list[Sentence]]
@@ -131,20 +131,20 @@ class TestLaunch:
         self, project: Project, owner: User
     ) -> None:
         bring_in(project, "monologue", [("model", "I would wait.")])
-        with pytest.raises(PreannotationError, match="the interviewer says nothing in what was chosen"):
+        with pytest.raises(Refused, match="the interviewer says nothing in what was chosen"):
             launch(project, owner)
 
     def test_codes_for_single_sentences_of_the_interviewer_are_refused_with_a_sentence(
         self, project: Project, talk: Talk, owner: User
     ) -> None:
         make_sentence_family(project, owner)
-        with pytest.raises(PreannotationError, match="for single sentences of the interviewer"):
+        with pytest.raises(Refused, match="for single sentences of the interviewer"):
             launch(project, owner, "themes")
         usual = launch_model(project=project, variant=find_reader(), by=owner)
         assert "themes" not in set(usual.arms.values_list("settings__family", flat=True))
 
     def test_checks_leave_them_out(self, project: Project, arm: Arm) -> None:
-        with pytest.raises(PreannotationError, match="whole turns"):
+        with pytest.raises(Refused, match="whole turns"):
             plan_check(project=project, annotator=Annotator.objects.get(), families=["challenges"])
 
     def test_the_form_offers_them_and_the_review_counts_their_turns(
@@ -307,7 +307,7 @@ class TestWithholding:
         panel = look(held[CHALLENGED][0], coder)
         assert (panel["annotators"], panel["is_withheld"]) == ([], True)
         assert not Reveal.objects.exists()
-        with pytest.raises(PreannotationError):
+        with pytest.raises(Refused):
             keep_suggestion(suggestion=made, project=project, by=coder)
 
     def test_calls_about_a_withheld_question_stay_hidden_until_it_is_decided(
@@ -453,5 +453,5 @@ class TestCalibration:
         assert list_positives(annotator) == []
         assert read_spread([annotator])[0] == []
         assert count_influence(annotator)["tables"] == {}
-        with pytest.raises(PreannotationError, match="coded by sentence"):
+        with pytest.raises(Refused, match="coded by sentence"):
             choose_annotator(project=project, code_identifier=FACT, annotator=None, reason="No.", by=owner)

@@ -15,7 +15,6 @@ from auditapp.preannotation.annotators.actions.annotators import ensure_annotato
 from auditapp.preannotation.annotators.actions.launching import launch_preannotation
 from auditapp.preannotation.annotators.pure.prompts import EARLIER
 from auditapp.preannotation.annotators.queries.readings import count_readings
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, Reading, Suggestion
 from tests.auditapp.preannotation.answer_cast import (
     KIND,
@@ -35,6 +34,7 @@ from transcripts.coding.models import Coding
 from transcripts.corpus.actions import merge_sentences, split_sentence
 from transcripts.corpus.models import Interview, RedactionList, Sentence, Turn
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 pytestmark = pytest.mark.usefixtures("without_grants")
 
@@ -360,7 +360,7 @@ class TestALaunchedBatch:
     def test_it_needs_a_known_model_and_a_family_of_the_codebook(
         self, project: Project, annotator: Annotator, owner: User
     ) -> None:
-        with pytest.raises(PreannotationError, match="no annotator and no model 'nobody'"):
+        with pytest.raises(Refused, match="no annotator and no model 'nobody'"):
             ensure_annotator(project=project, name="nobody", by=owner)
-        with pytest.raises(PreannotationError, match="astrology"):
+        with pytest.raises(Refused, match="astrology"):
             launch_preannotation(project=project, annotator=annotator, families=["astrology"], by=owner)

@@ -10,7 +10,6 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, Reading, Response, Showing, Suggestion
 from auditapp.preannotation.suggestions.actions.responses import (
     dismiss_suggestion,
@@ -34,6 +33,7 @@ from transcripts.accounts.models import User
 from transcripts.coding.models import Coding, Decision, Layer, Reveal
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.rounds.actions import sign_off
 
 BALANCE = "theme.balance"
@@ -88,7 +88,7 @@ class TestKeeping:
         [made] = read(annotator, sentence, [identifier], family="repertoires")
         decide(sentence, coder)
         look(sentence, coder)
-        with pytest.raises(PreannotationError, match=f"you have applied it to sentence {last.label} of this answer"):
+        with pytest.raises(Refused, match=f"you have applied it to sentence {last.label} of this answer"):
             keep_suggestion(suggestion=made, project=project, by=coder)
         assert not Response.objects.exists()
         take_off(own, coder)
@@ -99,7 +99,7 @@ class TestKeeping:
     ) -> None:
         [made] = read(annotator, sentence, [BALANCE])
         decide(sentence, coder)
-        with pytest.raises(PreannotationError, match="Decide on the sentence yourself first"):
+        with pytest.raises(Refused, match="Decide on the sentence yourself first"):
             keep_suggestion(suggestion=made, project=project, by=coder)
         assert not Coding.objects.exists()
 
@@ -110,11 +110,11 @@ class TestKeeping:
         [made] = read(add_annotator(project), sentence, [BALANCE])
         decide(sentence, coder)
         look(sentence, coder)
-        with pytest.raises(PreannotationError):
+        with pytest.raises(Refused):
             keep_suggestion(suggestion=made, project=project, by=coder)
 
     def test_an_edit_asks_for_its_reason(self, suggestion: Suggestion, project: Project, coder: User) -> None:
-        with pytest.raises(PreannotationError, match="why you keep it with changes"):
+        with pytest.raises(Refused, match="why you keep it with changes"):
             keep_suggestion(suggestion=suggestion, project=project, by=coder, edited=True, level="latent", note="So.")
         keep_suggestion(
             suggestion=suggestion, project=project, by=coder, edited=True, level="latent", note="So.", reason="Deeper."
@@ -134,7 +134,7 @@ class TestKeeping:
     ) -> None:
         dealt = open_round(project, lead, coder, second_coder, overlap_percent=100, name="Both")
         sign_off(assignment=find_assignment(dealt, interview, coder), reason="Done.", by=coder)
-        with pytest.raises(PreannotationError, match="signed off"):
+        with pytest.raises(Refused, match="signed off"):
             dismiss_suggestion(suggestion=suggestion, project=project, by=coder)
 
 
@@ -405,9 +405,9 @@ class TestPanelPage:
         decide(sentence, coder)
         _, page, _ = self.post(client_of(coder), "panel", project, sentence.pk)
         assert 'name="attribute:direction" required' in page
-        with pytest.raises(PreannotationError, match="needs an answer to “In which direction"):
+        with pytest.raises(Refused, match="needs an answer to “In which direction"):
             keep_suggestion(suggestion=made, project=project, by=coder)
-        with pytest.raises(PreannotationError, match="'up' is not one of the answers"):
+        with pytest.raises(Refused, match="'up' is not one of the answers"):
             keep_suggestion(suggestion=made, project=project, by=coder, answers={"direction": "up"})
         answer = {"attribute:direction": "about self"}
         self.post(client_of(coder), "respond", project, made.pk, act="keep", **answer)
@@ -420,7 +420,7 @@ class TestPanelPage:
         put(sentence, find_code(project, "move.elicit"), coder, enactment="enacted")
         decide(sentence, coder)
         look(sentence, coder)
-        with pytest.raises(PreannotationError, match="You have applied Elicit / gather here yourself, as enacted"):
+        with pytest.raises(Refused, match="You have applied Elicit / gather here yourself, as enacted"):
             keep_suggestion(suggestion=made, project=project, by=coder, enactment="described")
         assert keep_suggestion(suggestion=made, project=project, by=coder).coding == Coding.objects.get()
 
@@ -432,7 +432,7 @@ class TestPanelPage:
         Coding.objects.filter(pk=own.pk).update(enactment="")
         decide(sentence, coder)
         look(sentence, coder)
-        with pytest.raises(PreannotationError, match="needs its enactment"):
+        with pytest.raises(Refused, match="needs its enactment"):
             keep_suggestion(suggestion=made, project=project, by=coder)
         keep_suggestion(suggestion=made, project=project, by=coder, enactment="described")
         kept = Coding.objects.active().get()

@@ -17,7 +17,6 @@ from auditapp.preannotation.annotators.actions.launching import launch_model
 from auditapp.preannotation.annotators.pure.answers import NOT_OFFERED
 from auditapp.preannotation.annotators.runner.kind import write_turn_schema
 from auditapp.preannotation.annotators.runner.render_prompts import render_turn_prompts
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.checks import plan_check
 from auditapp.preannotation.evaluation.pure.answer_tables import tabulate_answers
 from auditapp.preannotation.evaluation.queries.answer_tables import AskedQuestion, read_answer_tables
@@ -39,6 +38,7 @@ from transcripts.coding.models import Coding, Layer, Reveal
 from transcripts.corpus.models import Sentence
 from transcripts.projects.actions import set_stance
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 POWER, TASK = "feature.power", "feature.task"
 TEXT = "Who decides here matters. Your boss decides on your leave."
@@ -120,7 +120,7 @@ class TestLaunch:
 
     def test_checks_leave_families_of_turns_out(self, project: Project, arm: Arm) -> None:
         annotator = Annotator.objects.get()
-        with pytest.raises(PreannotationError, match="whole turns"):
+        with pytest.raises(Refused, match="whole turns"):
             plan_check(project=project, annotator=annotator, families=["case_features"])
 
     def test_nothing_is_planted_in_a_turn_that_is_asked_about_again(self, project: Project, owner: User) -> None:

@@ -7,7 +7,6 @@ from collections import Counter
 
 import pytest
 
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import TurnArm, WithholdingPlan
 from auditapp.preannotation.suggestions.actions.withholding import choose_withheld, ensure_arms, set_withholding
 from auditapp.preannotation.suggestions.queries.arms import count_drawn, find_arms, list_withheld_answers
@@ -17,6 +16,7 @@ from tests.transcripts.rounds.round_cast import bring_in
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview, Turn
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 
 def model_turns(interview: Interview) -> list[int]:
@@ -82,7 +82,7 @@ class TestPlan:
     def test_a_share_that_is_none_or_without_a_reason_is_refused(
         self, project: Project, lead: User, share: int, reason: str, words: str
     ) -> None:
-        with pytest.raises(PreannotationError, match=words):
+        with pytest.raises(Refused, match=words):
             set_withholding(project=project, share_percent=share, reason=reason, by=lead)
         assert not WithholdingPlan.objects.exists()
 

@@ -14,7 +14,6 @@ from auditapp.llm.models import ModelVariant
 from auditapp.probe.actions.launching import launch_probe
 from auditapp.probe.actions.purposes import allow_probe
 from auditapp.probe.actions.rationales import store_rationales
-from auditapp.probe.errors import ProbeError
 from auditapp.probe.kind import ProbeKind
 from auditapp.probe.models import Purpose, RationaleTurn, Review, ReviewSet, Trial
 from auditapp.probe.pure.parsing import PARSER_VERSION
@@ -31,6 +30,7 @@ from transcripts.corpus.models import Interview
 from transcripts.projects.actions import set_member_role
 from transcripts.projects.models import Project
 from transcripts.projects.roles import ROLES
+from transcripts.refusals import Refused
 
 pytestmark = pytest.mark.django_db
 
@@ -45,12 +45,12 @@ def answer(condition: str, review: Review) -> str:
 
 def test_only_an_owner_allows_the_probe(project: Project, owner: User, lead: User, outsider: User) -> None:
     for person in (lead, outsider):
-        with pytest.raises(ProbeError, match="Only an owner"):
+        with pytest.raises(Refused, match="Only an owner"):
             allow_probe(project=project, text="Because.", by=person)
-    with pytest.raises(ProbeError, match="what the probe is for"):
+    with pytest.raises(Refused, match="what the probe is for"):
         allow_probe(project=project, text=" \n", by=owner)
     allow_probe(project=project, text="To learn.", by=owner)
-    with pytest.raises(ProbeError, match="already"):
+    with pytest.raises(Refused, match="already"):
         allow_probe(project=project, text="To learn. ", by=owner)
     assert allow_probe(project=project, text="To learn more.", by=owner).number == 2
     assert Purpose.objects.count() == 2
@@ -59,7 +59,7 @@ def test_only_an_owner_allows_the_probe(project: Project, owner: User, lead: Use
 def test_nothing_is_loaded_launched_or_reported_while_the_probe_is_off(
     project: Project, owner: User, tmp_path: Path
 ) -> None:
-    with pytest.raises(ProbeError, match="is off"):
+    with pytest.raises(Refused, match="is off"):
         load(project, owner)
     reviews, rules = tmp_path / "r.csv", tmp_path / "rules.json"
     reviews.write_bytes(write_csv([("one two three", "woman")]))
@@ -128,7 +128,7 @@ def test_the_order_is_the_seeds(reviews: ReviewSet, project: Project, owner: Use
 def test_reviews_that_cannot_be_loaded_leave_nothing_behind(
     reviews: ReviewSet, project: Project, owner: User, change: dict[str, Any], says: str
 ) -> None:
-    with pytest.raises(ProbeError, match=says):
+    with pytest.raises(Refused, match=says):
         load(project, owner, **{"name": "other", **change})
     assert ReviewSet.objects.count() == 1
 
@@ -147,7 +147,7 @@ def test_conditions_get_the_same_texts_or_different_ones(
     same = launch({"control": 30, "primed": 40})
     assert set(drawn(same, "control")) < set(drawn(same, "primed"))
     assert [category for category, _ in drawn(same, "control")].count("man") == 30
-    with pytest.raises(ProbeError, match="60 texts of the category woman"):
+    with pytest.raises(Refused, match="60 texts of the category woman"):
         launch({"control": 30, "primed": 30}, same_texts=False)
 
 
@@ -164,7 +164,7 @@ def test_conditions_get_the_same_texts_or_different_ones(
 def test_a_launch_with_too_few_texts_asks_nothing(
     reviews: ReviewSet, variant: ModelVariant, owner: User, texts: dict[str, int], androgynous: int, says: str
 ) -> None:
-    with pytest.raises(ProbeError, match=says):
+    with pytest.raises(Refused, match=says):
         launch_probe(reviews=reviews, variants=[variant], texts=texts, androgynous=androgynous, by=owner)
     assert not Batch.objects.exists()
 
@@ -174,7 +174,7 @@ def test_reviews_leave_the_site_only_once_the_source_is_confirmed(
 ) -> None:
     variant.account.provider = "openai"
     assert not variant.is_fake
-    with pytest.raises(ProbeError, match="Confirm that the source"):
+    with pytest.raises(Refused, match="Confirm that the source"):
         launch_probe(reviews=reviews, variants=[variant], texts={"control": 30}, by=owner)
 
 
@@ -250,12 +250,12 @@ def test_rationales_are_stored_once_and_in_one_study(
     probe: Batch, rationale_study: Project, project: Project, owner: User, lead: User
 ) -> None:
     answer_cells(probe, answer)
-    with pytest.raises(ProbeError, match="a study of their own"):
+    with pytest.raises(Refused, match="a study of their own"):
         store(probe, project, owner)
-    with pytest.raises(ProbeError, match="may not import"):
+    with pytest.raises(Refused, match="may not import"):
         store(probe, rationale_study, lead)
     store(probe, rationale_study, owner)
-    with pytest.raises(ProbeError, match="no rationale"):
+    with pytest.raises(Refused, match="no rationale"):
         store(probe, rationale_study, owner)
     assert Interview.objects.filter(project=rationale_study).count() == 3
 
@@ -289,7 +289,7 @@ def test_table_2_is_made_from_the_codings_of_one_person(
     assert blind["table2"]["themes"] == {}
     outside, nothing = read_report(probe, user=lead)
     assert (outside["table2"], nothing) == (None, None)
-    with pytest.raises(ProbeError, match="has coded none"):
+    with pytest.raises(Refused, match="has coded none"):
         read_report(probe, user=coder, coder="owner")
 
 

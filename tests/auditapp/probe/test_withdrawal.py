@@ -22,7 +22,6 @@ from auditapp.probe.actions.launching import launch_probe, plan_probe
 from auditapp.probe.actions.purposes import allow_probe, withdraw_purpose
 from auditapp.probe.actions.rationales import store_rationales
 from auditapp.probe.actions.reviews import load_reviews
-from auditapp.probe.errors import ProbeError
 from auditapp.probe.models import Purpose, ReviewSet, Trial
 from auditapp.probe.pure.winnowing import check_rules
 from auditapp.probe.queries.method import read_notes
@@ -51,18 +50,18 @@ def withdraw(project: Project, owner: User) -> Purpose:
 def test_only_an_owner_withdraws_with_a_reason_and_what_she_has_read(
     purpose: Purpose, project: Project, owner: User, lead: User
 ) -> None:
-    with pytest.raises(ProbeError, match="Only an owner"):
+    with pytest.raises(Refused, match="Only an owner"):
         withdraw_purpose(project=project, number=1, reason=REASON, by=lead)
-    with pytest.raises(ProbeError, match="why the purpose is withdrawn"):
+    with pytest.raises(Refused, match="why the purpose is withdrawn"):
         withdraw_purpose(project=project, number=1, reason=" \n", by=owner)
     allow_probe(project=project, text="Another purpose.", by=owner)
-    with pytest.raises(ProbeError, match="number 2, after you opened this page"):
+    with pytest.raises(Refused, match="number 2, after you opened this page"):
         withdraw_purpose(project=project, number=1, reason=REASON, by=owner)
     assert not Purpose.objects.filter(withdrawn_at__isnull=False).exists()
     withdraw_purpose(project=project, number=2, reason=REASON, by=owner)
     event = AuditEvent.objects.get(action="probe.withdrawn")
     assert (event.details["number"], event.details["reason"], event.details["cancelled"]) == (2, REASON, [])
-    with pytest.raises(ProbeError, match="was withdrawn on"):
+    with pytest.raises(Refused, match="was withdrawn on"):
         withdraw_purpose(project=project, number=2, reason=REASON, by=owner)
 
 
@@ -87,7 +86,7 @@ def test_nothing_is_loaded_launched_or_stored_afterwards(
             by=owner,
         ),
     ):
-        with pytest.raises(ProbeError, match=f"by owner: {REASON}. The probe is off"):
+        with pytest.raises(Refused, match=f"by owner: {REASON}. The probe is off"):
             act()
     assert ReviewSet.objects.count() == Batch.objects.count() == 1
 

@@ -22,7 +22,7 @@ from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, Nex
 from auditapp.scenarios.actions.asking import ask, ask_again, give_up, record_answer
 from auditapp.scenarios.actions.closing import close_play, discard_play
 from auditapp.scenarios.actions.plays import branch_play, open_play
-from auditapp.scenarios.errors import AskedMeanwhile, ScenarioError
+from auditapp.scenarios.errors import AskedMeanwhile
 from auditapp.scenarios.models import Play, Question, Script
 from auditapp.scenarios.queries.talks import read_talk
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, claim, make_variant
@@ -32,6 +32,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Consent, Interview
 from transcripts.negotiation.models import CaseSheet
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_grants")]
 
@@ -80,14 +81,14 @@ class TestOpening:
             ({"opening": ""}, "Choose an opening"),
         ):
             given = {"variant": make_variant(uuid.uuid4().hex), "opening": "paper", **wrong}
-            with pytest.raises(ScenarioError, match=sentence):
+            with pytest.raises(Refused, match=sentence):
                 open_play(project=script.project, script=script, by=lead, **given)  # type: ignore[arg-type]
-        with pytest.raises(ScenarioError, match="Say where"):
+        with pytest.raises(Refused, match="Say where"):
             open_recorded(script, lead, surface="")
         assert not Play.objects.exists()
 
     def test_a_cap_that_the_opening_could_exceed_opens_nothing(self, script: Script, lead: User) -> None:
-        with pytest.raises(ScenarioError, match="could cost as much as"):
+        with pytest.raises(Refused, match="could cost as much as"):
             open_talk(script, lead, cap_usd=Decimal("0.000001"))
         assert not Play.objects.exists()
         assert not Batch.objects.exists()
@@ -120,7 +121,7 @@ class TestAsking:
             ({"kind": "open", "text": "a\x00b"}, "text", "null character"),
             ({"kind": "open", "text": "é" * 500_001}, "text", "1,000,002 bytes"),
         ):
-            with pytest.raises(ScenarioError, match=sentence) as refused:
+            with pytest.raises(Refused, match=sentence) as refused:
                 ask(play=play, by=lead, **{"kind": "expand", "text": "Why?", **wrong})  # type: ignore[arg-type]
             assert refused.value.field == field
         assert play.questions.count() == 1
@@ -146,7 +147,7 @@ class TestAsking:
 
     def test_the_next_question_waits_for_the_answer(self, play: Play, lead: User) -> None:
         ask(play=play, kind="expand", text="Why?", by=lead)
-        with pytest.raises(ScenarioError, match="has not answered question 2 yet"):
+        with pytest.raises(Refused, match="has not answered question 2 yet"):
             ask(play=play, kind="expand", text="And?", by=lead)
 
     def test_an_open_interview_is_no_batch_that_is_stuck(
@@ -165,7 +166,7 @@ class TestAsking:
         play = open_talk(write_guide(project, name="brief", max_questions=2), lead, make_variant("model b"))
         hear(play, "One.")
         say(play, lead, "Two?", "Two.")
-        with pytest.raises(ScenarioError, match="allows 2 questions"):
+        with pytest.raises(Refused, match="allows 2 questions"):
             ask(play=play, kind="open", text="Three?", by=lead)
 
     def test_a_script_that_is_changed_meanwhile_changes_nothing_in_the_play(
@@ -188,7 +189,7 @@ class TestAsking:
         ask(play=play, kind="expand", text="Nothing?", by=lead)
         hear(play, " ")
         assert [each.state for each in read_talk(play)] == ["answered", "truncated", "refused", "empty"]
-        with pytest.raises(ScenarioError, match="Question 4 was answered without a word"):
+        with pytest.raises(Refused, match="Question 4 was answered without a word"):
             ask(play=play, kind="expand", text="Go on?", by=lead)
 
     def test_asking_again_is_an_attempt_and_no_turn(self, play: Play, lead: User) -> None:
@@ -202,14 +203,14 @@ class TestAsking:
         assert play.questions.count() == 2
         say(play, lead, "And?", "So.")
         assert read_history("And?")[-1] == "It begins and ends."
-        with pytest.raises(ScenarioError, match="Only the last question"):
+        with pytest.raises(Refused, match="Only the last question"):
             ask_again(play=play, number=2, by=lead)
 
     def test_a_question_that_failed_is_asked_again_in_its_place(self, play: Play, lead: User) -> None:
         ask(play=play, kind="expand", text="Why?", by=lead)
         hear(play, "", as_it_was=GIVEN_UP)
         assert read_talk(play)[-1].state == "failed"
-        with pytest.raises(ScenarioError, match="got no answer"):
+        with pytest.raises(Refused, match="got no answer"):
             ask(play=play, kind="expand", text="And?", by=lead)
         ask_again(play=play, number=2, by=lead)
         hear(play, "Because.")
@@ -226,7 +227,7 @@ class TestAsking:
 
     def test_nothing_is_asked_in_a_batch_that_somebody_cancelled(self, play: Play, lead: User) -> None:
         cancel_batch(batch=play.arm.batch, by=lead)  # type: ignore[union-attr]
-        with pytest.raises(ScenarioError, match="is cancelled"):
+        with pytest.raises(Refused, match="is cancelled"):
             ask(play=play, kind="expand", text="Why?", by=lead)
         assert close(play, lead).questions == 1, "what was said can still be stored"
 
@@ -274,7 +275,7 @@ class TestClosing:
             lambda: close(play, lead),
             lambda: discard_play(play=play, reason="x", by=lead),
         ):
-            with pytest.raises(ScenarioError, match="closed and stored"):
+            with pytest.raises(Refused, match="closed and stored"):
                 act()
         assert Interview.objects.count() == 1
 
@@ -294,14 +295,14 @@ class TestClosing:
 
     def test_it_needs_an_inclusion_a_reason_and_an_answer(self, play: Play, script: Script, lead: User) -> None:
         for inclusion, reason, field in (("", "x", "inclusion"), ("included", " ", "reason")):
-            with pytest.raises(ScenarioError) as refused:
+            with pytest.raises(Refused) as refused:
                 close(play, lead, inclusion, reason)
             assert refused.value.field == field
         silent = open_talk(script, lead, make_variant("model b"))
-        with pytest.raises(ScenarioError, match="still awaited"):
+        with pytest.raises(Refused, match="still awaited"):
             close(silent, lead)
         hear(silent, "", as_it_was=GIVEN_UP)
-        with pytest.raises(ScenarioError, match="Discard it"):
+        with pytest.raises(Refused, match="Discard it"):
             close(silent, lead)
         discard_play(play=silent, reason="No answer.", by=lead)
         assert Batch.objects.get(arms=silent.arm).state == "done"
@@ -347,7 +348,7 @@ class TestGivingUp:
 
     def test_after_it_the_interview_can_be_closed_with_what_was_said(self, play: Play, lead: User) -> None:
         pause_for(play.arm.batch_id, "The provider refused the account.")  # type: ignore[union-attr]
-        with pytest.raises(ScenarioError, match="give the question up"):
+        with pytest.raises(Refused, match="give the question up"):
             close(play, lead)
         give_up(play=play, number=2, by=lead)
         assert read_talk(play)[-1].state == "failed"
@@ -376,7 +377,7 @@ class TestGivingUp:
 
     def test_a_call_under_way_is_waited_for(self, play: Play, lead: User) -> None:
         claim(play.arm.batch, 1)  # type: ignore[union-attr]
-        with pytest.raises(ScenarioError, match="under way"):
+        with pytest.raises(Refused, match="under way"):
             give_up(play=play, number=2, by=lead)
         assert read_talk(play)[-1].is_waiting
 
@@ -400,7 +401,7 @@ class TestGivingUp:
     def test_what_has_an_answer_is_not_given_up(self, play: Play, lead: User) -> None:
         hear(play, "Because.")
         for number in (1, 2, 3):
-            with pytest.raises(ScenarioError, match="waited for"):
+            with pytest.raises(Refused, match="waited for"):
                 give_up(play=play, number=number, by=lead)
 
 
@@ -417,7 +418,7 @@ class TestBranches:
         branch = branch_play(play=play, after=2, by=lead)
         say(branch, lead, "Otherwise?", "Otherwise.")
         assert read_history("Otherwise?") == [PAPER, "One.", "Two?", "Two."]
-        with pytest.raises(ScenarioError, match="Close that one first"):
+        with pytest.raises(Refused, match="Close that one first"):
             close(branch, lead)
         parent = close(play, lead)
         assert Batch.objects.get(arms=play.arm).is_open, "the branch goes on"
@@ -451,18 +452,18 @@ class TestBranches:
     def test_nothing_branches_off_a_turn_without_an_answer(self, play: Play, lead: User) -> None:
         ask(play=play, kind="expand", text="Four?", by=lead)
         for number in (4, 9):
-            with pytest.raises(ScenarioError, match=f"Question {number} has no answer"):
+            with pytest.raises(Refused, match=f"Question {number} has no answer"):
                 branch_play(play=play, after=number, by=lead)
 
     def test_a_key_of_another_form_opens_no_branch(self, play: Play, script: Script, lead: User) -> None:
         key = uuid.uuid4()
         open_recorded(script, lead, client_id=key)
-        with pytest.raises(ScenarioError, match="was sent elsewhere already"):
+        with pytest.raises(Refused, match="was sent elsewhere already"):
             branch_play(play=play, after=2, by=lead, client_id=key)
 
     def test_what_others_branch_off_is_not_discarded(self, play: Play, lead: User) -> None:
         branch = branch_play(play=play, after=2, by=lead)
-        with pytest.raises(ScenarioError, match="branch off"):
+        with pytest.raises(Refused, match="branch off"):
             discard_play(play=play, reason="x", by=lead)
         discard_play(play=branch, reason="x", by=lead)
         discard_play(play=play, reason="x", by=lead)
@@ -506,9 +507,9 @@ class TestRecorded:
         assert close(branch, lead).hangs_on == parent.turns.get(position=2)
 
     def test_an_answer_is_needed_and_nothing_is_sent(self, play: Play, lead: User) -> None:
-        with pytest.raises(ScenarioError, match="The answer is empty"):
+        with pytest.raises(Refused, match="The answer is empty"):
             record_answer(play=play, kind="expand", text="Why?", answer=" ", by=lead)
-        with pytest.raises(ScenarioError, match="recorded from a chat page"):
+        with pytest.raises(Refused, match="recorded from a chat page"):
             ask(play=play, kind="expand", text="Why?", by=lead)
 
 

@@ -12,7 +12,6 @@ from django.urls import reverse
 
 from auditapp.batches.models import Batch
 from auditapp.scenarios.actions.storing import store_plays
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.pure.readings import UnitReading, describe_readings, read_thread
 from auditapp.scenarios.queries.run_report import read_run_report
 from tests.auditapp.batches.counting import make_variant
@@ -28,6 +27,7 @@ from transcripts.blinding.conditions import unmask_interviews
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.actions import set_stance
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 CODE = "theme.balance"
 
@@ -131,7 +131,7 @@ class TestReport:
             report = read_run_report(batch, coder=name)
             assert sum(arm["right"] for arm in report["arms"]) == right
             assert f"blind codings of {name} alone" in describe_readings(report)
-        with pytest.raises(ScenarioError, match=f"{coder.username}, {second_coder.username}"):
+        with pytest.raises(Refused, match=f"{coder.username}, {second_coder.username}"):
             read_run_report(batch, coder=owner.username)
 
     def test_a_code_that_the_codebook_lacks_is_named(self, project: Project) -> None:

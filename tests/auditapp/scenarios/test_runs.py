@@ -22,7 +22,6 @@ from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest
 from auditapp.scenarios.actions.runs import plan_scenarios
 from auditapp.scenarios.actions.scripts import load_scripts
 from auditapp.scenarios.actions.storing import store_plays, sweep_plays
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Play, Question
 from auditapp.scenarios.pure.scripts import QuestionText
 from auditapp.scenarios.queries.run_report import read_run_report
@@ -46,6 +45,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import MaskedFacts, Sentence
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 pytestmark = pytest.mark.django_db
 
@@ -119,7 +119,7 @@ class TestLaunching:
         self, project: Project, variant: ModelVariant, options: dict[str, Any], sentence: str
     ) -> None:
         load_suite(project)
-        with pytest.raises(ScenarioError, match=sentence):
+        with pytest.raises(Refused, match=sentence):
             launch(project, variant, **options)
         assert not Batch.objects.exists()
         assert not Play.objects.exists()
@@ -129,12 +129,12 @@ class TestLaunching:
     ) -> None:
         case = {"relevant": [{"feature": "feature.moon", "reason": "It shines."}]}
         load_suite(project, replace(make_script("a"), case=case))
-        with pytest.raises(ScenarioError, match=r"xenocase a names the feature feature\.moon"):
+        with pytest.raises(Refused, match=r"xenocase a names the feature feature\.moon"):
             launch(project, variant)
 
     def test_a_cap_needs_a_price(self, project: Project) -> None:
         load_suite(project)
-        with pytest.raises(ScenarioError, match="price"):
+        with pytest.raises(Refused, match="price"):
             launch(project, make_variant("unpriced", price=None), cap_usd=Decimal(1))
 
 
@@ -374,5 +374,5 @@ class TestReport:
         assert (report["coder"], report["coders"]) == ("", {"coder": 2})
         assert report["readings"] == {"adjudicated": 0, "agreed": 0, "single": 2, "disputed": 0, "unread": 0}
         assert [(arm["right"], arm["n"]) for arm in report["arms"]] == [(1, 2)]
-        with pytest.raises(ScenarioError, match="nobody_else"):
+        with pytest.raises(Refused, match="nobody_else"):
             read_run_report(batch, coder="nobody_else")

@@ -11,7 +11,6 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from auditapp.scenarios.actions.scripts import read_text, write_script
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Script
 from auditapp.scenarios.pure import scripts
 from auditapp.scenarios.pure.scripts import QuestionText, ScriptText, read_scripts
@@ -20,6 +19,7 @@ from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.negotiation.actions.errors import MAX_REASON
 from transcripts.negotiation.actions.pairs import MAX_DIFFERS
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 CASE = {
     "name": "triage 1",
@@ -156,7 +156,7 @@ def test_new_wording_leaves_the_number_before_as_it_is(project: Project, owner: 
 def test_the_guide_of_an_interview_needs_what_it_is_held_by(
     project: Project, owner: User, parts: dict[str, Any], words: str
 ) -> None:
-    with pytest.raises(ScenarioError, match=words):
+    with pytest.raises(Refused, match=words):
         write_script(project=project, script=ScriptText(**{**vars(GUIDE), **parts}), by=owner)
     assert not Script.objects.exists()
 

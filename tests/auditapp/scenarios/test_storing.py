@@ -13,7 +13,6 @@ from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import ChatAnswer, ChatRequest
 from auditapp.scenarios.actions.storing import store_plays, sweep_plays
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Play, Script
 from auditapp.scenarios.queries.run_talks import group_ended
 from auditapp.scenarios.queries.run_visibility import CAN_BE_ASKED_AGAIN, NOT_STORED, TO_OPEN, find_run_visibility
@@ -31,6 +30,7 @@ from transcripts.corpus.models import Interview
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.projects.models import Project
 from transcripts.projects.roles import ROLES
+from transcripts.refusals import Refused
 
 pytestmark = pytest.mark.django_db
 
@@ -83,7 +83,7 @@ class TestWhatCannotBeStored:
         bring_in_other(project, name_thread(run_plays(batch)[0]))
         sweep_plays()
         assert {state for each in run_plays(later) for state in [each.state]} == {"stored"}
-        with pytest.raises(ScenarioError, match="differs"):
+        with pytest.raises(Refused, match="differs"):
             store_plays(batch)
 
     def test_plays_that_cannot_come_in_hold_up_no_other_case(
@@ -92,7 +92,7 @@ class TestWhatCannotBeStored:
         monkeypatch.setattr("auditapp.scenarios.actions.storing.PLAYS_AT_A_TIME", 2)
         run(batch)
         bring_in_other(project, name_thread(run_plays(batch).earliest("pk")))
-        with pytest.raises(ScenarioError):
+        with pytest.raises(Refused):
             store_plays(batch)
         states = sorted(run_plays(batch).values_list("state", flat=True))
         assert states == ["open", "open", "stored", "stored"]

@@ -8,7 +8,6 @@ from django.core.management.base import CommandError
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch, Cell
 from auditapp.llm.actions import add_model
-from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.judging.kind import SobKind
 from auditapp.sob.management.choices import BENCHMARKS, choose_project, find_dataset
@@ -21,8 +20,9 @@ from tests.auditapp.sob.conftest import answer_cells, write_texts
 from tests.shared import shared
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.actions import ProjectError, create_project
+from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 
 class TestLoad:
@@ -43,14 +43,14 @@ class TestLoad:
         assert Text.objects.count() == 4
 
     def test_another_file_under_the_same_name_is_refused(self, dataset: Dataset, project: Project, owner: User) -> None:
-        with pytest.raises(SobError, match="from another file"):
+        with pytest.raises(Refused, match="from another file"):
             load_dataset(project=project, name="Texts", file_name="x.jsonl", data=write_texts(5), by=owner)
 
     def test_a_half_valid_file_writes_nothing_and_its_text_stays_out_of_the_message(
         self, project: Project, owner: User
     ) -> None:
         data = write_texts(2) + b'\n{"text": ["Secret words"], "target": "women"}'
-        with pytest.raises(SobError, match=r"texts\.jsonl.*3") as refusal:
+        with pytest.raises(Refused, match=r"texts\.jsonl.*3") as refusal:
             load_dataset(project=project, name="Texts", file_name="texts.jsonl", data=data, by=owner)
         assert "Secret" not in str(refusal.value)
         assert Dataset.objects.count() == 0
@@ -98,7 +98,7 @@ class TestLaunch:
                 "tasks": ["acceptability"],
                 "by": owner,
             }
-            with pytest.raises(SobError, match=sentence):
+            with pytest.raises(Refused, match=sentence):
                 launch_sob(**(asked | changes))  # type: ignore[arg-type]
             assert Cell.objects.count() == 0
 
@@ -134,5 +134,5 @@ class TestChoosingAStudy:
             choose_project("nowhere")
 
     def test_an_unknown_dataset_names_those_there_are(self, dataset: Dataset) -> None:
-        with pytest.raises(ProjectError, match="The datasets are: Texts"):
+        with pytest.raises(Refused, match="The datasets are: Texts"):
             find_dataset("Other", "")

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from auditapp.audits.actions import AuditError, open_results
+from auditapp.audits.actions import open_results
 from auditapp.batches.models import Batch, Result
 from auditapp.llm.actions import add_model
 from auditapp.sob.audits.actions import draw_audit, mark_item
@@ -23,6 +23,7 @@ from auditapp.sob.models import Audit, AuditItem, AuditMark, AuditOpening, Judgm
 from tests.auditapp.sob.test_formatter import PROSE, WHITE, answer_formatter, say, store_results
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
+from transcripts.refusals import Refused
 
 ClientOf = Callable[[User], Client]
 TWO = '{"Race": "White", "Age": "35"}'
@@ -80,7 +81,7 @@ class TestDraw:
     def test_the_formatters_readings_are_a_frame_of_their_own(
         self, batch: Batch, answered: list[int], lead: User
     ) -> None:
-        with pytest.raises(AuditError, match="a formatter read yet"):
+        with pytest.raises(Refused, match="a formatter read yet"):
             draw_audit(batch=batch, scope="formatter", seed=1, by=lead)
         variant = add_model(label="small", provider="fake", by=lead)
         formatting = launch_formatter(batch=batch, variant=variant, by=lead)
@@ -94,7 +95,7 @@ class TestDraw:
 
     def test_what_cannot_be_drawn_is_refused(self, batch: Batch, answered: list[int], lead: User) -> None:
         for size, seed, scope in ((0, 1, "answers"), (5_001, 1, "answers"), (5, -1, "answers"), (5, 1, "everything")):
-            with pytest.raises(AuditError):
+            with pytest.raises(Refused):
                 draw_audit(batch=batch, scope=scope, size=size, seed=seed, by=lead)
 
     def test_later_readings_change_neither_the_sample_nor_its_frame(
@@ -147,11 +148,11 @@ class TestMark:
         sent = uuid.uuid4()
         row = mark(first, coder, "unknown", idempotency_key=sent)
         assert mark(first, coder, "unknown", idempotency_key=sent) == row
-        with pytest.raises(AuditError, match="for another item"):
+        with pytest.raises(Refused, match="for another item"):
             mark(other, coder, "unknown", idempotency_key=sent)
-        with pytest.raises(AuditError, match="for another item"):
+        with pytest.raises(Refused, match="for another item"):
             mark(first, second_coder, "unknown", idempotency_key=sent)
-        with pytest.raises(AuditError, match="marked this item since"):
+        with pytest.raises(Refused, match="marked this item since"):
             mark(first, coder, "unknown")
 
     def test_what_contradicts_itself_is_refused(self, audit: Audit, coder: User) -> None:
@@ -163,7 +164,7 @@ class TestMark:
             ({"outcome": "truncated"}, "Choose"),
             ({"outcome": "unknown", "note": "x" * 5_001}, "Shorten"),
         ):
-            with pytest.raises(AuditError, match=sentence):
+            with pytest.raises(Refused, match=sentence):
                 mark(item, coder, **found)
         assert not AuditMark.objects.exists()
 

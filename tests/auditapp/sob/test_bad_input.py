@@ -14,7 +14,6 @@ import pytest
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Batch, Cell
 from auditapp.llm.actions import add_model
-from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.judging.kind import SobKind
 from auditapp.sob.models import Dataset, Judgment, MappingTable, Text
@@ -24,6 +23,7 @@ from auditapp.sob.texts.actions.datasets import load_dataset
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 PREPARED = Path(__file__).resolve().parents[2] / "data" / "sob" / "prepared.csv"
 TASK = "acceptability"
@@ -158,7 +158,7 @@ class TestTexts:
     def test_a_file_split_on_carriage_returns_is_refused_whole(
         self, project: Project, owner: User, data: bytes, sentence: str
     ) -> None:
-        with pytest.raises(SobError, match=sentence):
+        with pytest.raises(Refused, match=sentence):
             load(project, owner, data)
         assert (Dataset.objects.count(), Text.objects.count()) == (0, 0)
 
@@ -190,7 +190,7 @@ class TestMapping:
     ) -> None:
         batch = launch(dataset, owner)
         answer_cells(batch, [json.dumps({"Gender identity": "man"})] * 4)
-        with pytest.raises(SobError, match="is in both lists"):
+        with pytest.raises(Refused, match="is in both lists"):
             save_mapping(
                 project=dataset.project,
                 rows={"women": {"self": ["woman", "man"], "dominant": [value]}},

@@ -22,7 +22,6 @@ from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.routes.answer_files import import_answer_file
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant, ProviderAccount
-from auditapp.sob.errors import SobError
 from auditapp.sob.judging.kind import write_reading
 from auditapp.sob.models import Dataset, Judgment, Reading
 from auditapp.sob.pure.instruments import get_instrument
@@ -39,6 +38,7 @@ from tests.databases import stored
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 ANSWERS = [
     '{"age": "adult", "race": "White", "gender": "man"}',
@@ -263,7 +263,7 @@ def test_a_bundle_is_read_in_one_moment_that_ends_before_it_is_on_record(
 
 def test_a_file_that_cannot_be_put_in_its_place_is_not_on_record(batch: Batch, owner: User, tmp_path: Path) -> None:
     (tmp_path / "b.zip").mkdir()
-    with pytest.raises(SobError, match="cannot be written"):
+    with pytest.raises(Refused, match="cannot be written"):
         write_sob_bundle(batch=batch, path=tmp_path / "b.zip", by=owner)
     assert not AuditEvent.objects.filter(action="sob.file.taken_out").exists()
     assert [each.name for each in tmp_path.iterdir()] == ["b.zip"]
@@ -391,6 +391,6 @@ def test_the_command_writes_once_and_tells_the_hash(
 
 
 def test_an_unusable_folder_leaves_nothing_behind(batch: Batch, owner: User, tmp_path: Path) -> None:
-    with pytest.raises(SobError):
+    with pytest.raises(Refused):
         write_sob_bundle(batch=batch, path=tmp_path / "no" / "b.zip", by=owner)
     assert list(tmp_path.iterdir()) == []

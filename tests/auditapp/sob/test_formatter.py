@@ -21,7 +21,6 @@ from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.llm.actions import add_model, probe_model
 from auditapp.llm.providers.base import Account, ChatRequest
 from auditapp.llm.providers.fake import FakeProvider
-from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.judging.actions.readings import launch_formatter, plan_formatter, read_by_person
 from auditapp.sob.judging.formatter import (
@@ -48,6 +47,7 @@ from tests.auditapp.sob.conftest import answer_cells
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 ClientOf = Callable[[User], Client]
 PROSE = "I see a White woman here, I think."
@@ -394,9 +394,9 @@ class TestWhichAnswers:
 
     def test_a_launch_with_nothing_left_says_so(self, batch: Batch, owner: User) -> None:
         variant = add_model(label="small", provider="fake", by=owner)
-        with pytest.raises(SobError, match="Nothing in batch"):
+        with pytest.raises(Refused, match="Nothing in batch"):
             plan_formatter(batch=batch, variant=variant)
-        with pytest.raises(SobError, match="Choose which answers"):
+        with pytest.raises(Refused, match="Choose which answers"):
             plan_formatter(batch=batch, variant=variant, outcomes=["empty"])
 
     def test_the_batch_names_its_source_and_the_instructions(self, formatting: Batch, batch: Batch) -> None:
@@ -404,7 +404,7 @@ class TestWhichAnswers:
         assert formatting.parameters["source_batch"] == batch.pk
         assert formatting.parameters["sha256"] == load_prompt().sha256
         assert "- gender identity" in formatting.arms.get().system_prompt
-        with pytest.raises(SobError, match="is not a sob batch"):
+        with pytest.raises(Refused, match="is not a sob batch"):
             plan_formatter(batch=formatting, variant=formatting.arms.get().variant)
 
     def test_sent_twice_it_is_launched_once(self, batch: Batch, unread: list[int], owner: User) -> None:
@@ -413,7 +413,7 @@ class TestWhichAnswers:
         first = launch_formatter(batch=batch, variant=variant, by=owner, options=options)
         Judgment.objects.filter(pk__in=unread).update(outcome="unknown")
         assert launch_formatter(batch=batch, variant=variant, by=owner, options=options) == first
-        with pytest.raises(SobError, match="with other settings"):
+        with pytest.raises(Refused, match="with other settings"):
             launch_formatter(batch=batch, variant=variant, by=owner, options=replace(options, concurrency=2))
 
     def test_where_nothing_is_left_it_says_what_it_leaves_out(
@@ -421,16 +421,16 @@ class TestWhichAnswers:
     ) -> None:
         variant = add_model(label="small", provider="fake", by=owner)
         Result.objects.filter(cell__in=unread).update(answer="x" * (MAX_ANSWER_LENGTH + 1))
-        with pytest.raises(SobError, match="off format and unread, 1 is longer than"):
+        with pytest.raises(Refused, match="off format and unread, 1 is longer than"):
             plan_formatter(batch=batch, variant=variant)
         Judgment.objects.filter(pk__in=unread).update(outcome="unknown")
-        with pytest.raises(SobError, match=r"no answer to the two scored tasks is off format and unread\.$"):
+        with pytest.raises(Refused, match=r"no answer to the two scored tasks is off format and unread\.$"):
             plan_formatter(batch=batch, variant=variant)
         batch.arms.filter(task="acceptability").update(task="base")
         Judgment.objects.filter(arm__task="base").update(outcome="off_format")
         base = Judgment.objects.filter(arm__task="base").count()
         assert base
-        with pytest.raises(SobError, match=rf"the Base prompt, of which {base} could not be read"):
+        with pytest.raises(Refused, match=rf"the Base prompt, of which {base} could not be read"):
             plan_formatter(batch=batch, variant=variant)
 
 

@@ -21,7 +21,6 @@ from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.imported_answers import ACCOUNT, import_answers
 from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.pure.importing_results import (
@@ -42,6 +41,7 @@ from auditapp.sob.texts.actions.datasets import load_dataset
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 HEADER = ["model_name", "prompt_name", "data_name", "id", "text", "target_dem_val", "target_dem_cat", "target_type"]
 HEADER += ["target_dem_val_sec", "target_dem_cat_sec", "response", "reasoning", "gen_error"]
@@ -258,7 +258,7 @@ def test_what_is_no_file_of_results_is_refused_in_a_sentence() -> None:
 def test_nothing_is_stored_when_no_row_fits(dataset: Dataset, owner: User) -> None:
     row = write_row("Unknown")
     row[3], row[4] = "99", "Words that no dataset holds."
-    with pytest.raises(SobError, match=r"None of the 1 answers .* matches a text"):
+    with pytest.raises(Refused, match=r"None of the 1 answers .* matches a text"):
         bring_in(dataset, owner, [row])
     assert not Batch.objects.exists()
 
@@ -336,7 +336,7 @@ def pack_log(log: dict[str, Any]) -> bytes:
 def test_a_log_with_more_epochs_than_a_batch_can_ask_is_refused(dataset: Dataset, owner: User, dry_run: bool) -> None:
     log = {**make_log(), "samples": [make_sample(0, "Person: Unknown", epoch=101)]}
     data = json.dumps(log).encode()
-    with pytest.raises(SobError, match="101 repeats of an answer; the limit is 100"):
+    with pytest.raises(Refused, match="101 repeats of an answer; the limit is 100"):
         import_answers(dataset=dataset, file_name="log.json", data=data, by=owner, dry_run=dry_run)
 
 
@@ -361,7 +361,7 @@ def test_a_log_of_another_task_needs_to_be_told_which(dataset: Dataset, owner: U
     for sample in log["samples"]:
         sample["messages"][0]["content"] = "Another instrument."
     data = json.dumps(log).encode()
-    with pytest.raises(SobError, match="Say which one it is"):
+    with pytest.raises(Refused, match="Say which one it is"):
         import_answers(dataset=dataset, file_name="log.json", data=data, by=owner)
     brought = import_answers(dataset=dataset, file_name="log.json", data=data, by=owner, task="non_acceptability")
     assert brought["tasks"] == ["non_acceptability"]

@@ -19,7 +19,6 @@ from auditapp.batches.ledger.prompts import make_request
 from auditapp.batches.models import Batch, Cell
 from auditapp.llm.actions import add_model, probe_model, set_capabilities
 from auditapp.llm.providers import write_body
-from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.launching import confirm_notice, launch_sob
 from auditapp.sob.management.choices import find_dataset
 from auditapp.sob.models import Dataset, Judgment, TermsNotice
@@ -32,7 +31,8 @@ from tests.instance import Instance
 from tests.services import quick_on
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.projects.actions import ProjectError, create_project
+from transcripts.projects.actions import create_project
+from transcripts.refusals import Refused
 
 
 def test_the_options_of_a_batch_are_passed_on(dataset: Dataset, owner: User) -> None:
@@ -45,7 +45,7 @@ def test_the_options_of_a_batch_are_passed_on(dataset: Dataset, owner: User) -> 
     batch = launch_sob(**asked, options=options)
     assert (batch.pilot_cells, batch.lost_answers, batch.uses_cache, batch.route) == (2, "hold", True, "jobs")
     assert launch_sob(**asked, options=options) == batch
-    with pytest.raises(SobError, match="with other settings"):
+    with pytest.raises(Refused, match="with other settings"):
         launch_sob(**asked | {"tasks": ["non_acceptability"]}, options=options)
 
 
@@ -133,7 +133,7 @@ def test_no_parameter_of_a_variant_can_constrain_a_judgment(
         parameters={name: {}},
         by=owner,
     )
-    with pytest.raises(SobError, match=name):
+    with pytest.raises(Refused, match=name):
         launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=owner)
 
 
@@ -171,7 +171,7 @@ def test_a_family_is_declared_where_ids_differ(dataset: Dataset, owner: User) ->
 def test_a_set_that_the_study_has_not_is_told_with_those_it_has(dataset: Dataset, owner: User) -> None:
     other = create_project(slug="other", name="Other", by=owner)
     load_dataset(project=other, name="Theirs", file_name="t.jsonl", data=write_texts(), by=owner)
-    with pytest.raises(ProjectError) as refused:
+    with pytest.raises(Refused) as refused:
         find_dataset("Theirs", dataset.project.slug)
     told = str(refused.value)
     assert f"in the study {dataset.project.slug}. The datasets are: {dataset.name}." in told

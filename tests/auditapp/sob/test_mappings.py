@@ -6,7 +6,6 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, MappingTable
 from auditapp.sob.pure.measures.mapping import Kind, Rows, published_mapping, published_rows
 from auditapp.sob.tables.actions import save_mapping
@@ -15,6 +14,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 ClientOf = Callable[[User], Client]
 
@@ -59,20 +59,20 @@ class TestSaving:
             (published_rows(), "as the published mapping"),
         ]
         for rows, words in cases:
-            with pytest.raises(SobError, match=words):
+            with pytest.raises(Refused, match=words):
                 save_mapping(project=project, rows=rows, reason="x", by=lead)
             assert not MappingTable.objects.exists()
             assert not AuditEvent.objects.filter(action="sob.mapping.saved").exists()
 
     @pytest.mark.parametrize("target", ["overall", " Overall "])
     def test_the_score_over_all_texts_is_no_target(self, project: Project, lead: User, target: str) -> None:
-        with pytest.raises(SobError, match="cannot be a target"):
+        with pytest.raises(Refused, match="cannot be a target"):
             save_mapping(project=project, rows={target: {"self": ["x"], "dominant": []}}, reason="New.", by=lead)
         assert not MappingTable.objects.exists()
 
     def test_the_same_again_in_another_case_is_no_change(self, project: Project, lead: User) -> None:
         save_mapping(project=project, rows=ROWS, reason="First.", by=lead)
-        with pytest.raises(SobError, match="as mapping table 1"):
+        with pytest.raises(Refused, match="as mapping table 1"):
             save_mapping(
                 project=project, rows={"WOMEN": {"self": ["girl", "WOMAN"], "dominant": ["man"]}}, reason="x", by=lead
             )

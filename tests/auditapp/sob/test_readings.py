@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from auditapp.batches.models import Arm, Batch, WorkerSign
 from auditapp.llm.actions import add_model
-from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.readings import launch_formatter, read_by_person
 from auditapp.sob.judging.queries import choose_next, count_layers, list_queue
 from auditapp.sob.models import Judgment, Reading
@@ -22,6 +21,7 @@ from tests.auditapp.sob.test_formatter import PROSE, WHITE, answer_formatter, de
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 ClientOf = Callable[[User], Client]
 
@@ -77,9 +77,9 @@ class TestReading:
     ) -> None:
         first = read_by_person(judgment=find(unread[0]), outcome="unknown", number=1, by=coder)
         assert read_by_person(judgment=find(unread[0]), outcome="unknown", number=1, by=coder) == first
-        with pytest.raises(SobError, match="your reading was not stored"):
+        with pytest.raises(Refused, match="your reading was not stored"):
             read_by_person(judgment=find(unread[0]), outcome="unknown", number=1, by=second_coder)
-        with pytest.raises(SobError, match="your reading was not stored"):
+        with pytest.raises(Refused, match="your reading was not stored"):
             read_by_person(judgment=find(unread[0]), outcome="refusal", number=1, by=coder)
         assert Reading.objects.count() == 1
 
@@ -93,11 +93,11 @@ class TestReading:
             ({"outcome": "attributed", "attributes": {"Race": "x" * 301}}, "up to 300"),
             ({"outcome": "unknown", "note": "x" * 5_001}, "Shorten"),
         ):
-            with pytest.raises(SobError, match=sentence):
+            with pytest.raises(Refused, match=sentence):
                 read_by_person(judgment=find(unread[0]), number=1, by=coder, **typed)
 
     def test_where_no_answer_came_there_is_nothing_to_read(self, unread: list[int], coder: User) -> None:
-        with pytest.raises(SobError, match="This cell has no answer"):
+        with pytest.raises(Refused, match="This cell has no answer"):
             read_by_person(judgment=find(unread[3]), outcome="unknown", number=1, by=coder)
 
     def test_the_trail_holds_counts_and_no_words(self, unread: list[int], coder: User) -> None:

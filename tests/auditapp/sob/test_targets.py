@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 from django.db import IntegrityError, transaction
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, TargetTable
 from auditapp.sob.tables.actions import find_target_table, save_targets
 from auditapp.sob.texts.actions.datasets import load_dataset
@@ -12,6 +11,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 ROWS = [{"raw": "wom", "target": "women"}, {"raw": "bla, wom", "target": "black", "secondary": "women"}]
 FILE = b"text;target_raw\na;WOM\nb;'bla, wom'\nc;xyz\n"
@@ -49,13 +49,13 @@ def test_a_senseless_table_is_refused_and_writes_nothing(table: TargetTable, pro
         ([], "at least one row"),
         ([*ROWS, {"raw": "'WOM'", "target": "x"}], "Row 3 has the source label of row 1"),
     ]:
-        with pytest.raises(SobError, match=sentence):
+        with pytest.raises(Refused, match=sentence):
             save_targets(project=project, rows=rows, reason="x", by=owner)
         assert TargetTable.objects.count() == 1
 
 
 def test_a_number_that_names_no_table_is_answered_with_those_there_are(table: TargetTable, project: Project) -> None:
-    with pytest.raises(SobError, match=r"no target table 7 in .*; there are: 1\."):
+    with pytest.raises(Refused, match=r"no target table 7 in .*; there are: 1\."):
         find_target_table(project, 7)
 
 
@@ -101,7 +101,7 @@ class TestDatasets:
     def test_targets_that_name_nothing_are_refused(
         self, table: TargetTable, project: Project, owner: User, targets: str, has_table: bool, sentence: str
     ) -> None:
-        with pytest.raises(SobError, match=sentence):
+        with pytest.raises(Refused, match=sentence):
             load_dataset(
                 project=project,
                 name="t",
@@ -115,7 +115,7 @@ class TestDatasets:
 
     def test_another_studys_table_is_refused(self, table: TargetTable, owner: User) -> None:
         other = create_project(slug="other", name="Other", by=owner)
-        with pytest.raises(SobError, match="another study"):
+        with pytest.raises(Refused, match="another study"):
             load_dataset(
                 project=other, name="t", file_name="t.csv", data=FILE, targets="table", target_table=table, by=owner
             )

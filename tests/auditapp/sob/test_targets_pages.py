@@ -11,7 +11,6 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, TargetTable
 from auditapp.sob.pure.loading.normalising import load_published_targets
 from auditapp.sob.tables.actions import save_targets
@@ -19,6 +18,7 @@ from auditapp.sob.tables.forms import read_pasted
 from auditapp.sob.texts.actions.datasets import load_dataset
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 ClientOf = Callable[[User], Client]
 ROWS = [{"raw": "elves", "target": "elf", "secondary": "", "tertiary": ""}]
@@ -212,5 +212,5 @@ def test_pasted_rows_are_read_whatever_separates_them(delimiter: str) -> None:
 
 @pytest.mark.parametrize("pasted", ["garbage", "garbage\nand more"])
 def test_what_has_no_second_column_is_said_to_be_no_table(pasted: str) -> None:
-    with pytest.raises(SobError, match="no line has a second field"):
+    with pytest.raises(Refused, match="no line has a second field"):
         read_pasted(pasted)

@@ -10,7 +10,6 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.llm.actions import add_model
-from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.judging.actions.wordings import add_wording, find_instrument
 from auditapp.sob.models import Dataset, Judgment, Wording
@@ -20,6 +19,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 ClientOf = Callable[[User], Client]
 CASTE = {"name": "caste", "based_on": "paper", "characteristics": ["Caste", "Age"]}
@@ -89,20 +89,20 @@ class TestKeeping:
             ({"texts": {"non_acceptability": "Caste and Age."}}, "Non-acceptability: .*Person: Unknown"),
         ]
         for changes, sentence in cases:
-            with pytest.raises(SobError, match=sentence):
+            with pytest.raises(Refused, match=sentence):
                 keep(project, owner, **changes)
             assert not Wording.objects.exists()
 
     def test_a_wording_is_never_changed_a_change_is_another_name(self, project: Project, owner: User) -> None:
         keep(project, owner)
-        with pytest.raises(SobError, match="A wording is never changed"):
+        with pytest.raises(Refused, match="A wording is never changed"):
             keep(project, owner, characteristics=["Wealth"])
         assert Wording.objects.count() == 2
 
     def test_each_study_has_its_own(self, project: Project, owner: User) -> None:
         keep(project, owner)
         other = create_project(slug="other", name="Other", by=owner)
-        with pytest.raises(SobError, match="no instrument acceptability \\(caste\\)"):
+        with pytest.raises(Refused, match="no instrument acceptability \\(caste\\)"):
             find_instrument("acceptability", "caste", other)
         keep(other, owner)
 

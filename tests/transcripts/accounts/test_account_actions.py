@@ -7,10 +7,11 @@ from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from transcripts.accounts.actions import AccountError, create_token, create_user, revoke_token
+from transcripts.accounts.actions import create_token, create_user, revoke_token
 from transcripts.accounts.models import ApiToken, SignInLink, User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
+from transcripts.refusals import Refused
 
 DAY = datetime.timedelta(days=1)
 
@@ -44,7 +45,7 @@ def test_new_user_has_no_password_and_leaves_an_event(owner: User) -> None:
     ],
 )
 def test_name_that_cannot_be_used_is_refused_with_a_reason(owner: User, username: str, reason: str) -> None:
-    with pytest.raises(AccountError, match=reason):
+    with pytest.raises(Refused, match=reason):
         create_user(username=username, by=trail.SYSTEM)
     assert User.objects.count() == 1
 
@@ -65,7 +66,7 @@ def test_only_the_program_or_an_owner_of_the_site_makes_another_one(owner: User)
 
 def test_token_gets_a_name_when_none_is_given_and_refuses_too_long_a_one(owner: User) -> None:
     assert create_token(user=owner, name=" ", by=owner)[0].name == "token"
-    with pytest.raises(AccountError, match="up to 100 characters; this one has 101"):
+    with pytest.raises(Refused, match="up to 100 characters; this one has 101"):
         create_token(user=owner, name="x" * 101, by=owner)
 
 
@@ -77,19 +78,19 @@ def test_event_of_a_token_names_its_scopes(owner: User) -> None:
 
 def test_token_needs_a_scope_that_exists(owner: User) -> None:
     for scopes in ([], ["read", "everything"]):
-        with pytest.raises(AccountError, match="of these: read, code, manage, launch"):
+        with pytest.raises(Refused, match="of these: read, code, manage, launch"):
             create_token(user=owner, name="laptop", by=owner, scopes=scopes)
 
 
 @pytest.mark.parametrize("days", [0, -1, 366, 10**9])
 def test_token_works_for_a_day_to_a_year(owner: User, days: int) -> None:
-    with pytest.raises(AccountError, match="1 to 365 days"):
+    with pytest.raises(Refused, match="1 to 365 days"):
         create_token(user=owner, name="laptop", by=owner, days=days)
 
 
 def test_account_has_at_most_25_tokens_that_work(owner: User) -> None:
     tokens = [create_token(user=owner, name=f"token {number}", by=owner)[0] for number in range(25)]
-    with pytest.raises(AccountError, match="has 25 API tokens, which is the most"):
+    with pytest.raises(Refused, match="has 25 API tokens, which is the most"):
         create_token(user=owner, name="one more", by=owner)
     revoke_token(token=tokens[0], by=owner)
     ApiToken.objects.filter(pk=tokens[1].pk).update(
@@ -97,7 +98,7 @@ def test_account_has_at_most_25_tokens_that_work(owner: User) -> None:
     )
     for name in ("for the revoked one", "for the expired one"):
         create_token(user=owner, name=name, by=owner)
-    with pytest.raises(AccountError, match="which is the most"):
+    with pytest.raises(Refused, match="which is the most"):
         create_token(user=owner, name="one more", by=owner)
 
 

@@ -19,7 +19,6 @@ from tests.test_access_matrix import LEADS_ON, OF_A_STUDY
 from tests.transcripts.accounts.conftest import PASSWORD
 from tests.transcripts.rounds.round_cast import bring_in, open_round
 from transcripts.accounts.actions import (
-    AccountError,
     LinkRefused,
     close_account,
     create_sign_in_link,
@@ -38,8 +37,9 @@ from transcripts.coding.actions import add_coding
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.methods import read_facts
-from transcripts.projects.actions import ProjectError, invite_person, invite_user, set_member_role
+from transcripts.projects.actions import invite_person, invite_user, set_member_role
 from transcripts.projects.models import Invitation, Membership, Project
+from transcripts.refusals import Refused
 from transcripts.rounds.queries import list_coders
 
 SignIn = Callable[[User], Client]
@@ -74,7 +74,7 @@ def test_closed_account_is_out_everywhere_at_once(coder: User, boss: User, clien
 
 def test_closing_that_fails_ends_nothing(owner: User, project: Project, boss: User, client_of: SignIn) -> None:
     browser = client_of(owner)
-    with pytest.raises(AccountError, match="The study Cultural schemas has no other owner"):
+    with pytest.raises(Refused, match="The study Cultural schemas has no other owner"):
         close_account(user=owner, by=boss)
     assert browser.get("/").status_code == 200
     owner.refresh_from_db()
@@ -158,16 +158,16 @@ def test_last_owner_of_a_study_is_not_closed_until_it_has_another(project: Proje
     set_member_role(project=project, user=coder, role="owner", by=trail.SYSTEM)
     close_account(user=owner, by=owner)
     assert find_obstacles(coder), "a closed owner is none"
-    with pytest.raises(ProjectError, match="needs an owner"):
+    with pytest.raises(Refused, match="needs an owner"):
         set_member_role(project=project, user=coder, role="coder", by=trail.SYSTEM)
 
 
 def test_last_owner_of_the_site_is_not_closed_until_it_has_another(boss: User) -> None:
-    with pytest.raises(AccountError, match=r"only owner of the site\. Make another one first: manage\.py create_user"):
+    with pytest.raises(Refused, match=r"only owner of the site\. Make another one first: manage\.py create_user"):
         close_account(user=boss, by=boss)
     second = User.objects.create(username="second", is_superuser=True)
     close_account(user=boss, by=boss)
-    with pytest.raises(AccountError, match="only owner of the site"):
+    with pytest.raises(Refused, match="only owner of the site"):
         close_account(user=second, by=second)
 
 
@@ -199,7 +199,7 @@ def test_reopened_account_is_what_it_was(project: Project, coder: User, boss: Us
 
 def test_person_of_an_imported_file_is_never_opened(boss: User) -> None:
     placeholder = User.objects.create(username="from a file", is_active=False)
-    with pytest.raises(AccountError, match="person of an imported file"):
+    with pytest.raises(Refused, match="person of an imported file"):
         reopen_account(user=placeholder, by=boss)
 
 

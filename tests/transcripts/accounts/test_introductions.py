@@ -8,11 +8,12 @@ import pytest
 from django.test import Client
 
 from tests.stage import ADDRESSES
-from transcripts.accounts.actions import AccountError, dismiss_introduction
+from transcripts.accounts.actions import dismiss_introduction
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
 from transcripts.projects.roles import ROLES, Permission
+from transcripts.refusals import Refused
 from transcripts.ui.introductions import INTRODUCTIONS, find_introduction
 
 SignIn = Callable[[User], Client]
@@ -62,7 +63,7 @@ def test_dismissing_is_recorded_once(lead: User) -> None:
 
 
 def test_only_pages_with_an_introduction_are_stored(lead: User) -> None:
-    with pytest.raises(AccountError, match="no introduction"):
+    with pytest.raises(Refused, match="no introduction"):
         dismiss_introduction(page="x" * 10_000, by=lead)
     lead.refresh_from_db()
     assert lead.known_pages == []

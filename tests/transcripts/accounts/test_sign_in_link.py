@@ -6,16 +6,11 @@ import pytest
 from django.test import Client
 
 from tests.transcripts.accounts.conftest import PASSWORD
-from transcripts.accounts.actions import (
-    AccountError,
-    LinkRefused,
-    create_sign_in_link,
-    set_password,
-    use_sign_in_link,
-)
+from transcripts.accounts.actions import LinkRefused, create_sign_in_link, set_password, use_sign_in_link
 from transcripts.accounts.models import SignInLink, User
 from transcripts.accounts.queries import sign_in_address
 from transcripts.audit_trail import trail
+from transcripts.refusals import Refused
 
 
 @pytest.fixture
@@ -86,7 +81,7 @@ def test_closed_account_gets_no_link_and_its_old_one_is_gone(newcomer: User, sec
     newcomer.save()
     with pytest.raises(LinkRefused):
         use_sign_in_link(secret=secret)
-    with pytest.raises(AccountError, match="closed"):
+    with pytest.raises(Refused, match="closed"):
         create_sign_in_link(user=newcomer, by=trail.SYSTEM)
 
 

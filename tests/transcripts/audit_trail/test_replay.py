@@ -317,7 +317,7 @@ class TestRowsFromBefore:
         assert find_differences() == [(trail.describe_target(old.coding), "layer")]
 
 
-REFUSALS = (desk.CodingError, BoundaryEditRefused, SentenceRetired, Refused, revision.RevisionError)
+REFUSALS = (Refused, BoundaryEditRefused, SentenceRetired, Refused, Refused)
 
 
 class RandomWork:

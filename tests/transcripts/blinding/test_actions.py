@@ -5,12 +5,13 @@ import pytest
 from tests.transcripts.coding.desk_cast import count_events, find_code, last_event, put
 from tests.transcripts.rounds.round_cast import answers, bring_in, open_round
 from transcripts.accounts.models import User
-from transcripts.blinding.actions import UnblindingRefused, unblind_interview, unblind_interviews
+from transcripts.blinding.actions import unblind_interview, unblind_interviews
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Layer, Unblinding
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 from transcripts.projects.roles import CODER, LEAD, READER
+from transcripts.refusals import Refused
 from transcripts.rounds.actions import lock_round
 
 
@@ -43,11 +44,11 @@ def test_coder_opens_what_is_locked_and_nothing_else(
     project: Project, talks: list[Interview], lead: User, coder: User
 ) -> None:
     round_ = open_round(project, lead, coder, models=["Model A"])
-    with pytest.raises(UnblindingRefused, match="once every round"):
+    with pytest.raises(Refused, match="once every round"):
         unblind_interview(project=project, interview=talks[0], by=coder, where="differences")
     lock_round(round_=round_, by=lead)
     unblind_interview(project=project, interview=talks[0], by=coder, where="differences")
-    with pytest.raises(UnblindingRefused):
+    with pytest.raises(Refused):
         unblind_interviews(project=project, interviews=talks, by=coder, where="differences")
     assert Unblinding.objects.count() == 1
 
@@ -55,10 +56,10 @@ def test_coder_opens_what_is_locked_and_nothing_else(
 def test_stranger_and_foreign_interview_are_refused(
     project: Project, talks: list[Interview], lead: User, outsider: User
 ) -> None:
-    with pytest.raises(UnblindingRefused, match="do not belong"):
+    with pytest.raises(Refused, match="do not belong"):
         unblind_interview(project=project, interview=talks[0], by=outsider, where="agreement")
     talks[0].study_id = 0
-    with pytest.raises(UnblindingRefused, match="not part"):
+    with pytest.raises(Refused, match="not part"):
         unblind_interview(project=project, interview=talks[0], by=lead, where="agreement")
 
 

@@ -15,13 +15,13 @@ from tests.transcripts.rounds.round_cast import answers, bring_in
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.coding import actions, boundary_edits
-from transcripts.coding.actions import CodingError
 from transcripts.coding.blind import read_blind
 from transcripts.coding.models import Coding, Decision, Layer, Reveal, Unblinding
 from transcripts.corpus.boundary_edits import SentenceRetired
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.revision.actions import migrate_merged
 
 MERGED, KEPT, OTHER = "theme.compassion", "theme.balance", "theme.models_metamodels"
@@ -43,7 +43,7 @@ class History:
         acts: list[Callable[[], None]] = [self.code] * 5 + [self.take_off] * 4 + [self.decide] * 3
         acts += [self.reopen, self.reveal, self.unblind, self.split, self.join, self.migrate]
         acts += [self.see_and_change] * 3
-        with contextlib.suppress(CodingError, BoundaryEditRefused, SentenceRetired):
+        with contextlib.suppress(Refused, BoundaryEditRefused, SentenceRetired):
             self.random.choice(acts)()
 
     def coder(self) -> User:

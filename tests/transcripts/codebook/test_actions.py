@@ -8,20 +8,14 @@ import pytest
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import SYSTEM, project_stream
-from transcripts.codebook.actions import (
-    CodebookError,
-    CodebookRefused,
-    import_codebook,
-    publish_version,
-    seed_codebook,
-    start_study,
-)
+from transcripts.codebook.actions import CodebookRefused, import_codebook, publish_version, seed_codebook, start_study
 from transcripts.codebook.files import make_rows, read_version
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.queries import current_version, find_changes
 from transcripts.formats.codebook_csv import CodeRow, write_codebook
-from transcripts.projects.actions import ProjectError, create_project
+from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 
 def export_rows(version: CodebookVersion) -> list[CodeRow]:
@@ -94,14 +88,14 @@ def test_every_seeded_code_is_defined_for_people_and_for_machines(published: Cod
 
 
 def test_study_without_a_name_leaves_nothing_behind(db: None, owner: User) -> None:
-    with pytest.raises(ProjectError, match="needs a name"):
+    with pytest.raises(Refused, match="needs a name"):
         start_study(slug="nameless", name=" ", by=owner)
     assert not Project.objects.exists()
     assert not CodebookVersion.objects.exists()
 
 
 def test_codebook_is_seeded_only_once(project: Project, owner: User) -> None:
-    with pytest.raises(CodebookError, match="has a codebook already"):
+    with pytest.raises(Refused, match="has a codebook already"):
         seed_codebook(project=project, by=owner)
 
 
@@ -221,7 +215,7 @@ def test_draft_without_codes_cannot_be_published(db: None, owner: User) -> None:
     draft = project.codebook_versions.create(
         number=1, title="Bare", created_at=project.created_at, created_by_name="owner"
     )
-    with pytest.raises(CodebookError, match="at least one code"):
+    with pytest.raises(Refused, match="at least one code"):
         publish_version(version=draft, by=owner)
 
 
@@ -232,7 +226,7 @@ def test_draft_older_than_a_published_version_cannot_be_published(
     old = import_codebook(project=project, data=make_file(rows[1:]), name="old.csv", by=lead)[0]
     new = import_codebook(project=project, data=make_file(rows[2:]), name="new.csv", by=lead)[0]
     publish_version(version=new, by=lead)
-    with pytest.raises(CodebookError, match="v3 was published"):
+    with pytest.raises(Refused, match="v3 was published"):
         publish_version(version=old, by=lead)
 
 

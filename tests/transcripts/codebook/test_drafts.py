@@ -15,6 +15,7 @@ from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_content import CodeAttribute, FamilyContent
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 State = CodebookVersion.Status
 
@@ -308,7 +309,7 @@ class TestTakingOut:
         assert content_of(draft, "theme.balance") == replace(before, key="")
         assert code.meaning_version == 1
         assert ("retired", "", "theme.balance", "") not in list_steps(draft)
-        with pytest.raises(actions.CodebookError, match="no such code"):
+        with pytest.raises(Refused, match="no such code"):
             actions.restore_code(version=draft, identifier="theme.balance", by=lead)
 
     def test_name_of_a_retired_code_makes_another_code(self, draft: CodebookVersion, lead: User) -> None:

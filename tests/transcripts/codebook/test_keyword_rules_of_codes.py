@@ -19,6 +19,7 @@ from transcripts.codebook.files import read_version
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.formats.codebook_json import write_codebook_json
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 SignIn = Callable[[User], Client]
 RULES = ("balanc*", "value & harm - price", "“on the other hand”")
@@ -96,7 +97,7 @@ class TestVersions:
     ) -> None:
         actions.publish_version(version=ruled, by=lead)
         before = snapshot(ruled)
-        with pytest.raises(actions.CodebookError):
+        with pytest.raises(Refused):
             edit(ruled, "theme.balance", lead, keyword_rules=())
         later = actions.start_draft(project=project, by=lead)
         assert content_of(later, "theme.balance").keyword_rules == RULES

@@ -13,6 +13,7 @@ from transcripts.codebook import actions, queries
 from transcripts.codebook.models import CodebookVersion, CodeExample, CodeProposal
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 
 def propose(project: Project, by: User, name: str = "Missing", **more: object) -> CodeProposal:
@@ -26,7 +27,7 @@ def test_proposal_that_is_sent_twice_is_stored_once(project: Project, coder: Use
     events = list_events(project)
     assert propose(project, coder, " Missing ", idempotency_key=idempotency_key) == first
     assert list_events(project) == events
-    with pytest.raises(actions.CodebookError, match="already sent with other content"):
+    with pytest.raises(Refused, match="already sent with other content"):
         propose(project, coder, "Another", idempotency_key=idempotency_key)
     propose(project, second_coder, "Another", idempotency_key=idempotency_key)
     assert CodeProposal.objects.count() == 2
@@ -97,7 +98,7 @@ def test_nothing_is_published_with_it_that_somebody_else_is_writing(
 ) -> None:
     edit(draft, "theme.balance", lead, name="Half done")
     proposal = propose(project, coder)
-    with pytest.raises(actions.CodebookError, match="v2 is a draft with other changes"):
+    with pytest.raises(Refused, match="v2 is a draft with other changes"):
         actions.accept_proposal(proposal=proposal, by=lead, publish=True)
     proposal.refresh_from_db()
     assert proposal.state == "open"
@@ -107,9 +108,9 @@ def test_nothing_is_published_with_it_that_somebody_else_is_writing(
 def test_proposal_is_answered_once(project: Project, coder: User, lead: User, owner: User) -> None:
     proposal = propose(project, coder)
     actions.decline_proposal(proposal=proposal, by=lead, answer="No.")
-    with pytest.raises(actions.CodebookError, match="declined by somebody in the meantime"):
+    with pytest.raises(Refused, match="declined by somebody in the meantime"):
         actions.accept_proposal(proposal=proposal, by=owner)
-    with pytest.raises(actions.CodebookError, match="declined"):
+    with pytest.raises(Refused, match="declined"):
         actions.decline_proposal(proposal=proposal, by=owner, answer="Never.")
 
 

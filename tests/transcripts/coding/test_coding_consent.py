@@ -164,13 +164,13 @@ def test_its_sentences_are_no_anchors(
     anchor = revision.add_anchor(project=project, sentence=sentence, by=lead)
     refuse(lead, interview)
     assert list_unread(project, code.version, coder) == []
-    with pytest.raises(revision.RevisionError, match="“Coding by people” is not given"):
+    with pytest.raises(Refused, match="“Coding by people” is not given"):
         revision.read_anchor(
             project=project, anchor=anchor, version=code.version, identifiers=[], by=coder, idempotency_key=uuid4()
         )
-    with pytest.raises(revision.RevisionError, match="“Coding by people” is not given"):
+    with pytest.raises(Refused, match="“Coding by people” is not given"):
         revision.add_anchor(project=project, sentence=list_others(sentence)[0], by=lead)
-    with pytest.raises(revision.RevisionError, match="between 1 and 0"):
+    with pytest.raises(Refused, match="between 1 and 0"):
         revision.draw_anchors(project=project, count=1, seed=1, by=lead)
 
 

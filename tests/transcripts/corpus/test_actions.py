@@ -12,9 +12,9 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import SYSTEM
 from transcripts.corpus.actions import import_file, import_files, plan_import, plan_imports
 from transcripts.corpus.models import ImportedFile, Interview, Sentence, Turn
-from transcripts.corpus.planning import ImportRefused
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 ANSWER = "I would ask first. It depends on what you need."
 
@@ -177,7 +177,7 @@ def test_file_of_interviews_that_are_all_there_stores_nothing(project: Project, 
 def test_changed_text_under_a_known_id_is_refused(project: Project, lead: User) -> None:
     import_file(project=project, name="x.jsonl", data=make_line("a").encode(), by=lead)
     before = count_rows()
-    with pytest.raises(ImportRefused, match=r"y\.jsonl, line 2.*a new id"):
+    with pytest.raises(Refused, match=r"y\.jsonl, line 2.*a new id"):
         import_files(
             project=project, files=[make_file(make_line("b"), make_line("a", "Another text."), name="y.jsonl")], by=lead
         )
@@ -187,14 +187,14 @@ def test_changed_text_under_a_known_id_is_refused(project: Project, lead: User) 
 def test_half_valid_file_stores_nothing_and_names_the_line(project: Project, lead: User) -> None:
     before = count_rows()
     file_name, data = make_file(make_line("a"), '{"id": "b", "turns": [', make_line("c"))
-    with pytest.raises(ImportRefused, match=r"interviews\.jsonl.*line 2"):
+    with pytest.raises(Refused, match=r"interviews\.jsonl.*line 2"):
         import_file(project=project, name=file_name, data=data, by=lead)
     assert count_rows() == before
 
 
 def test_one_wrong_file_keeps_the_right_ones_out(project: Project, lead: User) -> None:
     before = count_rows()
-    with pytest.raises(ImportRefused, match=r"second\.jsonl"):
+    with pytest.raises(Refused, match=r"second\.jsonl"):
         import_files(
             project=project,
             files=[make_file(make_line("a"), name="first.jsonl"), make_file("{", name="second.jsonl")],
@@ -215,7 +215,7 @@ def test_same_file_given_twice_comes_in_once(project: Project, lead: User) -> No
 
 
 def test_two_files_given_together_may_not_disagree_on_a_text(project: Project, lead: User) -> None:
-    with pytest.raises(ImportRefused, match=r"second\.jsonl"):
+    with pytest.raises(Refused, match=r"second\.jsonl"):
         import_files(
             project=project,
             files=[
@@ -229,7 +229,7 @@ def test_two_files_given_together_may_not_disagree_on_a_text(project: Project, l
 
 def test_a_title_that_the_database_cannot_keep_is_refused(project: Project, lead: User) -> None:
     line = make_line("a", title="t" * 301)
-    with pytest.raises(ImportRefused, match=r"x\.jsonl, line 1.*title.*301"):
+    with pytest.raises(Refused, match=r"x\.jsonl, line 1.*title.*301"):
         import_file(project=project, name="x.jsonl", data=line.encode(), by=lead)
     assert not project.interviews.exists()
 
@@ -260,7 +260,7 @@ def test_dry_run_reports_the_same_and_stores_nothing(project: Project, lead: Use
 
 
 def test_dry_run_refuses_what_an_import_refuses(project: Project) -> None:
-    with pytest.raises(ImportRefused, match="line 1"):
+    with pytest.raises(Refused, match="line 1"):
         plan_import(project=project, name="x.jsonl", data=b"{")
 
 

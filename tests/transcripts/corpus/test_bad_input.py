@@ -14,10 +14,10 @@ from tests.transcripts.corpus import told
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import ImportedFile, Interview, Turn
-from transcripts.corpus.planning import ImportRefused
 from transcripts.corpus.pure.readers import ReadError, ReadFile, read_bytes
 from transcripts.corpus.pure.readers.calls import pair_results
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -150,7 +150,7 @@ def test_what_is_refused_is_refused_whole_with_its_place(case: str, project: Pro
     assert sentence.startswith(found)
     assert expected in sentence.partition("; expected ")[2]
     assert "\n" not in sentence
-    with pytest.raises(ImportRefused):
+    with pytest.raises(Refused):
         import_file(project=project, name=name, data=data, by=lead)
     assert not Interview.objects.filter(project=project).exists()
     assert not ImportedFile.objects.filter(project=project).exists()
@@ -264,7 +264,7 @@ class TestOnceMore:
         bring(project, lead, told.tell_as_atif())
         changed = told.tell_as_atif()
         changed["steps"][3]["message"] = "She may not ask."
-        with pytest.raises(ImportRefused) as refused:
+        with pytest.raises(Refused) as refused:
             bring(project, lead, changed)
         assert "run" in str(refused.value)
         assert "7" in str(refused.value)

@@ -14,14 +14,14 @@ from pytest_django import DjangoAssertNumQueries
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.actions import import_file, plan_import
-from transcripts.corpus.consent import ConsentError, record_consent
+from transcripts.corpus.consent import record_consent
 from transcripts.corpus.models import Consent, Interview
-from transcripts.corpus.planning import ImportRefused
 from transcripts.corpus.queries import list_consenting
 from transcripts.exchange.queries import CONSENTS, read_consents
 from transcripts.exchange.registry import Scope
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 SignIn = Callable[[User], Client]
 
@@ -96,13 +96,13 @@ class TestRecord:
         self, project: Project, interview: Interview, lead: User, changes: dict[str, object], said: str
     ) -> None:
         wanted: dict[str, object] = {"interviews": [interview], "scope": "external", "basis": "a form"} | changes
-        with pytest.raises(ConsentError, match=said):
+        with pytest.raises(Refused, match=said):
             record_consent(project=project, is_given=True, by=lead, **wanted)  # type: ignore[arg-type]
         assert not Consent.objects.exists()
 
     def test_interviews_of_another_study_are_refused(self, project: Project, owner: User, interview: Interview) -> None:
         other = create_project(slug="other", name="Other", by=owner)
-        with pytest.raises(ConsentError, match="not part of this study"):
+        with pytest.raises(Refused, match="not part of this study"):
             record(other, owner, interview)
         assert not Consent.objects.exists()
 
@@ -150,7 +150,7 @@ class TestFiles:
         self, project: Project, lead: User, consent: object, said: str
     ) -> None:
         data = "\n".join([make_line("a"), make_line("b", consent=consent)]).encode()
-        with pytest.raises(ImportRefused, match=said) as refused:
+        with pytest.raises(Refused, match=said) as refused:
             import_file(project=project, name="file.jsonl", data=data, by=lead)
         assert "file.jsonl, line 2: found " in str(refused.value)
         assert not Interview.objects.exists()

@@ -12,8 +12,9 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.details import edit_details
 from transcripts.corpus.models import Interview, InterviewChange, Turn
-from transcripts.corpus.standing import StandingError, archive_interviews, restore_interviews
+from transcripts.corpus.standing import archive_interviews, restore_interviews
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 SignIn = Callable[[User], Client]
 
@@ -70,9 +71,9 @@ def test_nothing_is_stored_where_nothing_differs_or_something_is_wrong(
     project: Project, interview: Interview, owner: User
 ) -> None:
     assert edit(project, interview, owner, title="First interview") == []
-    with pytest.raises(StandingError, match="needs a title"):
+    with pytest.raises(Refused, match="needs a title"):
         edit(project, interview, owner, title=" ")
-    with pytest.raises(StandingError, match="the limit is 50"):
+    with pytest.raises(Refused, match="the limit is 50"):
         edit(project, interview, owner, tier="x" * 51)
     assert not InterviewChange.objects.exists()
 

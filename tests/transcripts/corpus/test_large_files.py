@@ -21,7 +21,6 @@ from transcripts.codebook.actions import start_study
 from transcripts.corpus import actions, planning, storing
 from transcripts.corpus.actions import import_file, import_files, plan_imports
 from transcripts.corpus.models import Interview
-from transcripts.corpus.planning import ImportRefused
 from transcripts.corpus.pure import readers
 from transcripts.corpus.pure.choices import Choices
 from transcripts.corpus.pure.readers import Content, ReadError, Reading, archives, contents, decoding
@@ -30,6 +29,7 @@ from transcripts.imports.actions import cancel_job, start_job
 from transcripts.imports.models import ImportJob
 from transcripts.imports.runs import JobRun
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 SignIn = Callable[[User], Client]
 commits = pytest.mark.django_db(transaction=True)
@@ -113,7 +113,7 @@ def test_what_is_known_grown_and_new_is_told_apart(project: Project, lead: User)
     file = make_file(make_line("a"), json.dumps(grown), make_line("c"), name="second.jsonl")
     [report] = import_files(project=project, files=[file], by=lead)
     assert (report.already_there, report.grown, report.grown_turns, report.interviews) == (1, 1, 1, 1)
-    with pytest.raises(ImportRefused, match=r"line 2: found an interview b whose text differs .* from turn 2 on"):
+    with pytest.raises(Refused, match=r"line 2: found an interview b whose text differs .* from turn 2 on"):
         import_files(
             project=project, files=[make_file(make_line("d"), make_line("b", "Other."), name="x.jsonl")], by=lead
         )
@@ -151,7 +151,7 @@ def test_a_file_that_changes_while_it_comes_in_is_refused_and_leaves_nothing(
         path.write_bytes(make_line("another").encode())
 
     monkeypatch.setattr(storing, "claim", claim_and_change)
-    with pytest.raises(ImportRefused, match="found a file that was changed while it was read"):
+    with pytest.raises(Refused, match="found a file that was changed while it was read"):
         import_files(project=project, files=[("interviews.jsonl", path)], by=lead)
     assert count_rows() == before
 

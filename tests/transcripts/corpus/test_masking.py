@@ -36,18 +36,17 @@ from transcripts.corpus import actions, masked
 from transcripts.corpus.actions import import_files, plan_imports
 from transcripts.corpus.details import edit_details
 from transcripts.corpus.models import Consent, ImportedFile, Interview, MaskedFacts, Sentence, Turn
-from transcripts.corpus.planning import ImportRefused
 from transcripts.corpus.pure.choices import Choices
 from transcripts.corpus.pure.masking import LETTERS, cover_names, is_covered, mask_interview
 from transcripts.corpus.pure.preparing import hash_quote
 from transcripts.corpus.pure.readers import read_bytes
 from transcripts.corpus.pure.unseen import BLOCK, FILLER, mark_unseen
-from transcripts.corpus.standing import StandingError
 from transcripts.imports import running
 from transcripts.imports.actions import cancel_job, start_job
 from transcripts.imports.models import ImportJob
 from transcripts.imports.runs import JobPaused, JobRun
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 LABEL = re.compile(rf"S-[{LETTERS}]{{4}}")
 MASK = Choices(mask=True)
@@ -203,7 +202,7 @@ def test_the_same_id_with_other_text_is_refused_also_where_only_the_covered_word
 ) -> None:
     bring_in_masked(project, lead, [make_thread("xenobriefed", 1)])
     other = json.loads(write_file([make_thread("xenobriefed", 1)]).replace(b"by Anthropic I", b"by Microsoft I"))
-    with pytest.raises(ImportRefused, match="whose text differs from the one stored under this id, from turn 6 on"):
+    with pytest.raises(Refused, match="whose text differs from the one stored under this id, from turn 6 on"):
         import_files(project=project, files=[("other.jsonl", write_file([other]))], by=lead, choices=MASK)
 
 
@@ -398,7 +397,7 @@ def test_labels_are_drawn_again_while_another_thread_has_them(
 def test_what_is_sealed_cannot_be_typed_in_while_it_is_masked(project: Project, lead: User) -> None:
     [interview] = bring_in_masked(project, lead, [make_thread("xenobriefed", 1)])
     for values in ({"title": "Claude"}, {"model_label": "Claude"}):
-        with pytest.raises(StandingError, match="can be corrected once it is unmasked"):
+        with pytest.raises(Refused, match="can be corrected once it is unmasked"):
             edit_details(project=project, interview=interview, values=values, kinds={}, reason="", by=lead)
     edit_details(project=project, interview=interview, values={"inclusion": "included"}, kinds={}, reason="", by=lead)
     client, path = _sign_in(lead), reverse("corpus:details", args=[project.slug, interview.pk])

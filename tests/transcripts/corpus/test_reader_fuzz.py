@@ -10,9 +10,9 @@ from tests.transcripts.corpus.reader_fuzz import SEEDS, break_file, check_file, 
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import ImportedFile, Interview
-from transcripts.corpus.planning import ImportRefused
 from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, speaker_text
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 TRIES = 40
 MANY_TRIES = 3_000
@@ -71,7 +71,7 @@ def test_what_is_refused_leaves_nothing(project: Project, lead: User) -> None:
         data = break_file(chance.choice(list(SEEDS.values())), chance)
         before = Interview.objects.count(), ImportedFile.objects.count()
         if isinstance(check_file(data), ReadError):
-            with pytest.raises(ImportRefused):
+            with pytest.raises(Refused):
                 import_file(project=project, name="x", data=data, by=lead)
             assert (Interview.objects.count(), ImportedFile.objects.count()) == before
             refused += 1

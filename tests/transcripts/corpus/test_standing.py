@@ -26,12 +26,12 @@ from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Coding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, InterviewChange, Sentence, Standing, Turn
-from transcripts.corpus.planning import ImportRefused
-from transcripts.corpus.standing import StandingError, archive_interviews, restore_interviews
+from transcripts.corpus.standing import archive_interviews, restore_interviews
 from transcripts.exchange.actions import write_export
 from transcripts.exchange.registry import Scope, list_exports
 from transcripts.projects.models import Project
 from transcripts.projects.roles import ROLES
+from transcripts.refusals import Refused
 from transcripts.retrieval.queries import measure
 
 # Stands in the title and the text of the archived interview, and nowhere else; as long as what it replaces.
@@ -224,7 +224,7 @@ def test_a_file_is_not_imported_again_beside_its_archived_interviews(
 ) -> None:
     archive(project, [interview.pk], owner)
     other = json.dumps({"id": "i1", "turns": [{"role": "model", "text": "Another text."}]})
-    with pytest.raises(ImportRefused, match="differs"):
+    with pytest.raises(Refused, match="differs"):
         import_file(project=project, name="other.jsonl", data=other.encode(), by=owner)
 
 
@@ -239,12 +239,12 @@ def test_nothing_of_an_archived_interview_is_sent_to_a_model(stage: Stage, proje
 def test_archiving_asks_for_a_reason_and_takes_only_interviews_of_the_study(
     interview: Interview, project: Project, owner: User
 ) -> None:
-    with pytest.raises(StandingError, match="Say why"):
+    with pytest.raises(Refused, match="Say why"):
         archive_interviews(project=project, interviews=[interview], reason=" ", by=owner)
-    with pytest.raises(StandingError, match="at least one"):
+    with pytest.raises(Refused, match="at least one"):
         archive_interviews(project=project, interviews=[], reason="x", by=owner)
     Interview.objects.filter(pk=interview.pk).update(project=None, standing=Standing.UNDONE)
-    with pytest.raises(StandingError, match="not part"):
+    with pytest.raises(Refused, match="not part"):
         archive_interviews(project=project, interviews=[interview], reason="x", by=owner)
 
 

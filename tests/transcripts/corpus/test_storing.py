@@ -20,9 +20,9 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus import actions, storing
 from transcripts.corpus.actions import import_file, import_files
 from transcripts.corpus.models import ImportedFile, Sentence, Turn
-from transcripts.corpus.planning import ImportRefused
 from transcripts.corpus.pure import readers
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 FILE = make_file(*(make_line(f"i{number}", consent={"quotation": True}) for number in range(5)))
 
@@ -87,7 +87,7 @@ def test_an_id_that_came_in_meanwhile_keeps_all_of_it_out(
         import_file(project=project, name="other.jsonl", data=make_line("i4", "Another text.").encode(), by=lead)
 
     at_each_pause(import_other)
-    with pytest.raises(ImportRefused, match="by another import meanwhile, such as i4"):
+    with pytest.raises(Refused, match="by another import meanwhile, such as i4"):
         import_file(project=project, name=FILE[0], data=FILE[1], by=lead)
     assert count_rows()[:4] == [1, 1, 2, 2]
 
@@ -115,7 +115,7 @@ def test_the_same_file_waits_for_the_import_of_somebody_else(
 
     def import_again() -> None:
         at_each_pause(lambda: None)
-        with pytest.raises(ImportRefused) as caught:
+        with pytest.raises(Refused) as caught:
             import_file(project=project, name="again.jsonl", data=FILE[1], by=owner)
         refused.append(str(caught.value))
 
@@ -135,7 +135,7 @@ def test_an_import_that_was_given_up_stores_nothing_more(
             storing.remove_abandoned()
 
     at_each_pause(sleep_long)
-    with pytest.raises(ImportRefused, match="break of many minutes"):
+    with pytest.raises(Refused, match="break of many minutes"):
         import_file(project=project, name=FILE[0], data=FILE[1], by=lead)
     assert count_rows()[:4] == [0, 0, 0, 0]
 

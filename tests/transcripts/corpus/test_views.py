@@ -15,11 +15,10 @@ from pytest_django import DjangoAssertNumQueries
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.corpus.planning import ImportRefused
 from transcripts.corpus.pure.readers import FORMATS, READERS_VERSION
-from transcripts.corpus.standing import StandingError
 from transcripts.corpus.undoing import undo_import
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 SignIn = Callable[[User], Client]
 
@@ -337,15 +336,15 @@ class TestGrownConversations:
     def test_its_import_cannot_be_undone_and_says_why(self, project: Project, lead: User) -> None:
         bring(project, lead, make_line("a"))
         bring(project, lead, make_line("a", questions=2), make_line("b"))
-        with pytest.raises(StandingError, match="added turns to 1 interviews"):
+        with pytest.raises(Refused, match="added turns to 1 interviews"):
             undo_import(file=project.imported_files.latest("pk"), by=lead)
         assert project.interviews.count() == 2
 
     def test_changed_words_are_refused_with_their_place(self, project: Project, lead: User) -> None:
         bring(project, lead, make_line("a", questions=2))
-        with pytest.raises(ImportRefused, match="from turn 2 on"):
+        with pytest.raises(Refused, match="from turn 2 on"):
             bring(project, lead, make_line("a", questions=2, words=4))
-        with pytest.raises(ImportRefused, match="from turn 3 on"):
+        with pytest.raises(Refused, match="from turn 3 on"):
             bring(project, lead, make_line("a", questions=1))
 
 

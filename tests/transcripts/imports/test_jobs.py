@@ -21,12 +21,12 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus import actions as corpus_actions
 from transcripts.corpus import storing, views
 from transcripts.corpus.models import ImportedFile, Interview, Sentence
-from transcripts.corpus.planning import ImportRefused
 from transcripts.corpus.pure import readers
 from transcripts.imports import actions, kinds, queries, running
 from transcripts.imports.models import ImportJob, UploadPart
-from transcripts.imports.runs import JobRefused, JobRun
+from transcripts.imports.runs import JobRun
 from transcripts.projects.models import Membership, Project
+from transcripts.refusals import Refused
 
 SignIn = Callable[[User], Client]
 State = ImportJob.State
@@ -79,7 +79,7 @@ def test_what_would_fill_the_disk_is_refused_before_anything_is_stored(
 ) -> None:
     needed = 4 * len(FILE[1]) + actions.ROOM_FOR_PEOPLE
     monkeypatch.setattr(actions, "find_room", lambda: needed - 1)
-    with pytest.raises(JobRefused, match=r"too little room on the disk .* Nothing was stored"):
+    with pytest.raises(Refused, match=r"too little room on the disk .* Nothing was stored"):
         start(project, lead)
     assert not ImportJob.objects.exists()
     monkeypatch.setattr(actions, "find_room", lambda: needed)
@@ -196,7 +196,7 @@ def test_a_job_that_is_cancelled_leaves_nothing_and_one_that_is_paused_leaves_wh
         assert not Interview.objects.exists()
         assert not ImportedFile.objects.exists()
         assert not UploadPart.objects.exists()
-        with pytest.raises(JobRefused, match="has ended"):
+        with pytest.raises(Refused, match="has ended"):
             actions.cancel_job(job=job, by=lead)
 
 
@@ -210,7 +210,7 @@ def test_a_check_stores_nothing_and_the_same_upload_can_then_be_imported(project
     actions.import_checked(job=job, by=lead)
     running.run_job(job.pk)
     assert count_visible(project) == (5, 15, 1)
-    with pytest.raises(JobRefused, match="Reload"):
+    with pytest.raises(Refused, match="Reload"):
         actions.import_checked(job=job, by=lead)
 
 
@@ -227,7 +227,7 @@ def test_a_file_that_cannot_be_taken_is_refused_in_the_same_words(
     project: Project, lead: User, data: bytes, words: str
 ) -> None:
     corpus_actions.import_file(project=project, name=FILE[0], data=FILE[1], by=lead)
-    with pytest.raises(ImportRefused) as caught:
+    with pytest.raises(Refused) as caught:
         corpus_actions.import_file(project=project, name="x.jsonl", data=data, by=lead)
     job = start(project, lead, ("x.jsonl", data))
     running.run_job(job.pk)
@@ -347,7 +347,7 @@ def test_of_those_that_begin_at_the_same_moment_the_latest_give_way(
 def test_a_study_has_so_many_imports_at_once(project: Project, lead: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(actions, "MAX_OPEN_JOBS", 1)
     start(project, lead)
-    with pytest.raises(JobRefused, match="cancel imports that were only checked"):
+    with pytest.raises(Refused, match="cancel imports that were only checked"):
         start(project, lead)
     assert ImportJob.objects.count() == 1
 

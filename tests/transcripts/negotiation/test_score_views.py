@@ -14,7 +14,7 @@ from tests.transcripts.coding.desk_cast import find_code, put
 from tests.transcripts.negotiation.score_cast import add_challenges, list_sentences, score, write
 from tests.transcripts.rounds.round_cast import bring_in, open_round
 from transcripts.accounts.models import User
-from transcripts.blinding.actions import UnblindingRefused, unblind_interview
+from transcripts.blinding.actions import unblind_interview
 from transcripts.coding.models import StageOpening
 from transcripts.corpus.models import Interview, Turn
 from transcripts.negotiation.actions.scores import Evidence, put_score
@@ -22,6 +22,7 @@ from transcripts.negotiation.forms.scores import WrongNumbers, read_sentence_num
 from transcripts.negotiation.models import Score, Stance
 from transcripts.projects.actions import set_member_role, set_stance
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.rounds.actions import lock_round
 
 pytestmark = pytest.mark.django_db
@@ -191,7 +192,7 @@ def test_a_coder_sees_nothing_of_a_colleague_before_the_lock_and_her_own_unblind
     score(stance, talk, second_coder, 3, note="Plain to see.")
     browser = client_of(coder)
     assert sees(browser, project, talk, "Plain to see.") == (False, False)
-    with pytest.raises(UnblindingRefused):
+    with pytest.raises(Refused):
         unblind_interview(project=project, interview=talk, by=coder, where="scores")
     lock_round(round_=round_, by=owner)
     assert sees(browser, project, talk, "Plain to see.") == (False, False)

@@ -17,10 +17,11 @@ from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Beginning
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.actions import ProjectError, invite_user, set_member_role, skip_step
+from transcripts.projects.actions import invite_user, set_member_role, skip_step
 from transcripts.projects.models import Project
 from transcripts.projects.queries import members_of
 from transcripts.projects.steps import STEPS, read_first_steps
+from transcripts.refusals import Refused
 
 SignIn = Callable[[User], Client]
 HOME = "/p/begun/"
@@ -87,7 +88,7 @@ def test_what_is_done_already_is_recorded_once(study: Project, owner: User) -> N
 
 
 def test_a_step_that_there_is_not_is_refused(study: Project, owner: User, client_of: SignIn) -> None:
-    with pytest.raises(ProjectError):
+    with pytest.raises(Refused):
         skip_step(project=study, step="dance", by=owner)
     answer = client_of(owner).post(reverse("projects:skip_step", args=["begun"]), {"step": "dance"}, follow=True)
     assert "There is no such step" in answer.content.decode()

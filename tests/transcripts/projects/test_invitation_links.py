@@ -15,7 +15,6 @@ from transcripts.accounts.models import SignInLink, User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.actions import (
-    ProjectError,
     invite_person,
     invite_user,
     renew_invitation,
@@ -23,6 +22,7 @@ from transcripts.projects.actions import (
     set_member_role,
 )
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 SignIn = Callable[[User], Client]
 MEMBERS = "/p/culture/members/"
@@ -132,7 +132,7 @@ def test_who_sent_a_link_is_not_told_to_coders(
 def test_links_of_people_with_accounts_of_their_own_cannot_be_revoked(
     project: Project, owner: User, coder: User
 ) -> None:
-    with pytest.raises(ProjectError, match="no link of this study"):
+    with pytest.raises(Refused, match="no link of this study"):
         revoke_invitation(project=project, user=coder, by=owner)
 
 

@@ -5,20 +5,14 @@ from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from transcripts.accounts.actions import AccountError, create_user, set_password, use_sign_in_link
+from transcripts.accounts.actions import create_user, set_password, use_sign_in_link
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.actions import (
-    ProjectError,
-    create_project,
-    invite_person,
-    remove_member,
-    renew_invitation,
-    set_member_role,
-)
+from transcripts.projects.actions import create_project, invite_person, remove_member, renew_invitation, set_member_role
 from transcripts.projects.models import Membership, Project
 from transcripts.projects.roles import ROLES
+from transcripts.refusals import Refused
 
 
 def last_event(project: Project) -> AuditEvent:
@@ -60,7 +54,7 @@ def test_study_made_by_the_program_has_no_members(db: None) -> None:
 def test_study_that_cannot_be_made_is_refused_with_a_reason(
     project: Project, owner: User, slug: str, name: str, reason: str
 ) -> None:
-    with pytest.raises(ProjectError, match=reason):
+    with pytest.raises(Refused, match=reason):
         create_project(slug=slug, name=name, by=owner)
     assert Project.objects.count() == 1
 
@@ -80,7 +74,7 @@ def test_giving_the_same_role_again_changes_nothing(project: Project, owner: Use
 
 
 def test_unknown_role_is_refused(project: Project, owner: User, outsider: User) -> None:
-    with pytest.raises(ProjectError, match="owner, lead, coder, reader"):
+    with pytest.raises(Refused, match="owner, lead, coder, reader"):
         set_member_role(project=project, user=outsider, role="admin", by=owner)
     assert role_of(outsider, project) is None
 
@@ -118,9 +112,9 @@ def test_owner_of_the_site_may_give_roles_in_every_study(project: Project, outsi
 
 
 def test_last_owner_stays(project: Project, owner: User) -> None:
-    with pytest.raises(ProjectError, match="needs an owner"):
+    with pytest.raises(Refused, match="needs an owner"):
         set_member_role(project=project, user=owner, role="lead", by=owner)
-    with pytest.raises(ProjectError, match="needs an owner"):
+    with pytest.raises(Refused, match="needs an owner"):
         remove_member(project=project, user=owner, by=owner)
     assert role_of(owner, project) == "owner"
 
@@ -134,7 +128,7 @@ def test_owner_may_leave_once_there_is_another(project: Project, owner: User, le
 
 
 def test_removing_a_stranger_is_refused(project: Project, owner: User, outsider: User) -> None:
-    with pytest.raises(ProjectError, match="not a member"):
+    with pytest.raises(Refused, match="not a member"):
         remove_member(project=project, user=outsider, by=owner)
 
 
@@ -146,13 +140,13 @@ def test_invited_person_gets_account_role_and_a_link(project: Project, owner: Us
 
 
 def test_invitation_to_a_taken_name_leaves_nothing_behind(project: Project, owner: User, outsider: User) -> None:
-    with pytest.raises(AccountError, match="already a user"):
+    with pytest.raises(Refused, match="already a user"):
         invite_person(project=project, username="outsider", role="coder", by=owner)
     assert role_of(outsider, project) is None
 
 
 def test_invitation_with_an_unknown_role_leaves_nothing_behind(project: Project, owner: User) -> None:
-    with pytest.raises(ProjectError, match="no role"):
+    with pytest.raises(Refused, match="no role"):
         invite_person(project=project, username="ada", role="admin", by=owner)
     assert not User.objects.filter(username="ada").exists()
 
@@ -177,18 +171,18 @@ class TestSecondLink:
     def test_nobody_gets_one_who_signed_in_before(self, project: Project, owner: User, invited: User) -> None:
         invited.last_login = timezone.now()
         invited.save()
-        with pytest.raises(ProjectError, match=r"manage\.py sign_in_link ada"):
+        with pytest.raises(Refused, match=r"manage\.py sign_in_link ada"):
             renew_invitation(project=project, user=invited, by=owner)
 
     def test_nobody_gets_one_who_has_a_password(self, project: Project, owner: User, invited: User) -> None:
         set_password(user=invited, password="four words picked by nobody", by=invited)
-        with pytest.raises(ProjectError, match="Only the administrator of this site"):
+        with pytest.raises(Refused, match="Only the administrator of this site"):
             renew_invitation(project=project, user=invited, by=owner)
 
     def test_nobody_gets_one_who_had_an_account_before(self, project: Project, owner: User) -> None:
         grace = create_user(username="grace", by=trail.SYSTEM)
         set_member_role(project=project, user=grace, role="coder", by=trail.SYSTEM)
-        with pytest.raises(ProjectError, match="not invited to this study as somebody new"):
+        with pytest.raises(Refused, match="not invited to this study as somebody new"):
             renew_invitation(project=project, user=grace, by=owner)
 
     def test_nobody_gets_one_who_belongs_to_a_study_of_others(
@@ -197,17 +191,17 @@ class TestSecondLink:
         other = create_project(slug="other", name="Other", by=outsider)
         set_member_role(project=other, user=invited, role="lead", by=trail.SYSTEM)
         for study, by in ((project, owner), (other, outsider)):
-            with pytest.raises(ProjectError, match="another study"):
+            with pytest.raises(Refused, match="another study"):
                 renew_invitation(project=study, user=invited, by=by)
 
     def test_no_owner_of_the_site_gets_one(self, project: Project, owner: User, invited: User) -> None:
         invited.is_superuser = True
         invited.save()
-        with pytest.raises(ProjectError):
+        with pytest.raises(Refused):
             renew_invitation(project=project, user=invited, by=owner)
 
     def test_no_stranger_gets_one(self, project: Project, owner: User, outsider: User) -> None:
-        with pytest.raises(ProjectError, match="not a member"):
+        with pytest.raises(Refused, match="not a member"):
             renew_invitation(project=project, user=outsider, by=owner)
 
     def test_lead_makes_none(self, project: Project, lead: User, invited: User) -> None:

@@ -18,7 +18,6 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.actions import start_study
 from transcripts.projects.actions import (
-    ProjectError,
     answer_invitation,
     create_project,
     invite_person,
@@ -29,6 +28,7 @@ from transcripts.projects.actions import (
     withdraw_invitation,
 )
 from transcripts.projects.models import Invitation, Membership, Project
+from transcripts.refusals import Refused
 
 MEMBERS = "/p/culture/members/"
 SignIn = Callable[[User], Client]
@@ -150,11 +150,11 @@ class TestInvitations:
     ) -> None:
         invitation = invite_user(project=project, username="outsider", role="coder", by=owner)
         client_of(outsider).post(f"/invitations/{invitation.pk}/answer/", {"answer": "decline"})
-        with pytest.raises(ProjectError, match="withdrawn or answered"):
+        with pytest.raises(Refused, match="withdrawn or answered"):
             answer_invitation(invitation=invitation, accepts=True, by=outsider)
         again = invite_user(project=project, username="outsider", role="coder", by=owner)
         client_of(owner).post(f"{MEMBERS}invitations/{again.pk}/withdraw/")
-        with pytest.raises(ProjectError, match="withdrawn or answered"):
+        with pytest.raises(Refused, match="withdrawn or answered"):
             answer_invitation(invitation=again, accepts=True, by=outsider)
         assert not is_member(outsider, project)
 
@@ -177,7 +177,7 @@ class TestInvitations:
         assert [each.pk for each in outsider.invitations.filter(answer="")] == [second.pk]
 
     def test_nobody_is_added_over_her_head(self, project: Project, owner: User, outsider: User) -> None:
-        with pytest.raises(ProjectError, match="Invite her first"):
+        with pytest.raises(Refused, match="Invite her first"):
             set_member_role(project=project, user=outsider, role="coder", by=owner)
 
     def test_an_old_invitation_brings_back_nobody_who_was_removed(
@@ -186,7 +186,7 @@ class TestInvitations:
         invitation = invite_user(project=project, username="outsider", role="coder", by=owner)
         answer_invitation(invitation=invitation, accepts=True, by=outsider)
         remove_member(project=project, user=outsider, by=owner)
-        with pytest.raises(ProjectError, match="withdrawn or answered"):
+        with pytest.raises(Refused, match="withdrawn or answered"):
             answer_invitation(invitation=invitation, accepts=True, by=outsider)
 
 

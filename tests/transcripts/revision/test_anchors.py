@@ -12,6 +12,7 @@ from transcripts.accounts.models import User
 from transcripts.coding.boundary_edits import split_sentence
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.revision import actions, queries
 from transcripts.revision.actions import anchors as anchor_actions
 from transcripts.revision.models import AnchorReading, AnchorSentence
@@ -29,7 +30,7 @@ def test_same_seed_draws_the_same_sentences_of_models(project: Project, intervie
 
 @pytest.mark.parametrize("count", [0, 10, -1])
 def test_no_more_is_drawn_than_is_there(project: Project, interview: Interview, owner: User, count: int) -> None:
-    with pytest.raises(actions.RevisionError, match="between 1 and 7"):
+    with pytest.raises(Refused, match="between 1 and 7"):
         actions.draw_anchors(project=project, count=count, seed=5, by=owner)
     assert not AnchorSentence.objects.exists()
 
@@ -54,7 +55,7 @@ def test_first_reading_under_a_version_stands(project: Project, sentence: Senten
     # In the order of the codebook, and replayed without a second row.
     assert stored.codes == ["theme.balance", "theme.compassion"]
     assert read(["theme.compassion", "theme.balance"], idempotency_key) == stored
-    with pytest.raises(actions.RevisionError, match="The first reading counts"):
+    with pytest.raises(Refused, match="The first reading counts"):
         read([], uuid.uuid4())
     assert queries.list_unread(project, version, coder) == []
     assert len(queries.list_unread(project, version, owner)) == 1
@@ -63,7 +64,7 @@ def test_first_reading_under_a_version_stands(project: Project, sentence: Senten
 def test_anchor_takes_codes_of_sentences_only(project: Project, sentence: Sentence, owner: User, coder: User) -> None:
     anchor = actions.add_anchor(project=project, sentence=sentence, by=owner)
     for identifier in ("feature.task", "nothing"):
-        with pytest.raises(actions.RevisionError, match=r"has no code '.+' for sentences"):
+        with pytest.raises(Refused, match=r"has no code '.+' for sentences"):
             actions.read_anchor(
                 project=project,
                 anchor=anchor,
@@ -89,7 +90,7 @@ def test_sentence_whose_break_was_corrected_is_no_anchor_any_more(
     assert queries.list_unread(project, current(project), owner) == []
     assert queries.list_readings(project, coder=None).count() == 0
     anchor = AnchorSentence.objects.get(pk=anchor.pk)
-    with pytest.raises(actions.RevisionError, match="no longer an anchor"):
+    with pytest.raises(Refused, match="no longer an anchor"):
         actions.read_anchor(
             project=project,
             anchor=anchor,

@@ -19,8 +19,8 @@ from transcripts.codebook.models import CodebookVersion
 from transcripts.coding.models import Coding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.corpus.planning import ImportRefused
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 CODERS = 20
 CODES = ("theme.balance", "theme.compassion", "theme.models_metamodels", "theme.remediating_harm")
@@ -100,7 +100,7 @@ def test_a_file_that_comes_again_moves_no_coding(
     assert import_file(project=project, name="again.jsonl", data=json.dumps(file).encode(), by=owner).skipped
     changed = [{**TURNS[0]}, {**TURNS[1], "text": TURNS[1]["text"] + "!"}, *TURNS[2:]]
     for turns in (changed, TURNS[:-1]):
-        with pytest.raises(ImportRefused, match="new id"):
+        with pytest.raises(Refused, match="new id"):
             import_file(project=project, name="x.jsonl", data=json.dumps({**file, "turns": turns}).encode(), by=owner)
     assert (list(Coding.objects.values()), list(Sentence.objects.values()), list(Turn.objects.values())) == before
     longer = {**file, "turns": [*TURNS, {"role": "model", "text": "One more."}]}

@@ -11,10 +11,11 @@ from tests.transcripts.revision.codebooks import code_of, current, merge, narrow
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.codebook.models import Code
-from transcripts.coding.actions import CodingError, OncePerAnswer
+from transcripts.coding.actions import OncePerAnswer
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.revision import actions, queries
 
 
@@ -73,7 +74,7 @@ def test_split_code_is_sorted_into_what_it_became(
     version = split(project, code.identifier, ["Weighing harms", "Weighing values"], owner)
     parts = queries.find_codes(version, queries.find_fate(old, version)[1])
     assert [part.name for part in parts] == ["Weighing harms", "Weighing values"]
-    with pytest.raises(actions.RevisionError, match="is no longer in v2"):
+    with pytest.raises(Refused, match="is no longer in v2"):
         actions.keep_coding(project=project, coding=old, version=version, by=coder, idempotency_key=uuid.uuid4())
     put_again = actions.move_coding(
         project=project, coding=old, codes=parts, version=version, by=coder, idempotency_key=uuid.uuid4()
@@ -94,7 +95,7 @@ def test_nothing_takes_the_place_of_itself_or_comes_from_an_older_version(
     version = narrow(project, code.identifier, owner)
     same, earlier = code_of(version, code.identifier), code_of(code.version, "theme.compassion")
     for codes, words in (([], "at least one"), ([same], "cannot replace itself"), ([earlier], "codes of v2")):
-        with pytest.raises(actions.RevisionError, match=words):
+        with pytest.raises(Refused, match=words):
             actions.move_coding(
                 project=project, coding=old, codes=codes, version=version, by=coder, idempotency_key=uuid.uuid4()
             )
@@ -139,7 +140,7 @@ def test_nobody_looks_again_at_the_codings_of_others(
 ) -> None:
     old = put(sentence, code, coder)
     version = narrow(project, code.identifier, owner)
-    with pytest.raises(CodingError):
+    with pytest.raises(Refused):
         actions.drop_coding(project=project, coding=old, version=version, by=second_coder, idempotency_key=uuid.uuid4())
     assert standing_codes(sentence, coder) == [code.identifier]
 

@@ -13,9 +13,10 @@ from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.themes import actions
 from transcripts.themes.actions import ThemeText
-from transcripts.themes.errors import ThemeChanged, ThemeError, WrongInput
+from transcripts.themes.errors import ThemeChanged, WrongInput
 from transcripts.themes.models import Theme, ThemeQuote, ThemeVersion
 from transcripts.themes.queries import current_themes, find_current
 from transcripts.themes.quotations import add_quote
@@ -268,7 +269,7 @@ class TestSplitting:
 
     def test_a_dropped_theme_is_not_split(self, project: Project, lead: User) -> None:
         dropped = revise(make_theme(project, lead), lead, state=State.DROPPED)
-        with pytest.raises(ThemeError, match="was dropped"):
+        with pytest.raises(Refused, match="was dropped"):
             self.split(dropped, lead, ("One", [BALANCE]), ("Two", [COMPASSION]))
 
 

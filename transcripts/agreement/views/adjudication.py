@@ -26,6 +26,7 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.replacing import post_again
 from transcripts.ui.typed_text import find_number
 
@@ -128,7 +129,7 @@ def adjudicate(request: ProjectRequest) -> HttpResponse:
     except (actions.Overtaken, actions.ReadingsChanged, actions.UsedForAnother) as error:
         messages.warning(request, str(error))
         return _show_again(request, page_request, at, None, status=409)
-    except actions.AgreementError as error:
+    except Refused as error:
         messages.error(request, str(error))
         return _show_again(request, page_request, at, form, status=409)
     messages.success(request, f"Decided: {row.get_outcome_display().lower()}.")

@@ -15,7 +15,6 @@ from transcripts.codebook.actions.codes import (
     shift_family,
 )
 from transcripts.codebook.actions.errors import (
-    CodebookError,
     CodebookRefused,
     CodeIsGone,
     DraftIsClosed,
@@ -52,7 +51,6 @@ from transcripts.codebook.actions.versions import (
 
 __all__ = [
     "CodeIsGone",
-    "CodebookError",
     "CodebookRefused",
     "DraftIsClosed",
     "DraftIsOpen",

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from transcripts.audit_trail import trail
 from transcripts.codebook import queries
-from transcripts.codebook.actions.errors import CodebookError, WrongInput
+from transcripts.codebook.actions.errors import WrongInput
 from transcripts.codebook.actions.storing import (
     add_change,
     check_reason,
@@ -28,6 +28,7 @@ from transcripts.codebook.pure.checking import MAX_DEPTH, Problem, clean_name, c
 from transcripts.codebook.pure.comparing import CODE_FIELDS, FROM_FAMILY, MEANING
 from transcripts.codebook.pure.naming import find_prefix, make_identifier
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
+from transcripts.refusals import Refused
 
 Kind, Effect = CodeChange.Kind, CodeChange.Effect
 PLACE = ("family", "parent")
@@ -153,16 +154,16 @@ def restore_code(*, version: CodebookVersion, identifier: str, by: trail.Actor) 
     """Put a code back that was retired, merged or split in this draft, as the version before has it.
 
     It comes without its key where another code has that now, and to the top of its family where the code it was under
-    is gone. Raises ``CodebookError`` when there is nothing to restore, ``DraftIsClosed``.
+    is gone. Raises ``Refused`` when there is nothing to restore, ``DraftIsClosed``.
     """
     content = hold_draft(version)
     base = version.based_on
     earlier = queries.read_content(base) if base else CodebookContent()
     found = next((code for code in earlier.codes if code.identifier == identifier), None)
     if base is None or found is None or any(code.identifier == identifier for code in content.codes):
-        raise CodebookError("There is no such code to restore.")
+        raise Refused("There is no such code to restore.")
     if editing.find_family(content, found.family) is None:
-        raise CodebookError(f"The family of {found.name} is no longer in this draft. Add a new code instead.")
+        raise Refused(f"The family of {found.name} is no longer in this draft. Add a new code instead.")
     back = _fit_in(content, found)
     apply_edit(version, content, editing.add_code, back)
     code = version.codes.get(identifier=identifier)

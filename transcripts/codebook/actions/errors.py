@@ -6,13 +6,10 @@ from collections.abc import Sequence
 
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.pure.checking import Problem
+from transcripts.refusals import Refused
 
 
-class CodebookError(Exception):
-    """A sentence for the person who asked."""
-
-
-class CodebookRefused(CodebookError):
+class CodebookRefused(Refused):
     """A file or a draft was not taken; ``problems`` has a sentence for each thing that is wrong with it, ``note`` how a file was
     read."""
 
@@ -22,7 +19,7 @@ class CodebookRefused(CodebookError):
         self.note = note
 
 
-class WrongInput(CodebookError):
+class WrongInput(Refused):
     """What was typed cannot be stored; each problem names the field it is in."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
@@ -30,7 +27,7 @@ class WrongInput(CodebookError):
         self.problems = list(problems)
 
 
-class DraftIsOpen(CodebookError):
+class DraftIsOpen(Refused):
     """A study has one open draft at a time; ``draft`` is the one there is."""
 
     def __init__(self, draft: CodebookVersion) -> None:
@@ -40,7 +37,7 @@ class DraftIsOpen(CodebookError):
         self.draft = draft
 
 
-class DraftIsClosed(CodebookError):
+class DraftIsClosed(Refused):
     """The version is published or discarded, and never changes."""
 
     def __init__(self, version: CodebookVersion) -> None:
@@ -49,7 +46,7 @@ class DraftIsClosed(CodebookError):
         self.version = version
 
 
-class EditConflict(CodebookError):
+class EditConflict(Refused):
     """Somebody else changed it since it was shown; ``current`` is how it is now."""
 
     def __init__(self, current: Code | CodeFamily) -> None:
@@ -57,5 +54,5 @@ class EditConflict(CodebookError):
         self.current = current
 
 
-class CodeIsGone(CodebookError):
+class CodeIsGone(Refused):
     """The code or family was taken out of the draft since it was shown."""

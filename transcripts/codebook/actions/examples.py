@@ -6,7 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from transcripts.audit_trail import trail
-from transcripts.codebook.actions.errors import CodebookError, WrongInput
+from transcripts.codebook.actions.errors import WrongInput
 from transcripts.codebook.actions.storing import hold_code, hold_draft, record_event
 from transcripts.codebook.actions.versions import start_draft
 from transcripts.codebook.models import Code, CodebookVersion, CodeExample
@@ -14,6 +14,7 @@ from transcripts.codebook.pure.checking import Problem
 from transcripts.codebook.queries import find_open_draft
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 MAX_EXAMPLES = 30
 MAX_NOTE_LENGTH = 500
@@ -75,7 +76,7 @@ def add_invented_example(
 
 def _store(version: CodebookVersion, code: Code, example: CodeExample, by: trail.Actor) -> CodeExample:
     if code.version_id != version.pk:
-        raise CodebookError(f"{code.name} is not a code of {version}.")
+        raise Refused(f"{code.name} is not a code of {version}.")
     if code.examples.count() >= MAX_EXAMPLES:
         found = f"{code.name} has {MAX_EXAMPLES} examples, the maximum. Remove one first."
         raise WrongInput([Problem("sentence" if example.sentence_id else "words", code.identifier, found)])

@@ -6,7 +6,6 @@ from django.db import transaction
 
 from transcripts.audit_trail import trail
 from transcripts.codebook import queries
-from transcripts.codebook.actions.errors import CodebookError
 from transcripts.codebook.actions.storing import add_change, hold_draft, store_examples, write_content
 from transcripts.codebook.actions.versions import start_draft
 from transcripts.codebook.models import CodebookVersion, CodeChange
@@ -14,6 +13,7 @@ from transcripts.codebook.pure.newer_parts import add_newer_parts
 from transcripts.codebook.pure.seed import load_seed
 from transcripts.codebook.quotes import find_quoted
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 Kind, Effect = CodeChange.Kind, CodeChange.Effect
 REASON = "Taken over from the built-in codebook."
@@ -24,13 +24,13 @@ def take_newer_parts(*, project: Project, by: trail.Actor) -> CodebookVersion:
     """Start a draft with the families and questions that the built-in codebook has gained; everything else is as before.
 
     Questions leave the meaning of a code alone, so no coding needs re-review. Nothing is published. Raises ``DraftIsOpen``, or
-    ``CodebookError`` where there is nothing to take over.
+    ``Refused`` where there is nothing to take over.
     """
     draft = start_draft(project=project, by=by)
     base = draft.based_on
     parts = queries.find_newer_parts(base) if base is not None else None
     if not parts:
-        raise CodebookError("The built-in codebook has nothing that this study has not had. Nothing was changed.")
+        raise Refused("The built-in codebook has nothing that this study has not had. Nothing was changed.")
     content, built_in = hold_draft(draft), load_seed().content
     write_content(draft, content, add_newer_parts(content, built_in, parts))
     born = {family.identifier for family in parts.families}

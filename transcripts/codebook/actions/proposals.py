@@ -11,7 +11,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook import queries
 from transcripts.codebook.actions.codes import add_code
-from transcripts.codebook.actions.errors import CodebookError, WrongInput
+from transcripts.codebook.actions.errors import WrongInput
 from transcripts.codebook.actions.storing import lock
 from transcripts.codebook.actions.versions import publish_version, start_draft
 from transcripts.codebook.models import CodebookVersion, CodeProposal
@@ -20,6 +20,7 @@ from transcripts.codebook.pure.naming import is_in_words
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_content import CodeContent
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 State = CodeProposal.State
 
@@ -37,7 +38,7 @@ def propose_code(
 ) -> CodeProposal:
     """Store that somebody would have a code; a request that comes again finds what it stored.
 
-    A name in the words of its sentence is in vivo. Raises ``WrongInput``, ``CodebookError`` for an idempotency key that came
+    A name in the words of its sentence is in vivo. Raises ``WrongInput``, ``Refused`` for an idempotency key that came
     with something else before.
     """
     lock(project)
@@ -45,7 +46,7 @@ def propose_code(
     stored = CodeProposal.objects.filter(proposed_by=by, idempotency_key=idempotency_key).first()
     if stored is not None:
         if (stored.project_id, stored.name, stored.definition) != (project.pk, name, definition):
-            raise CodebookError("This form was already sent with other content. Open it again and send it once more.")
+            raise Refused("This form was already sent with other content. Open it again and send it once more.")
         return stored
     _check_proposal(project, name, definition, family_identifier, sentence)
     proposal = CodeProposal.objects.create(
@@ -96,13 +97,13 @@ def accept_proposal(
     """Add the proposed code to the open draft, which is begun where there is none; gives the version it is in.
 
     With ``publish`` the draft is published at once, which is refused while one with other changes is open. Raises
-    ``CodebookError``.
+    ``Refused``.
     """
     lock(proposal.project)
     proposal = _hold_open(proposal)
     draft = queries.find_open_draft(proposal.project)
     if publish and draft is not None:
-        raise CodebookError(
+        raise Refused(
             f"{draft} is a draft with other changes, which would be published too. Add the code to the draft instead."
         )
     version = draft or start_draft(project=proposal.project, by=by)
@@ -172,7 +173,7 @@ def decline_proposal(*, proposal: CodeProposal, by: User, answer: str) -> None:
 def _hold_open(proposal: CodeProposal) -> CodeProposal:
     current = CodeProposal.objects.select_related("project", "proposed_by").get(pk=proposal.pk)
     if current.state != State.OPEN:
-        raise CodebookError(f"This proposal was {current.get_state_display().lower()} by somebody in the meantime.")
+        raise Refused(f"This proposal was {current.get_state_display().lower()} by somebody in the meantime.")
     return current
 
 

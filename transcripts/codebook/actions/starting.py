@@ -30,7 +30,7 @@ def start_study(
 
     An empty codebook is a draft, to which codes are added before it is published. Unless another ``stance`` is chosen, the study
     is read reflexively, but for the moves of the built-in codebook, which have rules that two people can apply alike; all of
-    that can be switched. Raises ``ProjectError`` for a name or an address that cannot be used, ``CodebookRefused`` for a file
+    that can be switched. Raises ``Refused`` for a name or an address that cannot be used, ``CodebookRefused`` for a file
     that cannot be a codebook; there is no study then.
     """
     project = create_project(slug=slug, name=name, by=by, description=description)

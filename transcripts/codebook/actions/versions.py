@@ -10,7 +10,7 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook import queries
-from transcripts.codebook.actions.errors import CodebookError, CodebookRefused, DraftIsClosed, DraftIsOpen
+from transcripts.codebook.actions.errors import CodebookRefused, DraftIsClosed, DraftIsOpen
 from transcripts.codebook.actions.storing import (
     copy_examples,
     hold_draft,
@@ -25,17 +25,18 @@ from transcripts.codebook.pure.seed import load_seed
 from transcripts.codebook.quotes import find_quoted
 from transcripts.formats.codebook_content import CodebookContent
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 
 @transaction.atomic
 def seed_codebook(*, project: Project, by: trail.Actor) -> CodebookVersion:
     """Version 1 of a study's codebook, published: the families and codes of data/negotiation.json.
 
-    Raises ``CodebookError`` when the study has a codebook.
+    Raises ``Refused`` when the study has a codebook.
     """
     lock(project)
     if queries.latest_version(project) is not None:
-        raise CodebookError("This study has a codebook already. Import a file to create its next version.")
+        raise Refused("This study has a codebook already. Import a file to create its next version.")
     seed = load_seed()
     number = queries.next_number(project)
     content = seed.content

@@ -19,6 +19,7 @@ from transcripts.codebook.views.common import draft_view, find_clashes, put_prob
 from transcripts.codebook.views.examples import make_example_context
 from transcripts.formats.codebook_content import CodeContent
 from transcripts.projects.access import ProjectRequest
+from transcripts.refusals import Refused
 from transcripts.ui.replacing import post_again
 
 GET_AND_POST = ["GET", "HEAD", "POST"]
@@ -46,7 +47,7 @@ def add_code(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
             code = actions.add_code(version=version, given=given, by=request.user, reason=form.cleaned_data["reason"])
         except actions.WrongInput as error:
             put_problems(form, error, family="place")
-        except actions.CodebookError as error:
+        except Refused as error:
             form.add_error(None, str(error))
         else:
             messages.success(request, f"{code.name} is in the draft.")
@@ -107,7 +108,7 @@ class _CodePage:
         except actions.WrongInput as error:
             put_problems(self.form, error, family="place")
             return self.show()
-        except actions.CodebookError as error:
+        except Refused as error:
             self.form.add_error(None, str(error))
             return self.show(status=409)
         messages.success(self.request, f"{code.name} is saved.")
@@ -209,7 +210,7 @@ def retire_code(request: ProjectRequest, version: CodebookVersion, code_id: int)
             return render(request, "codebook/retire.html", context, status=409)
         except actions.WrongInput as error:
             put_problems(form, error)
-        except actions.CodebookError as error:
+        except Refused as error:
             return refuse(request, error, back=draft_url(version))
         else:
             messages.success(
@@ -232,7 +233,7 @@ def add_family(request: ProjectRequest, version: CodebookVersion) -> HttpRespons
             family = actions.add_family(version=version, given=form.read_content(), by=request.user)
         except actions.WrongInput as error:
             put_problems(form, error)
-        except actions.CodebookError as error:
+        except Refused as error:
             form.add_error(None, str(error))
         else:
             messages.success(request, f"The family {family.name} is added to the draft. Add its codes next.")
@@ -258,7 +259,7 @@ def edit_family(request: ProjectRequest, version: CodebookVersion, family_id: in
             status, clashes, message = 409, find_clashes(form, given, family), str(error)
         except actions.WrongInput as error:
             put_problems(form, error)
-        except actions.CodebookError as error:
+        except Refused as error:
             form.add_error(None, str(error))
             status = 409
         else:
@@ -298,7 +299,7 @@ def remove_family(request: ProjectRequest, version: CodebookVersion, family_id: 
     family = get_object_or_404(version.families, pk=family_id)
     try:
         actions.remove_family(family=family, revision=None, by=request.user)
-    except actions.CodebookError as error:
+    except Refused as error:
         return refuse(request, error, back=draft_url(version))
     messages.success(request, f"The family {family.name} is removed from the draft.")
     return redirect(draft_url(version))

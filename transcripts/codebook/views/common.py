@@ -17,6 +17,7 @@ from transcripts.codebook.pure.comparing import show_value
 from transcripts.codebook.pure.words import compare_words
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 
 def find_coder(request: ProjectRequest) -> User | None:
@@ -76,7 +77,7 @@ def put_problems(form: forms.Form, error: actions.WrongInput, **fields: str) -> 
         form.add_error(name if name in form.fields else None, problem.sentence)
 
 
-def refuse(request: ProjectRequest, error: actions.CodebookError, *, back: str) -> HttpResponse:
+def refuse(request: ProjectRequest, error: Refused, *, back: str) -> HttpResponse:
     """A page that says why something was not done; with a link to the draft that is in its way."""
     draft = error.draft if isinstance(error, actions.DraftIsOpen) else None
     return render(request, "codebook/refused.html", {"message": str(error), "draft": draft, "back": back}, status=409)

@@ -14,6 +14,7 @@ from transcripts.codebook.views.common import draft_view, refuse
 from transcripts.codebook.views.reading import render_version
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.typed_text import find_number
 
 STEPS = {"up": -1, "down": 1}
@@ -37,7 +38,7 @@ def take_newer_parts(request: ProjectRequest) -> HttpResponse:
     """Begin the next version with what the built-in codebook has gained."""
     try:
         version = actions.take_newer_parts(project=request.project, by=request.user)
-    except actions.CodebookError as error:
+    except Refused as error:
         return refuse(request, error, back=reverse("codebook:current", args=[request.project.slug]))
     messages.success(
         request,
@@ -71,7 +72,7 @@ def move(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
     if what not in {"code", "family"} or way not in STEPS or number is None or revision is None:
         return refuse(
             request,
-            actions.CodebookError("This page is out of date. Open the draft again and repeat the move."),
+            Refused("This page is out of date. Open the draft again and repeat the move."),
             back=_url(version),
         )
     try:
@@ -83,7 +84,7 @@ def move(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
             actions.shift_family(family=family, revision=revision, step=STEPS[way], by=request.user)
     except actions.EditConflict as error:
         return _ask_again(request, version, error.current, way)
-    except actions.CodebookError as error:
+    except Refused as error:
         return refuse(request, error, back=_url(version))
     # No place after a #, for a browser that goes to one leaves the focus alone.
     return redirect(f"{_url(version)}?moved={what}-{number}-{way}")
@@ -130,7 +131,7 @@ def publish(request: ProjectRequest, number: int) -> HttpResponse:
         actions.publish_version(version=version, by=request.user)
     except actions.CodebookRefused as error:
         return render_version(request, version, obstacles=error.problems)
-    except actions.CodebookError as error:
+    except Refused as error:
         return refuse(request, error, back=reverse("codebook:current", args=[request.project.slug]))
     messages.success(request, f"{version} is published: new codings use it, and it can no longer be changed.")
     return redirect("codebook:version", request.project.slug, number)
@@ -144,7 +145,7 @@ def discard(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
         return render(request, "codebook/discard.html", {"version": version})
     try:
         actions.discard_draft(version=version, by=request.user)
-    except actions.CodebookError as error:
+    except Refused as error:
         return refuse(request, error, back=reverse("codebook:current", args=[request.project.slug]))
     messages.success(request, f"{version} is discarded. It can still be read; its number is not used again.")
     return redirect("codebook:current", request.project.slug)
@@ -156,7 +157,7 @@ def restore(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
     """Put a code back that was taken out of the draft."""
     try:
         code = actions.restore_code(version=version, identifier=request.POST.get("identifier", ""), by=request.user)
-    except actions.CodebookError as error:
+    except Refused as error:
         return refuse(request, error, back=_url(version))
     messages.success(request, f"{code.name} is back as it was.")
     return redirect(f"{_url(version)}#code-{code.pk}")

@@ -19,6 +19,7 @@ from transcripts.codebook.views.common import draft_view, find_coder, put_proble
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.typed_text import find_number
 
 
@@ -73,7 +74,7 @@ def pin(request: ProjectRequest, version: CodebookVersion, code_id: int) -> Http
                 )
             except actions.WrongInput as error:
                 put_problems(form, error, sentence="number")
-            except actions.CodebookError as error:
+            except Refused as error:
                 return refuse(request, error, back=version.get_absolute_url())
             else:
                 messages.success(request, f"Sentence {line.label} is pinned to {code.name}.")
@@ -94,7 +95,7 @@ def add_invented(request: ProjectRequest, version: CodebookVersion, code_id: int
             actions.add_invented_example(version=version, code=code, by=request.user, **form.cleaned_data)
         except actions.WrongInput as error:
             put_problems(form, error)
-        except actions.CodebookError as error:
+        except Refused as error:
             return refuse(request, error, back=version.get_absolute_url())
         else:
             messages.success(request, f"{code.name} has another example.")
@@ -110,7 +111,7 @@ def unpin(request: ProjectRequest, version: CodebookVersion, example_id: int) ->
     example = _get_example(version, example_id)
     try:
         actions.unpin_example(example=example, by=request.user)
-    except actions.CodebookError as error:
+    except Refused as error:
         return refuse(request, error, back=version.get_absolute_url())
     messages.success(request, "The example was removed.")
     return redirect(f"{_edit_url(example.code)}#examples")
@@ -122,11 +123,11 @@ def repin(request: ProjectRequest, version: CodebookVersion, example_id: int) ->
     """Pin a piece in place of a sentence whose boundaries were edited."""
     example = _get_example(version, example_id)
     if not request.POST.get("sentence"):
-        return refuse(request, actions.CodebookError("Choose one of the new sentences."), back=_edit_url(example.code))
+        return refuse(request, Refused("Choose one of the new sentences."), back=_edit_url(example.code))
     sentence = _get_sentence(request, _read_id(request.POST["sentence"]))
     try:
         actions.repin_example(example=example, sentence=sentence, by=request.user)
-    except actions.CodebookError as error:
+    except Refused as error:
         return refuse(request, error, back=_edit_url(example.code))
     messages.success(request, f"Sentence {sentence.label} is pinned instead.")
     return redirect(f"{_edit_url(example.code)}#examples")
@@ -175,7 +176,7 @@ def pin_from_desk(request: ProjectRequest) -> HttpResponse:
             )
         except actions.WrongInput as error:
             put_problems(form, error)
-        except actions.CodebookError as error:
+        except Refused as error:
             form.add_error(None, str(error))
         else:
             code = example.code

@@ -14,6 +14,7 @@ from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.views.common import draft_view, put_problems, refuse
 from transcripts.formats.codebook_content import CodeContent
 from transcripts.projects.access import ProjectRequest
+from transcripts.refusals import Refused
 from transcripts.ui.replacing import post_again
 from transcripts.ui.typed_text import find_numbers
 
@@ -53,7 +54,7 @@ def merge_codes(request: ProjectRequest, version: CodebookVersion) -> HttpRespon
             status = 409
         except actions.WrongInput as error:
             put_problems(form, error, place="codes")
-        except actions.CodebookError as error:
+        except Refused as error:
             return refuse(request, error, back=_draft_url(version))
         else:
             messages.success(request, f"Merged into {code.name}. Codings with the other codes need re-review.")
@@ -105,7 +106,7 @@ def split_code(request: ProjectRequest, version: CodebookVersion, code_id: int) 
             status = 409
         except actions.WrongInput as error:
             put_problems(form, error)
-        except actions.CodebookError as error:
+        except Refused as error:
             return refuse(request, error, back=_draft_url(version))
         else:
             messages.success(request, f"{code.name} was split into {', '.join(each.name for each in born)}.")

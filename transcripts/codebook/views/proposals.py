@@ -22,6 +22,7 @@ from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_content import CodeContent
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.typed_text import find_number
 
 MAX_IN_VIVO_LENGTH = 120
@@ -51,7 +52,7 @@ def propose(request: ProjectRequest) -> HttpResponse:
                 return _answer(request, _store(request, form), line)
             except actions.WrongInput as error:
                 put_problems(form, error)
-            except actions.CodebookError as error:
+            except Refused as error:
                 form.add_error(None, str(error))
     context = {
         "form": form,
@@ -179,7 +180,7 @@ def answer_proposal(request: ProjectRequest, proposal_id: int) -> HttpResponse:
             return redirect("codebook:proposals", request.project.slug)
         except actions.WrongInput as error:
             put_problems(form, error)
-        except actions.CodebookError as error:
+        except Refused as error:
             proposal.refresh_from_db(fields=["state"])
             if proposal.state != CodeProposal.State.OPEN:
                 return refuse(request, error, back=reverse("codebook:proposals", args=[request.project.slug]))

@@ -21,8 +21,9 @@ from transcripts.codebook.pure.newer_parts import NewerParts
 from transcripts.codebook.quotes import read_examples
 from transcripts.codebook.views.common import add_problems, find_coder
 from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.actions import ProjectError, make_address
+from transcripts.projects.actions import make_address
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -40,7 +41,7 @@ def start_study(request: HttpRequest) -> HttpResponse:
             project = actions.start_study(**typed | {"slug": address, "file": file}, by=person)
         except actions.CodebookRefused as error:
             add_problems(form, error)
-        except ProjectError as error:
+        except Refused as error:
             # The name is there, so what was refused is the address.
             form.add_error("slug", str(error))
         else:

@@ -6,7 +6,6 @@ from transcripts.coding.actions.checks import CODEABLE_CHANNELS, MAX_MEMO_LENGTH
 from transcripts.coding.actions.codings import add_coding, restore_coding, withdraw_coding
 from transcripts.coding.actions.decisions import decide_sentence, reopen_sentence, reveal_suggestions
 from transcripts.coding.actions.errors import (
-    CodingError,
     NotDecided,
     NotOpen,
     NotYours,
@@ -24,7 +23,6 @@ __all__ = [
     "CODEABLE_CHANNELS",
     "MAX_MEMO_LENGTH",
     "MAX_NOTE_LENGTH",
-    "CodingError",
     "NotDecided",
     "NotOpen",
     "NotYours",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from transcripts.exchange.actions.exporting import (
     CONTENT_TYPES,
-    ExportError,
     Written,
     describe_file,
     letting_rows_go,
@@ -17,7 +16,6 @@ from transcripts.exchange.actions.importing import StudyRefused, import_qdpx
 
 __all__ = [
     "CONTENT_TYPES",
-    "ExportError",
     "StudyRefused",
     "Written",
     "describe_file",

@@ -20,6 +20,7 @@ from transcripts.exchange.registry import PARQUET, Export, Scope, count_without_
 from transcripts.formats.parquet import Field, ParquetNotInstalled, write_parquet
 from transcripts.formats.problems import FileRefused
 from transcripts.formats.tabular import MAX_CELL, Groups, group_rows, write_csv, write_json, write_jsonl
+from transcripts.refusals import Refused
 
 WRITERS: dict[str, Callable[..., int]] = {"csv": write_csv, "json": write_json, "jsonl": write_jsonl}
 CONTENT_TYPES = {
@@ -37,10 +38,6 @@ CONTENT_TYPES = {
 
 # So many rows of a table are made ready before somebody who waits may give up.
 ROWS_BETWEEN_LOOKS = 500
-
-
-class ExportError(Exception):
-    """A sentence for the person who asked."""
 
 
 class Written(NamedTuple):
@@ -65,7 +62,7 @@ def say_long_cells(number: int) -> str:
 def write_export(
     *, export: Export, scope: Scope, format: str, path: Path, by: trail.Actor, exact: bool = False
 ) -> Written:
-    """Write one export to ``path`` and record it. Raises ``ExportError``."""
+    """Write one export to ``path`` and record it. Raises ``Refused``."""
     return write_file(
         export=export,
         scope=scope,
@@ -88,12 +85,10 @@ def write_file(
     """Write one export to ``path``, which is there whole and recorded, or not at all.
 
     The rows of a table come from one statement, which sees one state of the database and keeps no writer waiting. CSV
-    cells that a spreadsheet could take for formulas get an apostrophe unless ``exact``. Raises ``ExportError``.
+    cells that a spreadsheet could take for formulas get an apostrophe unless ``exact``. Raises ``Refused``.
     """
     if format not in export.formats:
-        raise ExportError(
-            f"{export.name} cannot be written as {format!r}; the formats are {', '.join(export.formats)}."
-        )
+        raise Refused(f"{export.name} cannot be written as {format!r}; the formats are {', '.join(export.formats)}.")
     try:
         with letting_rows_go(), _draft_beside(path) as draft:
             rows, long_cells = _write(export, scope, format, draft, exact=exact)
@@ -101,9 +96,9 @@ def write_file(
             record(describe_file(written, format=format, exact=exact))
             draft.replace(path)
     except OSError as error:
-        raise ExportError(f"{path} cannot be written: {error.strerror}.") from error
+        raise Refused(f"{path} cannot be written: {error.strerror}.") from error
     except (FileRefused, NoCodebook, NoDemonstrations, ParquetNotInstalled) as error:
-        raise ExportError(str(error)) from error
+        raise Refused(str(error)) from error
     return written
 
 

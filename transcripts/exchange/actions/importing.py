@@ -24,7 +24,7 @@ from transcripts.codebook.queries import current_version, find_open_draft
 from transcripts.coding.models import Coding, Memo
 from transcripts.coding.queries import hold_turns
 from transcripts.corpus.actions import Staged, stage_plans
-from transcripts.corpus.planning import ImportRefused, Plan, plan_files
+from transcripts.corpus.planning import Plan, plan_files
 from transcripts.corpus.pure.choices import Choices
 from transcripts.exchange.pure.refi_texts import measure_ends, take_in_last
 from transcripts.exchange.refi import people as persons
@@ -47,6 +47,7 @@ from transcripts.formats.qdpx_read import read_qdpx
 from transcripts.formats.refi import ORIGIN
 from transcripts.imports.runs import JobRun
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 BYTES_AT_A_TIME = 1 << 20
 ROWS_AT_A_TIME = 500
@@ -135,7 +136,7 @@ def import_qdpx(
         raise StudyRefused(str(error), [str(problem) for problem in error.problems]) from error
     except CodebookRefused as error:
         raise StudyRefused(str(error), error.problems) from error
-    except ImportRefused as error:
+    except Refused as error:
         raise StudyRefused(str(error)) from error
     return report
 

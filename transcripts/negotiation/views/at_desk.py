@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from transcripts.coding.actions import CodingError, WrongInput
+from transcripts.coding.actions import WrongInput
 from transcripts.coding.actions.checks import check_readable
 from transcripts.coding.forms import WrongField, read_id, read_idempotency_key, read_uuid
 from transcripts.coding.pure.quoting import WrongSpan, find_span
@@ -26,6 +26,7 @@ from transcripts.negotiation.queries.evidence import read_followed
 from transcripts.negotiation.queries.stances import choose_stance, list_latest
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.typed_text import find_number, find_numbers
 
 SCRIPT_HEADER = "X-Desk"
@@ -60,7 +61,7 @@ def _answer(view: View) -> Callable[..., HttpResponseBase]:
             return _refuse(str(error), 422, error.field)
         except WrongField as error:
             return _refuse(str(error), 422, error.name)
-        except CodingError as error:
+        except Refused as error:
             return _refuse(str(error), 409)
         return JsonResponse(_describe(request, interview))
 

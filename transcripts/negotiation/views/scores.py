@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.pure.features import FEATURE_PREFIX, is_feature
-from transcripts.coding.actions import CodingError, WrongInput
+from transcripts.coding.actions import WrongInput
 from transcripts.coding.forms import WrongField, read_uuid
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence, Turn
@@ -36,6 +36,7 @@ from transcripts.negotiation.queries.scores import (
 from transcripts.negotiation.queries.stances import choose_stance, list_latest, list_stances
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.typed_text import find_numbers
 
 Criterion = Score.Criterion
@@ -143,7 +144,7 @@ def put(request: ProjectRequest, interview_id: int) -> HttpResponse:
     except WrongInput as error:
         form.add_error(error.field if error.field in form.fields else None, str(error))
         return _render_thread(request, interview, wrong=form)
-    except CodingError as error:
+    except Refused as error:
         form.add_error(None, str(error))
         return _render_thread(request, interview, wrong=form, status=409)
     messages.success(request, "The score is saved.")
@@ -165,7 +166,7 @@ def withdraw(request: ProjectRequest, interview_id: int) -> HttpResponse:
     )
     try:
         withdraw_score(project=request.project, score=score, by=request.user)
-    except CodingError as error:
+    except Refused as error:
         messages.error(request, str(error))
     else:
         messages.success(request, "The score is withdrawn. It stays in the history.")

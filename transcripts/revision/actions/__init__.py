@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from transcripts.revision.actions.anchors import add_anchor, draw_anchors, read_anchor, remove_anchor
-from transcripts.revision.actions.errors import RevisionError
 from transcripts.revision.actions.migrating import migrate_merged, undo_migration
 from transcripts.revision.actions.re_review import drop_coding, keep_coding, move_coding
 
 __all__ = [
-    "RevisionError",
     "add_anchor",
     "draw_anchors",
     "drop_coding",

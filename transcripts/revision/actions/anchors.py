@@ -17,8 +17,8 @@ from transcripts.coding.actions import CODEABLE_CHANNELS
 from transcripts.corpus.consent import explain_missing, list_without
 from transcripts.corpus.models import Consent, Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.revision import queries
-from transcripts.revision.actions.errors import RevisionError
 from transcripts.revision.models import AnchorReading, AnchorSentence
 
 MAX_ANCHORS = 200
@@ -26,12 +26,12 @@ MAX_ANCHORS = 200
 
 @transaction.atomic
 def add_anchor(*, project: Project, sentence: Sentence, by: User) -> AnchorSentence:
-    """Put a sentence among the anchors; one that is there is left as it is. Raises ``RevisionError``."""
+    """Put a sentence among the anchors; one that is there is left as it is. Raises ``Refused``."""
     _hold(project)
     if sentence.turn.interview.project_id != project.pk or sentence.retired_by_id is not None:
-        raise RevisionError("This sentence is not one of this study, or its boundaries were edited later.")
+        raise Refused("This sentence is not one of this study, or its boundaries were edited later.")
     if sentence.turn.channel not in CODEABLE_CHANNELS:
-        raise RevisionError("This is what a tool gave back, which is shown but not coded.")
+        raise Refused("This is what a tool gave back, which is shown but not coded.")
     _check_consent(sentence)
     return _add_anchors(project, [sentence.pk], by=by)[0]
 
@@ -40,13 +40,13 @@ def add_anchor(*, project: Project, sentence: Sentence, by: User) -> AnchorSente
 def draw_anchors(*, project: Project, count: int, seed: int, by: User) -> list[AnchorSentence]:
     """Draw ``count`` sentences of models as anchors, spread over the interviews in turn; the same seed draws the same.
 
-    Raises ``RevisionError`` for a count that is not there.
+    Raises ``Refused`` for a count that is not there.
     """
     _hold(project)
     candidates = queries.list_candidates(project)
     if not 1 <= count <= min(MAX_ANCHORS, len(candidates)):
         most = min(MAX_ANCHORS, len(candidates))
-        raise RevisionError(
+        raise Refused(
             f"{count} anchors cannot be drawn. Choose between 1 and {most}, the number of sentences not drawn yet."
         )
     chance = random.Random(seed)  # noqa: S311  # repeatable, not secret
@@ -117,11 +117,11 @@ def read_anchor(
     """Store which codes of ``version`` a person reads in an anchor; no codes say that none applies.
 
     One reading stands for each version: a second one is refused, for the first is what was read without sight of
-    others. A replay finds the stored row. Raises ``RevisionError``.
+    others. A replay finds the stored row. Raises ``Refused``.
     """
     is_gone = anchor.removed_at is not None or anchor.sentence.retired_by_id is not None
     if anchor.project_id != project.pk or is_gone:
-        raise RevisionError("This sentence is no longer an anchor of this study.")
+        raise Refused("This sentence is no longer an anchor of this study.")
     if (stored := _find_stored(anchor, by, idempotency_key)) is not None:
         return stored
     _check_consent(anchor.sentence)
@@ -140,7 +140,7 @@ def read_anchor(
     except IntegrityError as error:
         if (stored := _find_stored(anchor, by, idempotency_key)) is not None:
             return stored
-        raise RevisionError(f"You have already coded this anchor with {version}. The first reading counts.") from error
+        raise Refused(f"You have already coded this anchor with {version}. The first reading counts.") from error
     trail.record(
         "revision.anchor.read",
         target=reading,
@@ -152,17 +152,17 @@ def read_anchor(
 
 
 def _check_consent(sentence: Sentence) -> None:
-    """Anchors are coded, so the consent of the interview must not forbid it. Raises ``RevisionError``."""
+    """Anchors are coded, so the consent of the interview must not forbid it. Raises ``Refused``."""
     if refused := list_without([sentence.turn.interview], Consent.Scope.CODING):
-        raise RevisionError(explain_missing(refused, Consent.Scope.CODING))
+        raise Refused(explain_missing(refused, Consent.Scope.CODING))
 
 
 def _check_codes(version: CodebookVersion, identifiers: Sequence[str]) -> list[str]:
-    """The identifiers in the order of the codebook. Raises ``RevisionError`` for one that is no code of sentences."""
+    """The identifiers in the order of the codebook. Raises ``Refused`` for one that is no code of sentences."""
     codes = queries.find_codes(version, identifiers)
     unknown = set(identifiers) - {code.identifier for code in codes if code.family.unit == CodeFamily.Unit.SENTENCE}
     if unknown:
-        raise RevisionError(f"{version} has no code {min(unknown)!r} for sentences. Reload the page.")
+        raise Refused(f"{version} has no code {min(unknown)!r} for sentences. Reload the page.")
     return [code.identifier for code in codes]
 
 

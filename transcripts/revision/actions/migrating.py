@@ -18,8 +18,8 @@ from transcripts.coding.links import carry_links, make_recoded_key, read_links, 
 from transcripts.coding.models import Coding, Link
 from transcripts.coding.values import CodingValues
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.revision import queries
-from transcripts.revision.actions.errors import RevisionError
 
 
 @transaction.atomic
@@ -28,10 +28,10 @@ def migrate_merged(*, project: Project, version: CodebookVersion, by: trail.Acto
 
     Each gets a new row of the same person, layer and values, and is withdrawn; where the person's sentence has the
     merged code already, only the old row is withdrawn. Repeating it migrates nothing twice. What a coder removes
-    meanwhile stays removed. Raises ``RevisionError`` for a draft.
+    meanwhile stays removed. Raises ``Refused`` for a draft.
     """
     if version.status != CodebookVersion.Status.PUBLISHED:
-        raise RevisionError(f"{version} is a draft. Publish it first, then migrate the codings of merged codes.")
+        raise Refused(f"{version} is a draft. Publish it first, then migrate the codings of merged codes.")
     Project.objects.select_for_update().get(pk=project.pk)
     merged = queries.list_merged(version)
     targets = {code.identifier: code for code in queries.find_codes(version, merged.values())}

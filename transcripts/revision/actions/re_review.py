@@ -16,8 +16,8 @@ from transcripts.coding.models import Coding
 from transcripts.coding.queries import read_active_labels
 from transcripts.coding.values import CodingValues
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.revision import queries
-from transcripts.revision.actions.errors import RevisionError
 
 
 @transaction.atomic
@@ -34,11 +34,11 @@ def keep_coding(
 
     ``enactment``: of a coding that states none.
 
-    Raises ``RevisionError`` where the code is not in ``version`` any more, and what ``add_coding`` raises.
+    Raises ``Refused`` where the code is not in ``version`` any more, and what ``add_coding`` raises.
     """
     codes = queries.find_codes(version, [coding.code.identifier])
     if not codes:
-        raise RevisionError(f"{coding.code.name} is no longer in {version}. Choose codes to replace it, or remove it.")
+        raise Refused(f"{coding.code.name} is no longer in {version}. Choose codes to replace it, or remove it.")
     return _put_again(
         project, coding, codes[0], by=by, idempotency_key=idempotency_key, version=version, enactment=enactment
     )
@@ -59,14 +59,14 @@ def move_coding(
 
     ``enactment``: of moves, where the old row states none.
 
-    Raises ``RevisionError`` without codes or for codes of another version, and what ``add_coding`` raises.
+    Raises ``Refused`` without codes or for codes of another version, and what ``add_coding`` raises.
     """
     if not codes:
-        raise RevisionError("Choose at least one code to replace it, or remove the coding.")
+        raise Refused("Choose at least one code to replace it, or remove the coding.")
     if any(code.version_id != version.pk for code in codes):
-        raise RevisionError(f"Choose codes of {version}, the version people code with.")
+        raise Refused(f"Choose codes of {version}, the version people code with.")
     if any(code.identifier == coding.code.identifier for code in codes):
-        raise RevisionError(f"{coding.code.name} cannot replace itself. Keep it instead.")
+        raise Refused(f"{coding.code.name} cannot replace itself. Keep it instead.")
     added = [
         _put_again(
             project,

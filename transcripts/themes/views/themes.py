@@ -17,9 +17,10 @@ from transcripts.corpus.models import Consent
 from transcripts.corpus.queries import list_consenting
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.themes import actions, evidence, matrix, queries
 from transcripts.themes.actions import ThemeText
-from transcripts.themes.errors import ThemeChanged, ThemeError, WrongInput
+from transcripts.themes.errors import ThemeChanged, WrongInput
 from transcripts.themes.evidence import Viewpoint, choose_viewpoint
 from transcripts.themes.forms import GroupForm, MergeForm, NewThemeForm, SplitForm, ThemeForm
 from transcripts.themes.models import ThemeQuote, ThemeVersion
@@ -235,7 +236,7 @@ def merge(request: ProjectRequest) -> HttpResponse:
 def split(request: ProjectRequest, number: int) -> HttpResponse:
     """Make two themes of one: each code goes to the first, the second, both or neither."""
     version = get_theme(request, number)
-    race: ThemeError | None = None
+    race: Refused | None = None
     form = SplitForm(request.POST if request.method == "POST" else None, initial={"version": version.number})
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
@@ -250,7 +251,7 @@ def split(request: ProjectRequest, number: int) -> HttpResponse:
             )
         except WrongInput as error:
             add_error(form, error)
-        except ThemeError as error:
+        except Refused as error:
             race = error
             form = SplitForm(post_again(request.POST, version=version.number))
         else:

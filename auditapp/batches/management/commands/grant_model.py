@@ -3,12 +3,11 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from auditapp.batches.actions import pause_granted
 from auditapp.batches.grants import find_left
 from auditapp.batches.pure.money import to_dollars
-from auditapp.llm.actions import ModelError
 from auditapp.llm.granting import list_grants, revoke_grant, set_grant
 from auditapp.llm.management.commands.add_model import read_number
 from auditapp.llm.management.finding import find_variant
@@ -16,11 +15,12 @@ from auditapp.llm.models import Grant
 from transcripts.audit_trail import trail
 from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
+from transcripts.ui.commands import ActCommand
 
 LIMITS = ("study", "study_day", "person_day")
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = (
         "Let a study use the models of an account, up to three limits in US dollars, or revoke that. Without a model: list what "
         "the study was granted, and what is left."
@@ -56,17 +56,13 @@ class Command(BaseCommand):
         if options["pause"] and not options["revoke"]:
             raise CommandError("--pause needs --revoke.")
         account = find_variant(str(options["label"])).account
-        try:
-            if options["revoke"]:
-                grant = revoke_grant(project=project, account=account, by=trail.SYSTEM)
-            else:
-                limits: dict[str, Decimal] = {
-                    f"{name}_usd": read_number(value, "limit", "US dollars, such as 20")
-                    for name, value in given.items()
-                }
-                grant = set_grant(project=project, account=account, by=trail.SYSTEM, **limits)
-        except ModelError as error:
-            raise CommandError(str(error)) from error
+        if options["revoke"]:
+            grant = revoke_grant(project=project, account=account, by=trail.SYSTEM)
+        else:
+            limits: dict[str, Decimal] = {
+                f"{name}_usd": read_number(value, "limit", "US dollars, such as 20") for name, value in given.items()
+            }
+            grant = set_grant(project=project, account=account, by=trail.SYSTEM, **limits)
         paused = pause_granted(grant=grant, by=trail.SYSTEM) if options["pause"] else 0
         self.stdout.write(
             json.dumps(summarise(grant) | {"paused": paused}) if options["json"] else describe(grant, paused)

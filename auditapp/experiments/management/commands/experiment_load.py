@@ -4,18 +4,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from auditapp.experiments.actions import load_enrolments
-from auditapp.experiments.errors import ExperimentError
 from auditapp.experiments.management.finding import find_experiment
 from auditapp.experiments.pure.plans import PlanRefused, read_plan
 from transcripts.audit_trail import trail
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.command_files import input_file
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Load the units of an experiment whose plan is locked: all of a file, or none."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -38,7 +38,7 @@ class Command(BaseCommand):
             loaded = load_enrolments(experiment=experiment, data=path.read_bytes(), by=trail.SYSTEM)
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from error
-        except (PlanRefused, ExperimentError) as error:
+        except PlanRefused as error:
             raise CommandError(str(error)) from error
         except ReadError as error:
             raise CommandError(" ".join(str(error).split())) from error

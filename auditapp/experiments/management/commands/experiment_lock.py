@@ -4,18 +4,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from auditapp.experiments.actions import lock_plan
-from auditapp.experiments.errors import ExperimentError
 from auditapp.experiments.pure.plans import PlanRefused, read_plan
 from transcripts.audit_trail import trail
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.command_files import input_file
 from transcripts.projects.management.finding import find_study
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Lock the plan of an experiment, before its outcomes come in. It cannot be changed afterwards."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -32,7 +32,7 @@ class Command(BaseCommand):
             experiment = lock_plan(project=project, plan=plan, name=options["name"], by=trail.SYSTEM)
         except OSError as error:
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
-        except (PlanRefused, ExperimentError) as error:
+        except PlanRefused as error:
             raise CommandError(str(error)) from error
         except ReadError as error:
             raise CommandError(" ".join(str(error).split())) from error

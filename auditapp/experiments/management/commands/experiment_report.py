@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from auditapp.experiments.pure.effects import report_experiment, tally_units
 from auditapp.experiments.pure.listing import list_report
@@ -12,9 +12,10 @@ from auditapp.experiments.pure.plans import PlanRefused, read_plan
 from auditapp.experiments.pure.units import UnitsRefused, read_units
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.command_files import input_file
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Report an experiment: from a CSV of its units and its plan, without a database, or as a study holds it."
     requires_system_checks = []
 
@@ -58,11 +59,7 @@ def _report_files(units: Path, plan_path: Path) -> dict[str, Any]:
 
 
 def _report_stored(slug: str, name: str, *, coder: str) -> dict[str, Any]:
-    from auditapp.experiments.errors import ExperimentError
     from auditapp.experiments.management.finding import find_experiment
     from auditapp.experiments.queries import read_report
 
-    try:
-        return read_report(find_experiment(slug, name), coder=coder)
-    except ExperimentError as error:
-        raise CommandError(str(error)) from error
+    return read_report(find_experiment(slug, name), coder=coder)

@@ -2,15 +2,16 @@ from __future__ import annotations
 
 import json
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from auditapp.llm.actions import ModelError, add_account
+from auditapp.llm.actions import add_account
 from auditapp.llm.providers import PROVIDERS
 from auditapp.llm.queries import find_key_state, read_allowed_addresses
 from transcripts.audit_trail import trail
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Add an account: where calls go and who pays. Its key comes from a variable of the worker, or is stored with set_key."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -22,17 +23,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         before = read_allowed_addresses()
-        try:
-            account = add_account(
-                name=str(options["name"]),
-                provider=str(options["provider"]),
-                base_url=str(options["base_url"]),
-                key_env=str(options["key_env"]),
-                by=trail.SYSTEM,
-                allow_private=True,
-            )
-        except ModelError as error:
-            raise CommandError(str(error)) from error
+        account = add_account(
+            name=str(options["name"]),
+            provider=str(options["provider"]),
+            base_url=str(options["base_url"]),
+            key_env=str(options["key_env"]),
+            by=trail.SYSTEM,
+            allow_private=True,
+        )
         allowed = sorted(read_allowed_addresses() - before)
         if options["json"]:
             answer = {

@@ -3,18 +3,19 @@ from __future__ import annotations
 import json
 from decimal import Decimal, InvalidOperation
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db.models import Max
 
-from auditapp.llm.actions import ModelError, add_model, find_price_change
+from auditapp.llm.actions import add_model, find_price_change
 from auditapp.llm.models import ModelVariant, Price
 from auditapp.llm.providers import PROVIDERS
 from auditapp.llm.pure.sampling import read_stop
 from auditapp.llm.queries import read_allowed_addresses
 from transcripts.audit_trail import trail
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Add a model variant that batches can use. A private address given here is added to the list of allowed addresses."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -57,30 +58,27 @@ class Command(BaseCommand):
         stop = options["stop"] if isinstance(options["stop"], list) else []
         before = read_allowed_addresses()
         newest_price = Price.objects.aggregate(newest=Max("pk"))["newest"] or 0
-        try:
-            variant = add_model(
-                label=str(options["label"]),
-                provider=str(options["provider"]),
-                by=trail.SYSTEM,
-                base_url=str(options["base_url"]),
-                model=str(options["model"]),
-                key_env=str(options["key_env"]),
-                reasoning=str(options["reasoning"]),
-                max_tokens=limit if isinstance(limit, int) else None,
-                temperature=None if temperature is None else float(temperature),
-                top_p=None if top_p is None else float(top_p),
-                seed=None if seed is None else int(seed),
-                stop=[read_stop(str(each)) for each in stop],
-                timeout_seconds=int(str(options["timeout_seconds"])),
-                price_in=read_price(options["price_in"]),
-                price_out=read_price(options["price_out"]),
-                parameters=parameters,
-                account=str(options["account"]),
-                note=str(options["note"]),
-                allow_private=True,
-            )
-        except ModelError as error:
-            raise CommandError(str(error)) from error
+        variant = add_model(
+            label=str(options["label"]),
+            provider=str(options["provider"]),
+            by=trail.SYSTEM,
+            base_url=str(options["base_url"]),
+            model=str(options["model"]),
+            key_env=str(options["key_env"]),
+            reasoning=str(options["reasoning"]),
+            max_tokens=limit if isinstance(limit, int) else None,
+            temperature=None if temperature is None else float(temperature),
+            top_p=None if top_p is None else float(top_p),
+            seed=None if seed is None else int(seed),
+            stop=[read_stop(str(each)) for each in stop],
+            timeout_seconds=int(str(options["timeout_seconds"])),
+            price_in=read_price(options["price_in"]),
+            price_out=read_price(options["price_out"]),
+            parameters=parameters,
+            account=str(options["account"]),
+            note=str(options["note"]),
+            allow_private=True,
+        )
         allowed = sorted(read_allowed_addresses() - before)
         self.say(variant, allowed, find_price_change(variant, newest_price), as_json=bool(options["json"]))
 

@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import json
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from auditapp.llm.actions import ModelError, allow_address, disallow_address
+from auditapp.llm.actions import allow_address, disallow_address
 from auditapp.llm.queries import read_allowed_addresses
 from transcripts.audit_trail import trail
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Allow model calls to a private address of the server's network; with --remove, stop allowing them."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -19,14 +20,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         address = str(options["address"])
-        try:
-            if options["remove"]:
-                disallow_address(address=address, by=trail.SYSTEM)
-                done = f"Calls may no longer go to {address}."
-            else:
-                address = allow_address(address=address, by=trail.SYSTEM).address
-                done = f"Calls may now go to {address}."
-        except ModelError as error:
-            raise CommandError(str(error)) from error
+        if options["remove"]:
+            disallow_address(address=address, by=trail.SYSTEM)
+            done = f"Calls may no longer go to {address}."
+        else:
+            address = allow_address(address=address, by=trail.SYSTEM).address
+            done = f"Calls may now go to {address}."
         answer = {"address": address, "allowed_addresses": sorted(read_allowed_addresses())}
         self.stdout.write(json.dumps(answer) if options["json"] else done)

@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import json
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from auditapp.llm.actions import ModelError, probe_model
+from auditapp.llm.actions import probe_model
 from auditapp.llm.management.finding import find_variant
 from transcripts.audit_trail import trail
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = (
         "Ask a model's server, in a few tiny calls that are paid, whether it honours a JSON schema and accepts the variant's "
         "settings of sampling. The answer is a new row of capabilities."
@@ -21,10 +22,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         variant = find_variant(str(options["label"]))
-        try:
-            row = probe_model(variant=variant, by=trail.SYSTEM)
-        except ModelError as error:
-            raise CommandError(str(error)) from error
+        row = probe_model(variant=variant, by=trail.SYSTEM)
         probe = row.probe
         if options["json"]:
             answer = {

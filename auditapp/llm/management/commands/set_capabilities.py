@@ -2,15 +2,16 @@ from __future__ import annotations
 
 import json
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from auditapp.llm.actions import ModelError, set_capabilities
+from auditapp.llm.actions import set_capabilities
 from auditapp.llm.management.finding import find_variant
 from auditapp.llm.models import Capabilities
 from transcripts.audit_trail import trail
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Set the capabilities of a model, for batches launched from now on. Options that are left out have their default."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -35,23 +36,20 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: object) -> None:
         variant = find_variant(str(options["label"]))
         limit = options["max_output_tokens"]
-        try:
-            row = set_capabilities(
-                variant=variant,
-                reasoning=str(options["reasoning"]),
-                token_limit=str(options["token_limit"]),
-                takes_system=not options["no_system"],
-                takes_temperature=not options["no_temperature"],
-                takes_top_p=not options["no_top_p"],
-                takes_seed=not options["no_seed"],
-                takes_stop=not options["no_stop"],
-                offers_batches=bool(options["offers_batches"]),
-                max_output_tokens=limit if isinstance(limit, int) else None,
-                source=str(options["source"]),
-                by=trail.SYSTEM,
-            )
-        except ModelError as error:
-            raise CommandError(str(error)) from error
+        row = set_capabilities(
+            variant=variant,
+            reasoning=str(options["reasoning"]),
+            token_limit=str(options["token_limit"]),
+            takes_system=not options["no_system"],
+            takes_temperature=not options["no_temperature"],
+            takes_top_p=not options["no_top_p"],
+            takes_seed=not options["no_seed"],
+            takes_stop=not options["no_stop"],
+            offers_batches=bool(options["offers_batches"]),
+            max_output_tokens=limit if isinstance(limit, int) else None,
+            source=str(options["source"]),
+            by=trail.SYSTEM,
+        )
         answer = {
             "model": row.model,
             "account": variant.account.name,

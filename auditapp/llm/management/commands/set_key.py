@@ -4,16 +4,16 @@ import json
 import sys
 from getpass import getpass
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from auditapp.llm.actions import ModelError, forget_key, set_key, set_key_env
+from auditapp.llm.actions import forget_key, set_key, set_key_env
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.queries import find_key_state
 from transcripts.audit_trail import trail
-from transcripts.ui.commands import find_row
+from transcripts.ui.commands import ActCommand, find_row
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = (
         "Store the key of an account. It is read from standard input, never from the command line, where others on the "
         "machine could see it. Or read it from a variable (--env), or delete it (--forget)."
@@ -28,15 +28,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         account = find_row(ProviderAccount.objects.order_by("name"), "account", name=options["account"])
-        try:
-            if options["env"] is not None:
-                account = set_key_env(account=account, key_env=str(options["env"]), by=trail.SYSTEM)
-            elif options["forget"]:
-                account = forget_key(account=account, by=trail.SYSTEM)
-            else:
-                account = set_key(account=account, key=read_key(), by=trail.SYSTEM)
-        except ModelError as error:
-            raise CommandError(str(error)) from error
+        if options["env"] is not None:
+            account = set_key_env(account=account, key_env=str(options["env"]), by=trail.SYSTEM)
+        elif options["forget"]:
+            account = forget_key(account=account, by=trail.SYSTEM)
+        else:
+            account = set_key(account=account, key=read_key(), by=trail.SYSTEM)
         state = find_key_state(account)
         answer = {"account": account.name, "key": state}
         self.stdout.write(json.dumps(answer) if options["json"] else f"The key of {account.name}: {state}.")

@@ -2,17 +2,18 @@ from __future__ import annotations
 
 import json
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from auditapp.llm.actions import ModelError, set_price
+from auditapp.llm.actions import set_price
 from auditapp.llm.management.commands.add_model import read_number
 from auditapp.llm.management.finding import find_variant
 from transcripts.audit_trail import trail
+from transcripts.ui.commands import ActCommand
 
 PRICE = "dollars per million tokens, such as 0.15"
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Set a new price of a model, for batches launched from now on. Earlier batches keep theirs."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -27,17 +28,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         variant = find_variant(str(options["label"]))
-        try:
-            row = set_price(
-                variant=variant,
-                price_in=read_number(options["price_in"], "price", PRICE),
-                price_out=read_number(options["price_out"], "price", PRICE),
-                batch_share=read_number(options["batch_share"], "share", "a number up to 1, such as 0.5"),
-                source=str(options["source"]),
-                by=trail.SYSTEM,
-            )
-        except ModelError as error:
-            raise CommandError(str(error)) from error
+        row = set_price(
+            variant=variant,
+            price_in=read_number(options["price_in"], "price", PRICE),
+            price_out=read_number(options["price_out"], "price", PRICE),
+            batch_share=read_number(options["batch_share"], "share", "a number up to 1, such as 0.5"),
+            source=str(options["source"]),
+            by=trail.SYSTEM,
+        )
         answer = {
             "model": row.model,
             "account": variant.account.name,

@@ -3,13 +3,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from auditapp.operations.actions import back_up, refuse_place, write_keys
-from auditapp.operations.errors import OperationError
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Write a backup of the database, the spool and uploads to a file while the site is used. Keys are not in it."
     requires_system_checks = ()
 
@@ -28,8 +28,6 @@ class Command(BaseCommand):
             manifest = back_up(file.expanduser().absolute())
             if keys:
                 write_keys(keys.expanduser().absolute())
-        except OperationError as error:
-            raise CommandError(str(error)) from None
         except OSError as error:
             raise CommandError(
                 f"The backup could not be written ({error}). Make room, or name another place."

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 
-from auditapp.operations.errors import OperationError
 from auditapp.operations.year_zero import bring_to_year_zero
+from transcripts.ui.commands import ActCommand
 
 
-class Command(migrate.Command):
+class Command(ActCommand, migrate.Command):
     """Update the database."""
 
     def handle(self, *args: Any, **options: Any) -> str | None:
-        try:
-            bring_to_year_zero(options["database"])
-        except OperationError as error:
-            raise CommandError(str(error)) from error
+        bring_to_year_zero(options["database"])
         return super().handle(*args, **options)

@@ -3,15 +3,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from auditapp.llm.queries import find_broken_seals
 from auditapp.operations.actions import restore
-from auditapp.operations.errors import OperationError
 from transcripts.formats.command_files import input_file
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Restore a backup into an empty data folder and an empty database. Batches are paused."
     requires_system_checks = ()
 
@@ -22,8 +22,6 @@ class Command(BaseCommand):
     def handle(self, *args: object, file: Path, verify: bool, **options: object) -> None:
         try:
             manifest = restore(file.expanduser().absolute())
-        except OperationError as error:
-            raise CommandError(str(error)) from None
         except OSError as error:
             raise CommandError(
                 f"The backup could not be restored ({error}). Make room, or name another place."

@@ -23,12 +23,12 @@ from auditapp.preannotation.annotators.pure.prompts import (
     write_system_prompt,
 )
 from auditapp.preannotation.annotators.queries.prompt_codebook import PromptFamilies, name_side, read_prompt_codebook
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.ui.typed_text import find_numbers
 
 MAX_TASK = 60
@@ -63,7 +63,7 @@ def ensure_annotator(
     has that name, the newest of the name, whose settings hold unless ``mode``, ``reads_latent`` and ``answer_schema`` are
     given. A model by its label is asked by family for semantic meaning, its answers held to a JSON schema where a probe
     found that its server honours one. Annotators of other kinds are defined by their ``recipe``. Latent
-    meaning needs a ``reason``, which is recorded. Raises ``PreannotationError``.
+    meaning needs a ``reason``, which is recorded. Raises ``Refused``.
     """
     if Annotator.Kind(kind) == Annotator.Kind.MODEL:
         drafted = _draft(project, variant, name, mode=mode, reads_latent=reads_latent, answer_schema=answer_schema)
@@ -138,24 +138,24 @@ def _draft(
 
 
 def _choose_schema(model: ModelVariant, former: Annotator | None, asked: bool | None) -> dict[str, str]:
-    """The form and version of the schema that answers are held to; empty for none. Raises ``PreannotationError`` where
+    """The form and version of the schema that answers are held to; empty for none. Raises ``Refused`` where
     one is asked for and no probe has found that the server honours it."""
     if asked is None and former is not None:
         return dict(former.recipe.get("answer_schema", {}))
     form = find_answer_schema(model)
     if asked and not form:
-        raise PreannotationError(NOT_HONOURED.format(label=model.label))
+        raise Refused(NOT_HONOURED.format(label=model.label))
     return {"form": form, "version": SCHEMA_VERSION} if form and asked is not False else {}
 
 
 def check_schema(annotator: Annotator) -> None:
     """Refuse an annotator whose answers are held to a schema that its server is not known to honour any more. Raises
-    ``PreannotationError``."""
+    ``Refused``."""
     form = annotator.recipe.get("answer_schema", {}).get("form")
     if not form or annotator.variant is None:
         return
     if find_answer_schema(annotator.variant) != form:
-        raise PreannotationError(NOT_HONOURED.format(label=annotator.variant.label))
+        raise Refused(NOT_HONOURED.format(label=annotator.variant.label))
 
 
 def _draft_offline(project: Project, kind: Annotator.Kind, name: str, recipe: Mapping[str, object] | None) -> Annotator:
@@ -176,7 +176,7 @@ def _draft_offline(project: Project, kind: Annotator.Kind, name: str, recipe: Ma
 def _require_version(project: Project) -> CodebookVersion:
     version = current_version(project)
     if version is None:
-        raise PreannotationError("This study has no published codebook yet. Publish one first.")
+        raise Refused("This study has no published codebook yet. Publish one first.")
     return version
 
 
@@ -190,7 +190,7 @@ def _find_former(project: Project, name: str) -> Annotator | None:
 
 def _refuse_name(name: str) -> NoReturn:
     labels = ", ".join(ModelVariant.objects.values_list("label", flat=True)) or "none"
-    raise PreannotationError(f"There is no annotator and no model {name!r}. Models there are: {labels}.")
+    raise Refused(f"There is no annotator and no model {name!r}. Models there are: {labels}.")
 
 
 def hash_annotator(*, kind: str, version: CodebookVersion, content: object, variant: ModelVariant | None = None) -> str:
@@ -207,7 +207,7 @@ def _keep(drafted: Annotator, *, by: trail.Actor, reason: str) -> Annotator:
     current = known.first()
     if current is None:
         if drafted.reads_latent and not reason:
-            raise PreannotationError(LATENT_NEEDS_REASON)
+            raise Refused(LATENT_NEEDS_REASON)
         # Two who launch at once make one annotator: the second waits here, and looks again.
         Project.objects.select_for_update().get(pk=drafted.project_id)
         current = known.first()

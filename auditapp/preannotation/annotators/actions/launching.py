@@ -24,7 +24,6 @@ from auditapp.preannotation.annotators.actions.planning import (
 from auditapp.preannotation.annotators.actions.planted import ensure_planted
 from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION
 from auditapp.preannotation.annotators.queries.prompt_codebook import read_prompt_codebook
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import KIND, Annotator
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
 from transcripts.audit_trail import trail
@@ -61,7 +60,7 @@ def launch_preannotation(
 
     ``limit`` takes so many turns of each from the beginning. Interviews without consent are left out when the model is not of this
     site. The turns that never show suggestions are drawn first, and a study's first launch plants the program's own
-    sentences. Raises ``PreannotationError``.
+    sentences. Raises ``Refused``.
     """
     return _launch(
         project=project,
@@ -139,20 +138,17 @@ def _launch(
         ensure_arms(project=project, interviews=reading.interview_ids, by=by)
         return reading
 
-    try:
-        return launch_once(
-            project=project,
-            kind=KIND,
-            plan=plan,
-            by=by,
-            options=options,
-            interviews=None if interviews is None else sorted(interview.pk for interview in interviews),
-            families=None if families is None else sorted(families),
-            limit=limit,
-            **who,
-        )
-    except Refused as error:
-        raise PreannotationError(str(error)) from error
+    return launch_once(
+        project=project,
+        kind=KIND,
+        plan=plan,
+        by=by,
+        options=options,
+        interviews=None if interviews is None else sorted(interview.pk for interview in interviews),
+        families=None if families is None else sorted(families),
+        limit=limit,
+        **who,
+    )
 
 
 def plan_reading(
@@ -164,7 +160,7 @@ def plan_reading(
     limit: int | None = None,
 ) -> LaunchPlan:
     """What a launch would ask; writes nothing. ``annotator`` may be one that is not stored. Its parameters count the
-    interviews ``left_out`` for want of consent to a model off this site. Raises ``PreannotationError``."""
+    interviews ``left_out`` for want of consent to a model off this site. Raises ``Refused``."""
     chosen = {
         side: choose_turns(project=project, variant=annotator.variant, side=side, interviews=interviews, limit=limit)
         for side in sorted(list_asked_sides(annotator, families))
@@ -175,7 +171,7 @@ def plan_reading(
         _refuse_outdated_examples(annotator, annotator.variant)
     if INTERVIEWER in chosen and not questions:
         named = sorted({str(arm.settings["family"]) for arm in arms if arm.settings.get("turns_of") == INTERVIEWER})
-        raise PreannotationError(NO_QUESTIONS.format(families=", ".join(named)))
+        raise Refused(NO_QUESTIONS.format(families=", ".join(named)))
     arms += plan_reask(annotator, arms, turn_ids)
     interview_ids = sorted({pk for each in chosen.values() for pk in each.interview_ids})
     left_out = len({pk for each in chosen.values() for pk in each.left_out})
@@ -203,7 +199,7 @@ def _refuse_outdated_examples(annotator: Annotator, variant: ModelVariant) -> No
     _, allowed = read_prompt_codebook(annotator.version, variant)
     is_withdrawn = not set(annotator.recipe["examples"]) <= set(allowed["examples"])
     if is_withdrawn or allowed["redaction"] != annotator.recipe.get("redaction", 0):
-        raise PreannotationError(OUTDATED_EXAMPLES.format(annotator=annotator))
+        raise Refused(OUTDATED_EXAMPLES.format(annotator=annotator))
 
 
 class ChosenTurns(NamedTuple):
@@ -225,10 +221,10 @@ def choose_turns(
     """What ``variant`` would be asked about of what the model says, or the interviewer (``side``).
 
     To a model off this site go only those of interviews that consent: others are left out and counted, and refused by title
-    where they were ``interviews`` chosen one by one. Raises ``PreannotationError``.
+    where they were ``interviews`` chosen one by one. Raises ``Refused``.
     """
     if limit is not None and limit < 1:
-        raise PreannotationError("The limit is a number of turns, at least 1.")
+        raise Refused("The limit is a number of turns, at least 1.")
     sentences = Sentence.objects.current().filter(turn=OuterRef("pk"))
     turns = Turn.objects.filter(
         Exists(sentences), interview__project=project, role=side, channel=Turn.Channel.UTTERANCE
@@ -243,7 +239,7 @@ def choose_turns(
             _refuse_without_consent(interviews)
         allowed = list_consenting(present, Consent.Scope.EXTERNAL)
         if present and not allowed:
-            raise PreannotationError(NOBODY_CONSENTS)
+            raise Refused(NOBODY_CONSENTS)
     kept = [(turn_id, interview_id) for turn_id, interview_id in rows if interview_id in allowed][:limit]
     ids = sorted({interview_id for _, interview_id in kept})
     return ChosenTurns([turn_id for turn_id, _ in kept], ids, present - allowed)
@@ -251,7 +247,7 @@ def choose_turns(
 
 def _refuse_without_consent(interviews: Sequence[Interview]) -> None:
     if refused := list_without(interviews, Consent.Scope.EXTERNAL):
-        raise PreannotationError(
+        raise Refused(
             f"No consent to processing by external models is on record for {name_some(refused)}. Record it, leave them out, "
             "or choose a model that runs on this site."
         )

@@ -16,7 +16,6 @@ from auditapp.preannotation.annotators.pure.learning import MIN_POSITIVES, Learn
 from auditapp.preannotation.annotators.queries.offline import ACTIVE, list_interviews_to_read, list_rules
 from auditapp.preannotation.annotators.queries.training_set import list_coded_interviews, read_training_set
 from auditapp.preannotation.annotators.runner.offline import name_reader
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, OfflineRun
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
 from transcripts.accounts.models import User
@@ -25,6 +24,7 @@ from transcripts.codebook.models import CodebookVersion
 from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 SEED = 0
 MAX_POSITIVES = 10_000
@@ -36,22 +36,22 @@ ASKS_OTHERWISE = (
 
 
 def preview_rules(project: Project) -> dict[str, list[str]]:
-    """The rules that a launch now would go by, by code; writes nothing. Raises ``PreannotationError``."""
+    """The rules that a launch now would go by, by code; writes nothing. Raises ``Refused``."""
     return list_rules(_require_version(project))
 
 
 def preview_training_set(project: Project, *, minimum: int = MIN_POSITIVES) -> dict[str, Any]:
-    """What a launch now would learn from; writes nothing. Raises ``PreannotationError``."""
+    """What a launch now would learn from; writes nothing. Raises ``Refused``."""
     version = _require_version(project)
     if not 2 <= minimum <= MAX_POSITIVES:
-        raise PreannotationError(f"The minimum number of examples must be between 2 and {MAX_POSITIVES:,}.")
+        raise Refused(f"The minimum number of examples must be between 2 and {MAX_POSITIVES:,}.")
     return read_training_set(project, version, minimum=minimum)
 
 
 def _require_version(project: Project) -> CodebookVersion:
     version = current_version(project)
     if version is None:
-        raise PreannotationError("This study has no published codebook yet. Publish one first.")
+        raise Refused("This study has no published codebook yet. Publish one first.")
     return version
 
 
@@ -68,7 +68,7 @@ def launch_offline(
 
     What the annotator has read already is not read again. ``minimum``: the fewest positive examples a code is learnt
     from. The same ``idempotency_key`` gives the run that it made, unless it asks for something else. Raises
-    ``PreannotationError``.
+    ``Refused``.
     """
     ids = None if interviews is None else [each.pk for each in interviews]
     asked = _digest(kind, minimum, ids)
@@ -78,7 +78,7 @@ def launch_offline(
     try:
         name_reader(kind)
     except LearningNotInstalled as error:
-        raise PreannotationError(str(error)) from error
+        raise Refused(str(error)) from error
     recipe = _write_recipe(project, kind, minimum)
     is_learnt = kind == Annotator.Kind.LEARNT
     drawn = sorted({*ids, *list_coded_interviews(project)}) if ids is not None and is_learnt else ids
@@ -92,12 +92,12 @@ def launch_offline(
 
 @transaction.atomic
 def cancel_run(*, run: OfflineRun, by: trail.Actor) -> None:
-    """Stop a run after its current interview; what was annotated is kept. Raises ``PreannotationError``."""
+    """Stop a run after its current interview; what was annotated is kept. Raises ``Refused``."""
     ended = OfflineRun.objects.filter(pk=run.pk, state__in=ACTIVE).update(
         state=OfflineRun.State.CANCELLED, ended_at=timezone.now(), claimed_by="", claimed_until=None
     )
     if not ended:
-        raise PreannotationError("This run has already ended.")
+        raise Refused("This run has already ended.")
     stream = trail.project_stream(run.annotator.project_id)
     trail.record("preannotation.offline_run.cancelled", target=run, by=by, stream=stream)
 
@@ -116,9 +116,9 @@ def _find_run(project: Project, idempotency_key: uuid.UUID | None, asked: str) -
     if current is None:
         return None
     if current.annotator.project_id != project.pk:
-        raise PreannotationError(OF_ANOTHER_STUDY)
+        raise Refused(OF_ANOTHER_STUDY)
     if current.asked not in {"", asked}:
-        raise PreannotationError(ASKS_OTHERWISE.format(run=current.pk))
+        raise Refused(ASKS_OTHERWISE.format(run=current.pk))
     return current
 
 
@@ -126,15 +126,15 @@ def _write_recipe(project: Project, kind: str, minimum: int) -> dict[str, Any]:
     if kind == Annotator.Kind.RULES:
         rules = preview_rules(project)
         if not rules:
-            raise PreannotationError(
+            raise Refused(
                 "No code for sentences has a keyword rule. Write rules in a draft of the codebook and publish it."
             )
         return {"reader": name_reader(Annotator.Kind.RULES), "rules": rules}
     if kind != Annotator.Kind.LEARNT:
-        raise PreannotationError("An annotator without a model is either rules or learnt.")
+        raise Refused("An annotator without a model is either rules or learnt.")
     found = preview_training_set(project, minimum=minimum)
     if all(each["reason"] for each in found["codes"].values()):
-        raise PreannotationError(_explain_too_few(found["codes"], minimum))
+        raise Refused(_explain_too_few(found["codes"], minimum))
     return {"reader": name_reader(Annotator.Kind.LEARNT), "seed": SEED, "minimum": minimum, **found}
 
 
@@ -170,7 +170,7 @@ def _store_run(
     annotator = ensure_annotator(project=project, kind=kind, recipe=recipe, by=by)
     left = list_interviews_to_read(annotator, ids)
     if not left:
-        raise PreannotationError(
+        raise Refused(
             f"There is nothing to annotate: {annotator} has annotated every sentence of the models there, or there are none."
         )
     run = OfflineRun.objects.create(

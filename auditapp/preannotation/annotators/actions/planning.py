@@ -23,9 +23,9 @@ from auditapp.preannotation.annotators.queries.prompt_codebook import (
     is_asked,
     read_prompt_codebook,
 )
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator
 from transcripts.codebook.models import CodeFamily
+from transcripts.refusals import Refused
 from transcripts.ui.typed_text import MAX_SEED
 
 REASK_PERCENT = 2
@@ -53,10 +53,10 @@ def plan_arms(
     """One arm for each of the model's instructions, of these families (all coded by sentence unless named; families coded
     by turn are asked for only by name). Those for the interviewer's turns ask about ``questions``.
 
-    Reads annotator.version.project and annotator.variant.account. Raises ``PreannotationError``.
+    Reads annotator.version.project and annotator.variant.account. Raises ``Refused``.
     """
     if annotator.variant is None:
-        raise PreannotationError(f"{annotator}: this annotator uses no model, so it annotates without a batch.")
+        raise Refused(f"{annotator}: this annotator uses no model, so it annotates without a batch.")
     redaction = find_sent_redaction(annotator.version, annotator.variant)
     number = redaction.number if redaction else 0
     check_schema(annotator)
@@ -94,13 +94,13 @@ def _name_messages(turns_of: str) -> str:
 
 
 def list_asked_sides(annotator: Annotator, families: Sequence[str] | None) -> set[str]:
-    """Whose turns a launch for these families asks about: "model", "interviewer". Raises ``PreannotationError``."""
+    """Whose turns a launch for these families asks about: "model", "interviewer". Raises ``Refused``."""
     sides = {str(prompt.get("turns_of", "")) for prompt in choose_prompts(annotator, families)}
     return {INTERVIEWER if side == INTERVIEWER else str(CodeFamily.AppliesTo.MODEL) for side in sides}
 
 
 def choose_prompts(annotator: Annotator, families: Sequence[str] | None) -> list[dict[str, Any]]:
-    """The annotator's instructions for these families. Raises ``PreannotationError`` for one that is not there."""
+    """The annotator's instructions for these families. Raises ``Refused`` for one that is not there."""
     prompts = read_prompts(annotator)
     known = {each.identifier: each for each in CodeFamily.objects.filter(version=annotator.version, unit__in=UNITS)}
     not_asked = sorted(identifier for identifier, family in known.items() if not is_asked(family))
@@ -108,9 +108,9 @@ def choose_prompts(annotator: Annotator, families: Sequence[str] | None) -> list
         return [prompt for prompt in prompts if "turns_of" not in prompt and prompt["family"] not in not_asked]
     unknown = sorted(set(families) - known.keys())
     if unknown:
-        raise PreannotationError(f"The codebook has no family of sentences or turns {', '.join(unknown)}.")
+        raise Refused(f"The codebook has no family of sentences or turns {', '.join(unknown)}.")
     if refused := sorted(set(families) & set(not_asked)):
-        raise PreannotationError(SENTENCES_NOT_ASKED.format(families=", ".join(refused)))
+        raise Refused(SENTENCES_NOT_ASKED.format(families=", ".join(refused)))
     return [prompt for prompt in prompts if prompt["family"] in families]
 
 

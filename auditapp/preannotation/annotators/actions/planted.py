@@ -8,19 +8,19 @@ from django.db import transaction
 from django.utils import timezone
 
 from auditapp.preannotation.annotators.queries.planted import find_codes, find_planted, has_planted, read_own_set
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import PlantedSentence
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Sentence
 from transcripts.corpus.pure.preparing import hash_quote
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 MAX_TEXT = 500
 
 
 @transaction.atomic
 def plant_sentence(*, project: Project, text: str, codes: Sequence[str], by: trail.Actor) -> PlantedSentence:
-    """Keep an invented sentence and the codes known of it (none: no code applies). Raises ``PreannotationError``."""
+    """Keep an invented sentence and the codes known of it (none: no code applies). Raises ``Refused``."""
     words = " ".join(text.split())
     _check(project, words, codes)
     return _store(project, words, codes, by)
@@ -30,7 +30,7 @@ def plant_sentence(*, project: Project, text: str, codes: Sequence[str], by: tra
 def plant_own_set(*, project: Project, by: trail.Actor) -> list[PlantedSentence]:
     """Plant the sentences that come with the program: those whose codes the study's codebook has, and that are not planted yet.
 
-    Raises ``PreannotationError`` where there is none to plant.
+    Raises ``Refused`` where there is none to plant.
     """
     known = _list_known_codes(project)
     current = set(find_planted(project).values_list("text", flat=True))
@@ -47,7 +47,7 @@ def plant_own_set(*, project: Project, by: trail.Actor) -> list[PlantedSentence]
         if known.issuperset(codes) and text not in current
     ]
     if not rows:
-        raise PreannotationError("Every built-in sentence that fits this codebook is already planted.")
+        raise Refused("Every built-in sentence that fits this codebook is already planted.")
     PlantedSentence.objects.bulk_create(rows)
     trail.record(
         "preannotation.planted.set_added",
@@ -75,7 +75,7 @@ def withdraw_planted(*, planted: PlantedSentence, by: trail.Actor) -> None:
     """Plant it no more. What was answered about it stays, and stays counted. Reads planted.project."""
     row = PlantedSentence.objects.select_for_update().get(pk=planted.pk)
     if row.withdrawn_at is not None:
-        raise PreannotationError("This sentence has already been withdrawn.")
+        raise Refused("This sentence has already been withdrawn.")
     row.withdrawn_at = timezone.now()
     row.save(update_fields=["withdrawn_at"])
     trail.record(
@@ -89,16 +89,16 @@ def _list_known_codes(project: Project) -> set[str]:
 
 def _check(project: Project, text: str, codes: Sequence[str]) -> None:
     if not text:
-        raise PreannotationError("Write the sentence.")
+        raise Refused("Write the sentence.")
     if len(text) > MAX_TEXT:
-        raise PreannotationError(f"A planted sentence has at most {MAX_TEXT} characters; this one has {len(text):,}.")
+        raise Refused(f"A planted sentence has at most {MAX_TEXT} characters; this one has {len(text):,}.")
     unknown = sorted(set(codes) - _list_known_codes(project))
     if unknown:
-        raise PreannotationError(f"The published codebook has no code {', '.join(unknown)} that applies to sentences.")
+        raise Refused(f"The published codebook has no code {', '.join(unknown)} that applies to sentences.")
     if find_planted(project).filter(text=text).exists():
-        raise PreannotationError("This sentence is already planted. Withdraw it first to give it other codes.")
+        raise Refused("This sentence is already planted. Withdraw it first to give it other codes.")
     if Sentence.objects.filter(turn__interview__project=project, text_hash=hash_quote(text)).exists():
-        raise PreannotationError("This sentence occurs in one of the interviews. Write one that does not.")
+        raise Refused("This sentence occurs in one of the interviews. Write one that does not.")
 
 
 def _store(project: Project, text: str, codes: Sequence[str], by: trail.Actor) -> PlantedSentence:

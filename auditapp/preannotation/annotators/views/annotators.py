@@ -32,12 +32,12 @@ from auditapp.preannotation.annotators.queries.readings import (
     find_readings,
     list_batches,
 )
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import CHECK_KIND, CRITIC_KIND, KIND, Annotator
 from auditapp.preannotation.suggestions.queries.boundary_edits import count_moved
 from transcripts.blinding.viewers import get_viewer
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.typed_text import find_number
 
 
@@ -70,7 +70,7 @@ def compute_learnt(request: ProjectRequest, annotator_id: int) -> HttpResponse:
         return _render_annotator(request, annotator, reason_form=form, status=422)
     try:
         record_calibration(project=request.project, annotator=annotator, family=family, reason=reason, by=request.user)
-    except PreannotationError as error:
+    except Refused as error:
         form.add_error("reason", str(error))
         return _render_annotator(request, annotator, reason_form=form, status=422)
     return _render_annotator(request, annotator, shown=family, reason=reason)

@@ -19,12 +19,12 @@ from auditapp.preannotation.annotators.pure.learning import MIN_POSITIVES
 from auditapp.preannotation.annotators.queries.annotators import read_code_names, read_learnt
 from auditapp.preannotation.annotators.queries.batch_visibility import list_run_interviews
 from auditapp.preannotation.annotators.queries.offline import ACTIVE, list_runs, read_run_progress
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import OfflineRun
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.queries import current_version
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 MAX_LISTED = 10
 
@@ -46,7 +46,7 @@ def launch(request: ProjectRequest) -> HttpResponse:
                 idempotency_key=chosen["idempotency_key"],
                 by=request.user,
             )
-        except PreannotationError as error:
+        except Refused as error:
             form.add_error(None, str(error))
         else:
             return redirect("preannotation:run", request.project.slug, run.pk)
@@ -92,7 +92,7 @@ def cancel(request: ProjectRequest, run_id: int) -> HttpResponse:
     run = _get_run(request, run_id)
     try:
         cancel_run(run=run, by=request.user)
-    except PreannotationError as error:
+    except Refused as error:
         messages.error(request, str(error))
     return redirect("preannotation:run", request.project.slug, run.pk)
 
@@ -104,7 +104,7 @@ def _preview(request: ProjectRequest, form: OfflineForm) -> dict[str, object]:
     try:
         rules = preview_rules(request.project)
         training_set = preview_training_set(request.project, minimum=minimum)
-    except PreannotationError as error:
+    except Refused as error:
         return {"refusal": str(error)}
     version = current_version(request.project)
     codes = [{"code": code, **found} for code, found in training_set["codes"].items()]

@@ -11,10 +11,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from auditapp.preannotation.annotators.actions.planted import plant_own_set, plant_sentence, withdraw_planted
 from auditapp.preannotation.annotators.forms import PlantedForm
 from auditapp.preannotation.annotators.queries.planted import find_codes, read_own_set
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import PlantedSentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -26,7 +26,7 @@ def list_planted(request: ProjectRequest) -> HttpResponse:
         chosen = form.cleaned_data
         try:
             plant_sentence(project=request.project, text=chosen["text"], codes=chosen["codes"], by=request.user)
-        except PreannotationError as error:
+        except Refused as error:
             form.add_error("text", str(error))
         else:
             messages.success(request, "The sentence will be planted from the next batch on.")
@@ -48,7 +48,7 @@ def plant_set(request: ProjectRequest) -> HttpResponse:
     """Plant the set that comes with the program."""
     try:
         added = len(plant_own_set(project=request.project, by=request.user))
-    except PreannotationError as error:
+    except Refused as error:
         messages.error(request, str(error))
     else:
         messages.success(request, f"{added} sentence{pluralize(added)} planted, from the next batch on.")
@@ -62,7 +62,7 @@ def withdraw(request: ProjectRequest, planted_id: int) -> HttpResponse:
     planted = get_object_or_404(PlantedSentence, pk=planted_id, project=request.project)
     try:
         withdraw_planted(planted=planted, by=request.user)
-    except PreannotationError as error:
+    except Refused as error:
         messages.error(request, str(error))
     else:
         messages.success(request, "Withdrawn. Earlier answers about it still count.")

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from django.db import transaction
 from django.utils import timezone
 
-from auditapp.audits.actions import AuditError, check_seed, store_mark, store_sample
+from auditapp.audits.actions import check_seed, store_mark, store_sample
 from auditapp.preannotation.evaluation.queries.positives import Positive, list_positives
 from auditapp.preannotation.models import Annotator, AuditedSuggestion, PositiveAudit, PositiveMark
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
@@ -18,6 +18,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.blinding.viewers import Viewer
 from transcripts.projects.access import find_role
+from transcripts.refusals import Refused
 
 USUAL_PER_CODE = 60
 """So many per code Dunivin and others (2026) read again of what their annotators said in deployment."""
@@ -37,10 +38,10 @@ def draw_positive_audit(
     """Draw ``per_code`` of the current suggestions of each code, all where there are no more; never of withheld turns.
 
     ``with_critic``: only what no critic reversed. The same choice and seed of the same suggestions give the same sample,
-    as a new audit. Reads annotator.project. Raises ``AuditError``.
+    as a new audit. Reads annotator.project. Raises ``Refused``.
     """
     if not 1 <= per_code <= MAX_PER_CODE:
-        raise AuditError(f"An audit has between 1 and {MAX_PER_CODE:,} suggestions of each code.")
+        raise Refused(f"An audit has between 1 and {MAX_PER_CODE:,} suggestions of each code.")
     check_seed(seed)
     frame = _find_frame(annotator, codes=codes, with_critic=with_critic, by=by)
     drawn = draw_sample(frame, per_code=per_code, seed=seed)
@@ -74,7 +75,7 @@ def _find_frame(
     withheld = list_withheld_answers(annotator.project)
     frame = [each for each in positives if each.turn not in withheld]
     if not frame:
-        raise AuditError(
+        raise Refused(
             f"There is nothing to draw from: {annotator} has no current suggestion on a turn that shows suggestions."
         )
     return frame
@@ -104,14 +105,14 @@ def mark_positive(
     """Store whether the code applies, as ``by`` reads the sentence. See ``store_mark``.
 
     People who code themselves must have unblinded the interview before, so that what they code there afterwards is assisted.
-    Reads item.audit.annotator.project and item.suggestion.sentence.turn. Raises ``AuditError``.
+    Reads item.audit.annotator.project and item.suggestion.sentence.turn. Raises ``Refused``.
     """
     if verdict not in PositiveMark.Verdict.values:
-        raise AuditError("Choose whether the code applies, does not, or cannot be said.")
+        raise Refused("Choose whether the code applies, does not, or cannot be said.")
     project = item.audit.annotator.project
     role = find_role(by, project)
     if role is None or Viewer(project, by, role).blinded([item.suggestion.sentence.turn.interview_id]):
-        raise AuditError(
+        raise Refused(
             "Unblind this interview first: marking shows you a machine's label in it, and what you code there afterwards "
             "counts as assisted."
         )

@@ -17,7 +17,6 @@ from auditapp.preannotation.annotators.actions.launching import plan_reading
 from auditapp.preannotation.annotators.pure.conditions import REPEAT, change_codes, list_conditions
 from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION, CodeText
 from auditapp.preannotation.annotators.queries.prompt_codebook import read_prompt_codebook
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import CHECK_KIND, Annotator
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
 from auditapp.preannotation.suggestions.queries.arms import list_withheld_answers
@@ -61,7 +60,7 @@ def launch_check(
 
     Withheld turns are not asked about, and without consent none of an interview's where the model is not of this site.
     Earlier answers are never taken: they would hide what changes.
-    Raises ``PreannotationError``.
+    Raises ``Refused``.
     """
 
     def plan() -> LaunchPlan:
@@ -70,20 +69,17 @@ def launch_check(
         ensure_arms(project=project, interviews=everything.interview_ids, by=by)
         return plan_check(project=project, annotator=annotator, sample=sample, repeats=repeats, families=families)
 
-    try:
-        return launch_once(
-            project=project,
-            kind=CHECK_KIND,
-            plan=plan,
-            by=by,
-            options=replace(options, uses_cache=False),
-            annotator=annotator.pk,
-            sample=sample,
-            repeats=repeats,
-            families=None if families is None else sorted(families),
-        )
-    except Refused as error:
-        raise PreannotationError(str(error)) from error
+    return launch_once(
+        project=project,
+        kind=CHECK_KIND,
+        plan=plan,
+        by=by,
+        options=replace(options, uses_cache=False),
+        annotator=annotator.pk,
+        sample=sample,
+        repeats=repeats,
+        families=None if families is None else sorted(families),
+    )
 
 
 def plan_check(
@@ -95,19 +91,19 @@ def plan_check(
     families: Sequence[str] | None = None,
 ) -> LaunchPlan:
     """What a launch would ask; writes nothing. Before the first draw of withheld turns a few of them may be among the
-    sample, which the launch then replaces. Raises ``PreannotationError``."""
+    sample, which the launch then replaces. Raises ``Refused``."""
     if not 1 <= sample <= MAX_SAMPLED:
-        raise PreannotationError(f"The sample has 1 to {MAX_SAMPLED:,} sentences, not {sample:,}.")
+        raise Refused(f"The sample has 1 to {MAX_SAMPLED:,} sentences, not {sample:,}.")
     if not 2 <= repeats <= MAX_REPEATS:
-        raise PreannotationError(f"The same is asked 2 to {MAX_REPEATS} times, not {repeats}.")
+        raise Refused(f"The same is asked 2 to {MAX_REPEATS} times, not {repeats}.")
     reading = plan_reading(project=project, annotator=annotator, families=families)
     whole = sorted({str(arm.settings["family"]) for arm in reading.arms if arm.settings.get("turns_of")})
     if whole:
-        raise PreannotationError(TURNS_NOT_CHECKED.format(families=", ".join(whole)))
+        raise Refused(TURNS_NOT_CHECKED.format(families=", ".join(whole)))
     withheld = list_withheld_answers(project)
     counts = _count_sentences([turn_id for turn_id in reading.input_ids if turn_id not in withheld])
     if reading.input_ids and not counts:
-        raise PreannotationError(ALL_WITHHELD)
+        raise Refused(ALL_WITHHELD)
     seed = _find_seed(project, annotator)
     turn_ids = draw_turns(counts, sample, seed)
     asked = [arm for arm in reading.arms if not arm.settings["condition"]]
@@ -170,7 +166,7 @@ def _plan_conditions(
         family, every = families[str(arm.settings["family"])]
         codes = list(arm.settings["codes"])  # type: ignore[call-overload]
         if _change_question(annotator, family, every, codes, f"{REPEAT}-1")[0] != arm.system_prompt:
-            raise PreannotationError(OUTDATED.format(annotator=annotator))
+            raise Refused(OUTDATED.format(annotator=annotator))
         for condition in list_conditions(repeats, asked=len(codes), in_family=len(every)):
             instructions, settings = _change_question(annotator, family, every, codes, condition)
             yield arm._replace(

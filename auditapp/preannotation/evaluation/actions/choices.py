@@ -5,11 +5,11 @@ from __future__ import annotations
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, CodeChoice
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 MAX_REASON = 2_000
 
@@ -26,7 +26,7 @@ def choose_annotator(
 ) -> CodeChoice:
     """Choose ``annotator`` for a code, or ``None`` to leave it to people. An earlier choice is superseded and stays on record.
 
-    Raises ``PreannotationError``.
+    Raises ``Refused``.
     """
     reason = " ".join(reason.split())
     with_critic = with_critic and annotator is not None
@@ -51,9 +51,7 @@ def choose_annotator(
         with transaction.atomic():
             choice.save()
     except IntegrityError as error:
-        raise PreannotationError(
-            "Somebody else chose for this code meanwhile. Look at it, then choose again."
-        ) from error
+        raise Refused("Somebody else chose for this code meanwhile. Look at it, then choose again.") from error
     _record(choice, by, current)
     return choice
 
@@ -75,21 +73,21 @@ def _record(choice: CodeChoice, by: trail.Actor, current: CodeChoice | None) -> 
 
 def _check(project: Project, code_identifier: str, annotator: Annotator | None, reason: str) -> None:
     if not reason:
-        raise PreannotationError("Give a reason: people who use the rates will read it.")
+        raise Refused("Give a reason: people who use the rates will read it.")
     if len(reason) > MAX_REASON:
-        raise PreannotationError(f"The reason has {len(reason):,} characters, and at most {MAX_REASON:,} fit.")
+        raise Refused(f"The reason has {len(reason):,} characters, and at most {MAX_REASON:,} fit.")
     codes = Code.objects.filter(identifier=code_identifier, family__unit=CodeFamily.Unit.SENTENCE)
     if annotator is None:
         known = codes.filter(version__project=project, version__published_at__isnull=False).exists()
         if not known:
-            raise PreannotationError("This study's codebook has no such code that is coded by sentence.")
+            raise Refused("This study's codebook has no such code that is coded by sentence.")
         return
     if annotator.project_id != project.pk:
-        raise PreannotationError("This annotator is not part of this study.")
+        raise Refused("This annotator is not part of this study.")
     if not codes.filter(version=annotator.version_id).exists():
-        raise PreannotationError(f"{annotator} does not annotate this code: its codebook {annotator.version} lacks it.")
+        raise Refused(f"{annotator} does not annotate this code: its codebook {annotator.version} lacks it.")
     if not has_read_for(annotator, code_identifier):
-        raise PreannotationError(
+        raise Refused(
             f"{annotator} has annotated no sentence for this code, so it cannot be chosen. "
             "Let it annotate first, or choose another annotator or people only."
         )

@@ -11,7 +11,6 @@ from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import find_answer_schema
 from auditapp.preannotation.annotators.queries.prompt_codebook import find_sent_redaction, make_code_text
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.pure.critic_prompts import (
     CRITIC_VERSION,
     write_critic_instructions,
@@ -37,7 +36,7 @@ def plan_critic(
     without_schema: bool = False,
 ) -> tuple[LaunchPlan, int]:
     """One arm per code, its inputs the active suggestions; and how many of them this critic has checked before and are
-    left out, unless it is to check them ``again``. Writes nothing. Raises ``PreannotationError``.
+    left out, unless it is to check them ``again``. Writes nothing. Raises ``Refused``.
 
     Its answers are held to a JSON schema where a probe found that its server honours one, unless ``without_schema``: with
     and without are two critics. Withheld turns are in it: their labels are what an annotator is measured by. The plan's
@@ -46,13 +45,13 @@ def plan_critic(
     rows = _read_codes(annotator, codes)
     positives = list_positives(annotator, codes=[code.identifier for code in rows])
     if not positives:
-        raise PreannotationError(f"{annotator} has no active suggestion, so there is nothing for a critic to check.")
+        raise Refused(f"{annotator} has no active suggestion, so there is nothing for a critic to check.")
     form = "" if without_schema else find_answer_schema(critic)
     known = set() if again else list_read(annotator, critic, form)
     fresh = [each for each in positives if each.suggestion not in known]
     allowed = _keep_consenting(fresh, critic)
     if not allowed:
-        raise PreannotationError(_explain_nothing_left(critic, len(positives), fresh))
+        raise Refused(_explain_nothing_left(critic, len(positives), fresh))
     redaction = find_sent_redaction(annotator.version, critic)
     arms = []
     for code in rows:
@@ -92,25 +91,22 @@ def launch_critic(
 ) -> Batch:
     """Have ``critic`` test the annotator's suggestions; the other arguments as in ``plan_critic``.
 
-    Reads annotator.project. Raises ``PreannotationError``.
+    Reads annotator.project. Raises ``Refused``.
     """
-    try:
-        return launch_once(
-            project=annotator.project,
-            kind=CRITIC_KIND,
-            plan=lambda: plan_critic(
-                annotator=annotator, critic=critic, codes=codes, again=again, without_schema=without_schema
-            )[0],
-            by=by,
-            options=options,
-            annotator=annotator.pk,
-            critic=critic.pk,
-            codes=None if codes is None else sorted(codes),
-            again=again,
-            without_schema=without_schema,
-        )
-    except Refused as error:
-        raise PreannotationError(str(error)) from error
+    return launch_once(
+        project=annotator.project,
+        kind=CRITIC_KIND,
+        plan=lambda: plan_critic(
+            annotator=annotator, critic=critic, codes=codes, again=again, without_schema=without_schema
+        )[0],
+        by=by,
+        options=options,
+        annotator=annotator.pk,
+        critic=critic.pk,
+        codes=None if codes is None else sorted(codes),
+        again=again,
+        without_schema=without_schema,
+    )
 
 
 def _read_codes(annotator: Annotator, codes: Collection[str] | None) -> list[Code]:
@@ -120,7 +116,7 @@ def _read_codes(annotator: Annotator, codes: Collection[str] | None) -> list[Cod
         rows = rows.filter(identifier__in=codes)
         unknown = sorted(set(codes) - {code.identifier for code in rows})
         if unknown:
-            raise PreannotationError(
+            raise Refused(
                 f"{annotator} uses codebook version {annotator.version.number}, which has no code {', '.join(unknown)}."
             )
     return list(rows.order_by("family__position", "position"))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, Disagreement
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 MAX_NOTE = 2_000
 OVERTAKEN = "Somebody else sorted this meanwhile. Look at what was said, then decide again."
@@ -32,7 +32,7 @@ def sort_disagreement(
     """Say why the machine and people differ on a code of a sentence. What was said before is superseded, and stays.
 
     ``replaces`` is the row that was shown; if another is active by now, nothing is stored. Reads sentence.turn.interview.
-    Raises ``PreannotationError``.
+    Raises ``Refused``.
     """
     note = " ".join(note.split())
     _check_place(project, annotator, sentence, code_identifier)
@@ -40,7 +40,7 @@ def sort_disagreement(
     said = Disagreement.objects.filter(annotator=annotator, sentence=sentence, code_identifier=code_identifier)
     current = said.select_for_update().filter(superseded_by__isnull=True).first()
     if (current.pk if current else None) != replaces:
-        raise PreannotationError(OVERTAKEN)
+        raise Refused(OVERTAKEN)
     if current is not None and (current.category, current.note) == (category, note):
         return current
     row = Disagreement(
@@ -64,7 +64,7 @@ def _store(row: Disagreement, current: Disagreement | None) -> None:
         with transaction.atomic():
             row.save()
     except IntegrityError as error:
-        raise PreannotationError(OVERTAKEN) from error
+        raise Refused(OVERTAKEN) from error
     if current is not None:
         Disagreement.objects.filter(pk=current.pk).update(superseded_by=row)
         row.superseded_by = None
@@ -73,16 +73,16 @@ def _store(row: Disagreement, current: Disagreement | None) -> None:
 
 def _check_place(project: Project, annotator: Annotator, sentence: Sentence, code_identifier: str) -> None:
     if annotator.project_id != project.pk or sentence.turn.interview.project_id != project.pk:
-        raise PreannotationError("This is not part of this study.")
+        raise Refused("This is not part of this study.")
     if not Code.objects.filter(version=annotator.version_id, identifier=code_identifier).exists():
-        raise PreannotationError("The annotator's codebook has no such code.")
+        raise Refused("The annotator's codebook has no such code.")
 
 
 def _check_word(category: str, note: str) -> None:
     if category not in Disagreement.Category.values:
-        raise PreannotationError("Choose one of the six categories.")
+        raise Refused("Choose one of the six categories.")
     if len(note) > MAX_NOTE:
-        raise PreannotationError(f"The note has {len(note):,} characters, and at most {MAX_NOTE:,} fit.")
+        raise Refused(f"The note has {len(note):,} characters, and at most {MAX_NOTE:,} fit.")
 
 
 def _record(row: Disagreement, project: Project, by: User, current: Disagreement | None) -> None:

@@ -19,7 +19,6 @@ from auditapp.preannotation.annotators.actions.reflexive import record_calibrati
 from auditapp.preannotation.annotators.forms import FamilyReasonForm
 from auditapp.preannotation.annotators.queries.prompt_codebook import name_side
 from auditapp.preannotation.annotators.views.annotators import count_moved_seen
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.forms.calibration import CalibrationFormatForm, CellForm, ThresholdForm
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES
 from auditapp.preannotation.evaluation.queries.calibration_rows import (
@@ -43,6 +42,7 @@ from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import send_download
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 if TYPE_CHECKING:
     from auditapp.preannotation.evaluation.queries.calibration import Compared
@@ -71,11 +71,11 @@ def compute(request: ProjectRequest) -> HttpResponse:
     family, reason = form.cleaned_data["family"], form.cleaned_data["reason"]
     try:
         if family not in {each.family for each in compared.codes}:
-            raise PreannotationError("The annotator has no labels for this family here.")
+            raise Refused("The annotator has no labels for this family here.")
         record_calibration(
             project=request.project, annotator=asked.annotator, family=family, reason=reason, by=request.user
         )
-    except PreannotationError as error:
+    except Refused as error:
         form.add_error("reason", str(error))
         return _render(request, asked, reason_form=form, status=422)
     return _render(request, asked, compared=compared, shown_for=(family, reason))

@@ -12,7 +12,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.batches.views.wizard import run_wizard
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.checks import launch_check, plan_check
 from auditapp.preannotation.evaluation.forms.checks import CheckForm
 from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check
@@ -33,6 +32,7 @@ from auditapp.preannotation.models import CHECK_KIND, KIND, Annotator
 from transcripts.codebook.models import Code
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 # Every check is read whole for its verdicts, and of a reading what it was asked about.
 MAX_CHECKS, MAX_READINGS = 10, 5
@@ -149,5 +149,5 @@ def launch(request: ProjectRequest, annotator_id: int) -> HttpResponse:
         template="preannotation/launch_check.html",
         plan=plan,
         launch=send,
-        refusals=(PreannotationError,),
+        refusals=(Refused,),
     )

@@ -13,7 +13,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from auditapp.preannotation.annotators.queries.annotators import find_criticised
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.choices import choose_annotator
 from auditapp.preannotation.evaluation.forms.calibration import ChoiceForm, ThresholdForm
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES
@@ -26,6 +25,7 @@ from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 MAX_CANDIDATES = 8
 
@@ -57,7 +57,7 @@ def choose(request: ProjectRequest) -> HttpResponse:
             reason=form.cleaned_data["reason"],
             by=request.user,
         )
-    except PreannotationError as error:
+    except Refused as error:
         form.add_error(None, str(error))
         return _render(request, asked, candidates, form, status=422)
     messages.success(request, "Chosen.")

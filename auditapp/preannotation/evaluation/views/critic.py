@@ -26,7 +26,6 @@ from auditapp.preannotation.annotators.queries.model_warnings import (
     warn_of_critic_family,
     warn_of_family,
 )
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.critic import launch_critic, plan_critic
 from auditapp.preannotation.evaluation.forms.critic import CriticForm, ReversalChoice
 from auditapp.preannotation.evaluation.queries.critic import (
@@ -42,6 +41,7 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 READINGS_PER_PAGE = 20
 
@@ -86,7 +86,7 @@ def launch(request: ProjectRequest) -> HttpResponse:
         template="preannotation/critic.html",
         plan=plan,
         launch=lambda: launch_critic(by=request.user, **_read_choice(form), options=form.options()),
-        refusals=(PreannotationError,),
+        refusals=(Refused,),
     )
 
 

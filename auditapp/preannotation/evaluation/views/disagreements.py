@@ -14,7 +14,6 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.disagreements import sort_disagreement
 from auditapp.preannotation.evaluation.forms.calibration import DisagreementForm, FilterForm
 from auditapp.preannotation.evaluation.queries.compared_items import read_compared_items
@@ -31,6 +30,7 @@ from transcripts.codebook.queries import find_open_draft
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 if TYPE_CHECKING:
     from auditapp.preannotation.evaluation.queries.calibration import Compared, Difference
@@ -87,7 +87,7 @@ def sort(request: ProjectRequest) -> HttpResponse:
             replaces=data["replaces"],
             by=request.user,
         )
-    except PreannotationError as error:
+    except Refused as error:
         form.add_error(None, str(error))
         return _render(request, asked, wrong=form, compared=compared, status=409)
     messages.success(request, "Sorted.")

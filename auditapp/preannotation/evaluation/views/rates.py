@@ -13,7 +13,6 @@ from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.preannotation.annotators.actions.reflexive import record_calibration
 from auditapp.preannotation.annotators.forms import FamilyReasonForm
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.choices import list_choices
 from auditapp.preannotation.evaluation.forms.calibration import FormatForm
 from auditapp.preannotation.evaluation.views.calibration import send_table
@@ -21,6 +20,7 @@ from auditapp.preannotation.evaluation.views.comparing import Asked, offer_compa
 from transcripts.blinding.viewers import get_viewer
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 HEADER = [
     *("code_id", "code", "family", "annotator", "annotator_number", "annotator_hash", "critic", "codebook", "layer"),
@@ -48,9 +48,9 @@ def compute(request: ProjectRequest) -> HttpResponse:
     family, reason = form.cleaned_data["family"], form.cleaned_data["reason"]
     try:
         if family not in asked.families:
-            raise PreannotationError("The codebook has no such family.")
+            raise Refused("The codebook has no such family.")
         record_calibration(project=request.project, annotator=None, family=family, reason=reason, by=request.user)
-    except PreannotationError as error:
+    except Refused as error:
         form.add_error("reason", str(error))
         return _render(request, asked, reason_form=form, status=422)
     return _render(request, asked, family=family, reason=reason)

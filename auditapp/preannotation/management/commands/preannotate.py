@@ -28,7 +28,6 @@ from auditapp.preannotation.annotators.queries.offline import ACTIVE
 from auditapp.preannotation.annotators.queries.planted import find_planted
 from auditapp.preannotation.annotators.queries.readings import count_readings, count_run
 from auditapp.preannotation.annotators.runner.offline import run_offline
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.launching.queries import summarise_launch
 from auditapp.preannotation.models import Annotator, OfflineRun
 from transcripts.audit_trail import trail
@@ -80,13 +79,10 @@ class Command(ActCommand):
     def handle(self, *args: object, project: str, annotator: str, **options: Any) -> None:
         study = find_study(project)
         interviews = _find_interviews(study, options["interview"])
-        try:
-            if annotator in OFFLINE:
-                self._read_offline(study, annotator, interviews, options)
-            else:
-                self._ask_model(study, annotator, interviews, options)
-        except PreannotationError as error:
-            raise CommandError(str(error)) from error
+        if annotator in OFFLINE:
+            self._read_offline(study, annotator, interviews, options)
+        else:
+            self._ask_model(study, annotator, interviews, options)
 
     def _ask_model(self, study: Project, name: str, interviews: list[Interview] | None, options: Any) -> None:
         how = read_launch_options(options)

@@ -16,7 +16,6 @@ from auditapp.batches.command_options import (
 from auditapp.batches.pages.progress import read_progress
 from auditapp.batches.pages.summaries import summarise_batch
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.checks import USUAL_REPEATS, USUAL_SAMPLE, launch_check
 from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check, list_figures
 from auditapp.preannotation.evaluation.queries.checks import read_check_report
@@ -53,21 +52,18 @@ class Command(ActCommand):
             )
         study = find_study(project)
         _refuse_offline(study, annotator)
-        try:
-            # Nothing is sent before the end of this block, so that the summary is printed first.
-            with transaction.atomic():
-                batch = launch_check(
-                    project=study,
-                    annotator=ensure_annotator(project=study, name=annotator, by=trail.SYSTEM),
-                    sample=options["sample"],
-                    repeats=options["repeats"],
-                    families=options["family"],
-                    by=trail.SYSTEM,
-                    options=how,
-                )
-                self.stderr.write(summarise_launch(batch))
-        except PreannotationError as error:
-            raise CommandError(str(error)) from error
+        # Nothing is sent before the end of this block, so that the summary is printed first.
+        with transaction.atomic():
+            batch = launch_check(
+                project=study,
+                annotator=ensure_annotator(project=study, name=annotator, by=trail.SYSTEM),
+                sample=options["sample"],
+                repeats=options["repeats"],
+                families=options["family"],
+                by=trail.SYSTEM,
+                options=how,
+            )
+            self.stderr.write(summarise_launch(batch))
         if options["wait"]:
             batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)
         report = read_check_report(batch)

@@ -5,35 +5,35 @@ from __future__ import annotations
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import DraftReading
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 MAX_REASON = 1_000
 
 
 @transaction.atomic
 def open_draft_reading(*, project: Project, interview: Interview, reason: str, by: trail.Actor) -> DraftReading:
-    """Let suggestions be opened before the own decision in this interview. Raises ``PreannotationError``."""
+    """Let suggestions be opened before the own decision in this interview. Raises ``Refused``."""
     reason = " ".join(reason.split())
     if interview.project_id != project.pk:
-        raise PreannotationError("This interview is not part of this study.")
+        raise Refused("This interview is not part of this study.")
     if not reason:
-        raise PreannotationError(
+        raise Refused(
             "Give a reason for making this interview a draft. Codings made after seeing its suggestions are left "
             "out of every measure."
         )
     if len(reason) > MAX_REASON:
-        raise PreannotationError(f"The reason has {len(reason):,} characters, and at most {MAX_REASON:,} fit.")
+        raise Refused(f"The reason has {len(reason):,} characters, and at most {MAX_REASON:,} fit.")
     try:
         with transaction.atomic():
             reading = DraftReading.objects.create(
                 interview=interview, reason=reason, opened_at=timezone.now(), opened_by_name=by.get_username()
             )
     except IntegrityError as error:
-        raise PreannotationError(f"Interview {interview.pk} is already a draft interview.") from error
+        raise Refused(f"Interview {interview.pk} is already a draft interview.") from error
     _record("opened", reading, project, by)
     return reading
 

@@ -14,7 +14,6 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Response, Showing, Suggestion
 from auditapp.preannotation.suggestions.actions.showings import require_shown
 from auditapp.preannotation.suggestions.queries.boundary_edits import find_current_sentences
@@ -22,20 +21,14 @@ from auditapp.preannotation.suggestions.queries.panel import find_present_codes
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
-from transcripts.coding.actions import (
-    CodingError,
-    WrongInput,
-    add_coding,
-    decide_sentence,
-    restore_coding,
-    withdraw_coding,
-)
+from transcripts.coding.actions import add_coding, decide_sentence, restore_coding, withdraw_coding
 from transcripts.coding.actions.checks import is_complete
 from transcripts.coding.models import Coding, Decision
 from transcripts.coding.queries import read_active_labels
 from transcripts.coding.values import CodingValues, keep_answers
 from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 # A coder who has seen others' labels gives a reason for coding on; keeping a suggestion is one.
 KEPT_REASON = "suggestion"
@@ -66,15 +59,15 @@ def keep_suggestion(
     what the codebook requires and it lacks; a change of it is an edit, which asks for its reason. A move needs its enactment:
     hers, or else the suggested one, which she saw; where an annotator suggested none, she chooses it (method brief R28). So do
     the suggested answers to the code's own questions, as far as the code still asks them so, where ``answers`` has no other.
-    Raises ``PreannotationError``.
+    Raises ``Refused``.
     """
     sentence, showing = _require_open(suggestion, by)
     code = _find_present_code(suggestion, project)
     if edited and not reason.strip():
-        raise PreannotationError("Say in one line why you keep it with changes.", field="reason")
+        raise Refused("Say in one line why you keep it with changes.", field="reason")
     own = coding = None if edited else _find_own(sentence, code, by)
     if coding is not None and enactment and coding.enactment and enactment != coding.enactment:
-        raise PreannotationError(
+        raise Refused(
             f"You have applied {code.name} here yourself, as {coding.enactment}. To change that, keep the suggestion with "
             "changes and say why.",
             field="enactment",
@@ -94,20 +87,15 @@ def keep_suggestion(
         )
         coding = None
     if coding is None:
-        try:
-            coding = add_coding(
-                project=project,
-                sentence=sentence,
-                code=code,
-                by=by,
-                idempotency_key=idempotency_key or uuid.uuid4(),
-                values=values,
-                reason=reason.strip() or KEPT_REASON,
-            )
-        except WrongInput as error:
-            raise PreannotationError(str(error), field=error.field) from error
-        except CodingError as error:
-            raise PreannotationError(str(error)) from error
+        coding = add_coding(
+            project=project,
+            sentence=sentence,
+            code=code,
+            by=by,
+            idempotency_key=idempotency_key or uuid.uuid4(),
+            values=values,
+            reason=reason.strip() or KEPT_REASON,
+        )
     verdict = Response.Verdict.EDITED if edited else Response.Verdict.KEPT
     # An answer that made its coding carries its moment, by which taking it back knows what it made.
     at = max(coding.created_at, now)
@@ -116,7 +104,7 @@ def keep_suggestion(
 
 @transaction.atomic
 def dismiss_suggestion(*, suggestion: Suggestion, project: Project, by: User, reason: str = "") -> Response:
-    """Say that the suggestion does not apply. Adds no coding and takes none away. Raises ``PreannotationError``."""
+    """Say that the suggestion does not apply. Adds no coding and takes none away. Raises ``Refused``."""
     sentence, showing = _require_open(suggestion, by)
     return _respond(
         suggestion, project, by, sentence, showing, verdict=Response.Verdict.LEFT, coding=None, reason=reason
@@ -130,7 +118,7 @@ def undo_response(*, suggestion: Suggestion, project: Project, by: User) -> Resp
     What the answer had replaced is restored: her own coding with the same code, or her decision that none applies. It counts
     as assisted, for she has seen the suggestion. After a boundary edit, that is done on the sentence that
     holds the suggestion's words; a coding that was joined with another of hers stays. Everything stays on record. Raises
-    ``PreannotationError``.
+    ``Refused``.
     """
     sentence, showing = _require_open(suggestion, by)
     current = Response.objects.filter(suggestion=suggestion, coder=by, superseded_at__isnull=True)
@@ -139,10 +127,7 @@ def undo_response(*, suggestion: Suggestion, project: Project, by: User) -> Resp
         return None
     coding = _find_made(response, sentence)
     if coding is not None and response.coding is not None:
-        try:
-            _take_back(coding, response.coding, project, by)
-        except CodingError as error:
-            raise PreannotationError(str(error)) from error
+        _take_back(coding, response.coding, project, by)
     return _respond(suggestion, project, by, sentence, showing, verdict=Response.Verdict.UNDONE, coding=None, reason="")
 
 
@@ -150,7 +135,7 @@ def undo_response(*, suggestion: Suggestion, project: Project, by: User) -> Resp
 def redo_response(*, suggestion: Suggestion, project: Project, by: User) -> Response | None:
     """Give again the answer she took back last, the same way; ``None`` if there was none, or another is active since.
 
-    A new row, and a new coding where it makes one. Raises ``PreannotationError``.
+    A new row, and a new coding where it makes one. Raises ``Refused``.
     """
     own = Response.objects.filter(suggestion=suggestion, coder=by).select_related("coding")
     if not own.filter(superseded_at__isnull=True, verdict=Response.Verdict.UNDONE).exists():
@@ -167,23 +152,23 @@ def redo_response(*, suggestion: Suggestion, project: Project, by: User) -> Resp
 
 
 def _require_open(suggestion: Suggestion, by: User) -> tuple[Sentence, Showing]:
-    """The sentence that holds the suggestion's words now, and her look at it. Raises ``PreannotationError``."""
+    """The sentence that holds the suggestion's words now, and her look at it. Raises ``Refused``."""
     # As it is now: boundaries may have been edited since it was read.
     suggestion = Suggestion.objects.select_related("sentence__turn__interview").get(pk=suggestion.pk)
     sentence = find_current_sentences([suggestion])[suggestion.pk]
     showing = require_shown(suggestion, sentence, by)
     if sentence is None:
-        raise PreannotationError(PLACED_NOWHERE)
+        raise Refused(PLACED_NOWHERE)
     closure = read_active_labels(sentence.pk, by.pk).closure
     if closure.sentence:
-        raise PreannotationError(closure.sentence)
+        raise Refused(closure.sentence)
     return sentence, showing
 
 
 def _find_present_code(suggestion: Suggestion, project: Project) -> Code:
     code, obstacle = find_present_codes(project, [suggestion])[suggestion.pk]
     if code is None:
-        raise PreannotationError(obstacle)
+        raise Refused(obstacle)
     return code
 
 

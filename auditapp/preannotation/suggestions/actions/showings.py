@@ -8,7 +8,6 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Showing, Suggestion, TurnArm
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
 from auditapp.preannotation.suggestions.queries.arms import find_arms, is_draft
@@ -22,6 +21,7 @@ from transcripts.coding.queries import ActiveLabels, read_active_labels
 from transcripts.coding.questions import QUESTION_UNDECIDED, is_question_decided
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 Arm = TurnArm.Arm
 # Whose turns machines may annotate.
@@ -44,10 +44,10 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> dict[
     where its answer is.
 
     Before her own decision only in a draft interview, which opens it for good: what she codes there from now on is
-    assisted. On a withheld turn nothing is revealed, so she stays blind. Raises ``NotDecided`` or ``PreannotationError``.
+    assisted. On a withheld turn nothing is revealed, so she stays blind. Raises ``NotDecided`` or ``Refused``.
     """
     if sentence.turn.interview.project_id != project.pk:
-        raise PreannotationError("This sentence is not part of this study.")
+        raise Refused("This sentence is not part of this study.")
     current = read_active_labels(sentence.pk, by.pk)
     reads_draft = is_draft(sentence.turn.interview_id)
     is_question = sentence.turn.role == Turn.Role.INTERVIEWER
@@ -159,11 +159,11 @@ def _list_open(project: Project, by: User) -> list[int]:
 
 def require_shown(suggestion: Suggestion, sentence: Sentence | None, by: User) -> Showing:
     """Her look at the suggestion: the last at the ``sentence`` it is read at, or, after a boundary edit, one
-    from before. Reads suggestion.sentence. Raises ``PreannotationError`` where she never had one."""
+    from before. Reads suggestion.sentence. Raises ``Refused`` where she never had one."""
     turn = suggestion.sentence.turn_id
     arms = find_arms([turn])
     showing = (find_showing(sentence, by) if sentence else None) or find_look_at(suggestion, by)
     is_withheld = bool(arms) and arms[turn].arm == Arm.WITHHELD
     if is_withheld or showing is None or suggestion.pk not in showing.suggestions:
-        raise PreannotationError("Decide on the sentence yourself first. Then its suggestions are shown.")
+        raise Refused("Decide on the sentence yourself first. Then its suggestions are shown.")
     return showing

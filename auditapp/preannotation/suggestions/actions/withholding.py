@@ -10,11 +10,11 @@ from itertools import groupby
 from django.db import transaction
 from django.utils import timezone
 
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import TurnArm, WithholdingPlan
 from auditapp.preannotation.suggestions.queries.arms import find_plan, list_undrawn
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.ui.typed_text import MAX_SEED
 
 USUAL_SHARE = 20
@@ -24,13 +24,13 @@ USUAL_SHARE = 20
 def set_withholding(
     *, project: Project, share_percent: int, reason: str, by: trail.Actor, seed: int | None = None
 ) -> WithholdingPlan:
-    """Draw interviews from now on with this share; what was drawn before stays as it was. Raises ``PreannotationError``."""
+    """Draw interviews from now on with this share; what was drawn before stays as it was. Raises ``Refused``."""
     if not 0 <= share_percent <= 100:
-        raise PreannotationError(f"The share must be a whole percentage from 0 to 100, not {share_percent}.")
+        raise Refused(f"The share must be a whole percentage from 0 to 100, not {share_percent}.")
     if seed is not None and not 0 <= seed <= MAX_SEED:
-        raise PreannotationError(f"The seed must be a whole number from 0 to {MAX_SEED:,}, not {seed:,}.")
+        raise Refused(f"The seed must be a whole number from 0 to {MAX_SEED:,}, not {seed:,}.")
     if not reason.strip():
-        raise PreannotationError("Give a reason for this share. It is shown with every figure that depends on it.")
+        raise Refused("Give a reason for this share. It is shown with every figure that depends on it.")
     Project.objects.select_for_update().get(pk=project.pk)
     plan = _make_plan(project, share_percent, reason.strip(), by, seed)
     trail.record(

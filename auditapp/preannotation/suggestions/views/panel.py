@@ -10,7 +10,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Response, Suggestion
 from auditapp.preannotation.suggestions.actions.responses import (
     PLACED_NOWHERE,
@@ -29,6 +28,7 @@ from transcripts.coding.models import Enactment, Level
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 SCRIPT_HEADER = "X-Desk"
 
@@ -123,7 +123,7 @@ def respond(request: ProjectRequest, suggestion_id: int) -> HttpResponse:
         )
     try:
         response = _store(request, suggestion, form)
-    except PreannotationError as error:
+    except Refused as error:
         return _panel(request, sentence, error=str(error), field=error.field, open_id=suggestion.pk)
     if request.htmx:  # type: ignore[attr-defined]
         answer = _panel(request, sentence)

@@ -8,7 +8,6 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import DraftReading, WithholdingPlan
 from auditapp.preannotation.suggestions.actions.drafts import close_draft_reading, open_draft_reading
 from auditapp.preannotation.suggestions.actions.withholding import USUAL_SHARE, set_withholding
@@ -16,6 +15,7 @@ from auditapp.preannotation.suggestions.forms import DraftForm, WithholdingForm
 from auditapp.preannotation.suggestions.queries.arms import count_drawn, list_drafts
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -28,7 +28,7 @@ def withholding(request: ProjectRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             plan = set_withholding(project=request.project, by=request.user, **form.cleaned_data)
-        except PreannotationError as error:
+        except Refused as error:
             form.add_error(None, str(error))
         else:
             messages.success(
@@ -56,7 +56,7 @@ def drafts(request: ProjectRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             reading = open_draft_reading(project=request.project, by=request.user, **form.cleaned_data)
-        except PreannotationError as error:
+        except Refused as error:
             form.add_error(None, str(error))
         else:
             messages.success(request, f"{reading.interview.title} is now a draft interview.")

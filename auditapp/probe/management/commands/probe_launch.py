@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from auditapp.batches.command_options import (
     add_launch_options,
@@ -11,15 +11,15 @@ from auditapp.batches.command_options import (
 )
 from auditapp.llm.management.finding import find_variant
 from auditapp.probe.actions.launching import launch_probe
-from auditapp.probe.errors import ProbeError
 from auditapp.probe.management.choices import find_reviews
 from auditapp.probe.pure.limits import CONDITIONS, MIN_TEXTS
 from transcripts.audit_trail import trail
 from transcripts.projects.management.finding import find_study
+from transcripts.ui.commands import ActCommand
 from transcripts.ui.typed_text import find_number
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Ask models about reviews under the conditions of the gender-cue probe."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -48,19 +48,16 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: Any) -> None:
         how = read_launch_options(options)
-        try:
-            batch = launch_probe(
-                reviews=find_reviews(find_study(options["project"]), options["reviews"]),
-                variants=[find_variant(label) for label in options["model"]],
-                texts=read_conditions(options["condition"]),
-                same_texts=not options["different_texts"],
-                androgynous=options["androgynous"],
-                confirms_source=options["confirm_source"],
-                by=trail.SYSTEM,
-                options=how,
-            )
-        except ProbeError as error:
-            raise CommandError(str(error)) from error
+        batch = launch_probe(
+            reviews=find_reviews(find_study(options["project"]), options["reviews"]),
+            variants=[find_variant(label) for label in options["model"]],
+            texts=read_conditions(options["condition"]),
+            same_texts=not options["different_texts"],
+            androgynous=options["androgynous"],
+            confirms_source=options["confirm_source"],
+            by=trail.SYSTEM,
+            options=how,
+        )
         report_launched(self, batch, options)
 
 

@@ -3,16 +3,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from auditapp.probe.actions.rationales import PER_THREAD, store_rationales
-from auditapp.probe.errors import ProbeError
 from auditapp.probe.management.choices import find_batch
 from transcripts.audit_trail import trail
 from transcripts.projects.management.finding import find_study
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = (
         "Store the rationales of a probe's primed answers as masked threads of another study, to be coded there for Table 2: "
         f"{PER_THREAD} to a thread, shuffled."
@@ -26,10 +26,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: Any) -> None:
         batch, into = find_batch(options["batch"]), find_study(options["into"])
-        try:
-            counts = store_rationales(batch=batch, into=into, by=trail.SYSTEM, seed=options["seed"])
-        except ProbeError as error:
-            raise CommandError(str(error)) from error
+        counts = store_rationales(batch=batch, into=into, by=trail.SYSTEM, seed=options["seed"])
         if options["json"]:
             self.stdout.write(json.dumps(counts | {"into": into.slug}))
             return

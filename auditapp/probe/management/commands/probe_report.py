@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from auditapp.probe.pure.listing import list_report
 from auditapp.probe.pure.report import make_report
@@ -11,9 +11,10 @@ from auditapp.probe.pure.tables import AXES
 from auditapp.probe.pure.trials import read_themes, read_trials
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.command_files import input_file
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     """Reads a file, without a database, or a batch, and prints."""
 
     help = "Print Table 1 and Table 2 of a gender-cue probe, with their tests."
@@ -61,15 +62,11 @@ def _report_file(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _report_batch(options: dict[str, Any]) -> dict[str, Any]:
-    from auditapp.probe.errors import ProbeError
     from auditapp.probe.management.choices import find_batch
     from auditapp.probe.queries.purposes import require_figures
     from auditapp.probe.queries.trials import read_report
 
     batch = find_batch(options["batch"])
-    try:
-        require_figures(batch.project)
-        report, _ = read_report(batch, user=None, axis=options["axis"], coder=options["coder"])
-    except ProbeError as error:
-        raise CommandError(str(error)) from error
+    require_figures(batch.project)
+    report, _ = read_report(batch, user=None, axis=options["axis"], coder=options["coder"])
     return report

@@ -4,16 +4,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from auditapp.probe.management.reading import load_rules
 from auditapp.probe.pure.listing import list_funnel
 from auditapp.probe.pure.reviews import ReviewFile, ReviewsRefused
 from auditapp.probe.pure.winnowing import Rules, RulesRefused, winnow
 from transcripts.formats.command_files import input_file, say_file
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     """Without --into it needs no database, and nothing is stored."""
 
     help = (
@@ -81,7 +82,6 @@ class Command(BaseCommand):
 
     def _store(self, file: Path, rules: Rules, options: dict[str, Any]) -> None:
         from auditapp.probe.actions.reviews import load_reviews
-        from auditapp.probe.errors import ProbeError
         from transcripts.audit_trail import trail
         from transcripts.projects.management.finding import find_study
 
@@ -101,8 +101,6 @@ class Command(BaseCommand):
                 )
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
-        except ProbeError as error:
-            raise CommandError(str(error)) from error
         if options["json"]:
             found = {
                 "reviews": stored.name,

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from auditapp.batches.command_options import (
     add_launch_options,
@@ -18,14 +18,14 @@ from auditapp.batches.models import Batch
 from auditapp.llm.management.finding import find_variant
 from auditapp.scenarios.actions.runs import launch_scenarios
 from auditapp.scenarios.actions.storing import store_plays
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.management.finding import read_conditions
 from auditapp.scenarios.queries.runs import count_states, run_plays
 from transcripts.audit_trail import trail
 from transcripts.projects.management.finding import find_study
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Play every script of a suite with models under named conditions, and store what was said as masked threads."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -47,22 +47,19 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: Any) -> None:
         how = replace(read_launch_options(options), repeats=options["repeats"])
-        try:
-            batch = launch_scenarios(
-                project=find_study(options["project"]),
-                suite=options["suite"],
-                variants=[find_variant(label) for label in options["model"]],
-                conditions=read_conditions(options["condition"]),
-                has_unprompted=not options["no_unprompted"],
-                by=trail.SYSTEM,
-                options=how,
-            )
-            warn_of_limits(batch, self.stderr.write)
-            if options["wait"]:
-                batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)
-                store_plays(batch)
-        except ScenarioError as error:
-            raise CommandError(str(error)) from error
+        batch = launch_scenarios(
+            project=find_study(options["project"]),
+            suite=options["suite"],
+            variants=[find_variant(label) for label in options["model"]],
+            conditions=read_conditions(options["condition"]),
+            has_unprompted=not options["no_unprompted"],
+            by=trail.SYSTEM,
+            options=how,
+        )
+        warn_of_limits(batch, self.stderr.write)
+        if options["wait"]:
+            batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)
+            store_plays(batch)
         self._report(batch, options)
 
     def _report(self, batch: Batch, options: dict[str, Any]) -> None:

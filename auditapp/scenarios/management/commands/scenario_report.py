@@ -4,16 +4,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from auditapp.scenarios.pure.listing import list_report
 from auditapp.scenarios.pure.measures import report_plays
 from auditapp.scenarios.pure.plays_file import read_plays
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.command_files import input_file
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     """Reads a file, without a database, or a batch, and prints."""
 
     help = "Report how plays of scenarios came out: what stays without a prompt, and how groups fare."
@@ -58,11 +59,7 @@ def _report_file(path: Path) -> dict[str, Any]:
 
 def _report_batch(options: dict[str, Any]) -> dict[str, Any]:
     # Only here, so that a file is reported without a database.
-    from auditapp.scenarios.errors import ScenarioError
     from auditapp.scenarios.management.finding import find_run
     from auditapp.scenarios.queries.run_report import read_run_report
 
-    try:
-        return read_run_report(find_run(options["batch"], options["project"]), coder=options["coder"])
-    except ScenarioError as error:
-        raise CommandError(str(error)) from error
+    return read_run_report(find_run(options["batch"], options["project"]), coder=options["coder"])

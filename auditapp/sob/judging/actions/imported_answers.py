@@ -16,9 +16,8 @@ from django.db import transaction
 from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.batches.routes.answer_files import AnswerFileError, import_answer_file
-from auditapp.llm.actions import ModelError, add_model
+from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset
 from auditapp.sob.pure.importing_results import (
     ResultError,
@@ -54,16 +53,16 @@ def import_answers(
 
     Returns what was imported. ``batch`` is ``None`` after a dry run; ``created`` is false for a file imported before.
     ``unmatched`` counts rows that fit no text by reason, ``passed_over`` those the format does not take; ``listed`` are the
-    places and reasons of the first ones. The same file is imported into a dataset once. Raises ``SobError``.
+    places and reasons of the first ones. The same file is imported into a dataset once. Raises ``Refused``.
     """
     digest = hashlib.sha256(data).hexdigest()
     try:
         file = read_results(data, name=file_name, task=task)
     except ResultError as error:
-        raise SobError(str(error)) from error
+        raise Refused(str(error)) from error
     matched, unmatched = match_rows(file.rows, TextIndex(_read_texts(dataset)))
     if not matched:
-        raise SobError(
+        raise Refused(
             f"None of the {len(file.rows):,} answers in {file_name} matches a text of {dataset.name}: {_count_reasons(unmatched)}."
         )
     repeats = _count_repeats(matched)
@@ -109,10 +108,10 @@ def _count_reasons(unmatched: Sequence[tuple[str, str]]) -> str:
 
 
 def _count_repeats(matched: Sequence[tuple[ResultRow, int]]) -> int:
-    """The number of repeats in the file. Raises ``SobError`` for more than a batch can have."""
+    """The number of repeats in the file. Raises ``Refused`` for more than a batch can have."""
     repeats = max(row.repeat for row, _ in matched)
     if repeats > MAX_REPEATS:
-        raise SobError(f"The file holds {repeats:,} repeats of an answer; the limit is {MAX_REPEATS}.")
+        raise Refused(f"The file holds {repeats:,} repeats of an answer; the limit is {MAX_REPEATS}.")
     return repeats
 
 
@@ -155,8 +154,8 @@ def _store(
         with tempfile.TemporaryFile() as lines:
             _write_lines(cast("BinaryIO", lines), file, matched, cells)
             import_answer_file(batch=batch, file=cast("BinaryIO", lines), by=by)
-    except (Refused, AnswerFileError) as error:
-        raise SobError(str(error)) from error
+    except AnswerFileError as error:
+        raise Refused(str(error)) from error
     batch.refresh_from_db()
     return batch
 
@@ -197,16 +196,13 @@ def _find_or_add_variant(row: ResultRow, by: trail.Actor) -> ModelVariant:
         same = (existing.model, existing.reasoning) == (model_id, row.reasoning[:20])
         if same and (existing.account.name, existing.provider) == (ACCOUNT, PROVIDER):
             return existing
-    raise SobError(
+    raise Refused(
         f"The labels {label} and {label} (imported) both belong to other models. Rename the model in the file."
     )
 
 
 def _add_variant(label: str, model_id: str, reasoning: str, by: trail.Actor) -> ModelVariant:
-    try:
-        return add_model(label=label, provider=PROVIDER, account=ACCOUNT, model=model_id, reasoning=reasoning, by=by)
-    except ModelError as error:
-        raise SobError(str(error)) from error
+    return add_model(label=label, provider=PROVIDER, account=ACCOUNT, model=model_id, reasoning=reasoning, by=by)
 
 
 def _find_cells(batch: Batch, arms: Mapping[ArmKey, PlannedArm], matched: Sequence[tuple[ResultRow, int]]) -> list[int]:

@@ -10,7 +10,6 @@ from django.utils import timezone
 from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_batch
 from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.wordings import NOT_COMPARABLE, find_instrument
 from auditapp.sob.models import Dataset, TermsNotice
 from auditapp.sob.pure.instruments import BASE, BASE_TASK, Instrument
@@ -42,7 +41,7 @@ def launch_sob(
 
     ``instrument_variant`` names a published wording or one of the study's own; ``include_base`` asks the reconstructed Base
     prompt too. ``families``: the family of a model by label, where variants of one model have ids of their own.
-    ``confirms_terms``: ``by`` confirms the notice with this launch. Reads dataset.project. Raises ``SobError``.
+    ``confirms_terms``: ``by`` confirms the notice with this launch. Reads dataset.project. Raises ``Refused``.
     """
     plan = plan_sob(
         dataset=dataset,
@@ -55,19 +54,16 @@ def launch_sob(
     )
     if confirms_terms:
         confirm_notice(project=dataset.project, by=by)
-    try:
-        return launch_batch(
-            project=dataset.project,
-            kind=KIND,
-            title=plan.title,
-            arms=plan.arms,
-            input_ids=plan.input_ids,
-            parameters={**plan.parameters, "repeats": options.repeats},
-            by=by,
-            options=options,
-        )
-    except Refused as error:
-        raise SobError(str(error)) from error
+    return launch_batch(
+        project=dataset.project,
+        kind=KIND,
+        title=plan.title,
+        arms=plan.arms,
+        input_ids=plan.input_ids,
+        parameters={**plan.parameters, "repeats": options.repeats},
+        by=by,
+        options=options,
+    )
 
 
 def plan_sob(
@@ -80,11 +76,11 @@ def plan_sob(
     limit: int | None = None,
     families: Mapping[str, str] | None = None,
 ) -> LaunchPlan:
-    """What a launch would ask; writes nothing. One wording serves all tasks. Reads dataset.project. Raises ``SobError``."""
+    """What a launch would ask; writes nothing. One wording serves all tasks. Reads dataset.project. Raises ``Refused``."""
     if limit is not None and limit < 1:
-        raise SobError("The limit is a number of texts, at least 1.")
+        raise Refused("The limit is a number of texts, at least 1.")
     if len(set(tasks)) != len(tasks) or len({variant.pk for variant in variants}) != len(variants):
-        raise SobError("Name each model and each task once.")
+        raise Refused("Name each model and each task once.")
     declared = _check_families(families or {}, variants)
     instruments = [find_instrument(task, instrument_variant, dataset.project) for task in tasks]
     comparable = all(each.comparable for each in instruments)
@@ -116,15 +112,13 @@ def plan_sob(
 
 
 def _check_families(families: Mapping[str, str], variants: Sequence[ModelVariant]) -> dict[str, str]:
-    """The families without outer blanks. Raises ``SobError``."""
+    """The families without outer blanks. Raises ``Refused``."""
     labels = [variant.label for variant in variants]
     for label, family in families.items():
         if label not in labels:
-            raise SobError(
-                f"--family names {label}, which is not one of the models of this batch: {', '.join(labels)}."
-            )
+            raise Refused(f"--family names {label}, which is not one of the models of this batch: {', '.join(labels)}.")
         if not family.strip() or "\x00" in family or len(family.strip()) > MAX_FAMILY_LENGTH:
-            raise SobError(f"The family of {label} must be a name of 1 to {MAX_FAMILY_LENGTH} characters.")
+            raise Refused(f"The family of {label} must be a name of 1 to {MAX_FAMILY_LENGTH} characters.")
     return {label: family.strip() for label, family in families.items()}
 
 

@@ -11,7 +11,6 @@ from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPla
 from auditapp.batches.models import Batch, Result
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import find_answer_schema
-from auditapp.sob.errors import SobError
 from auditapp.sob.judging.formatter import (
     DEFAULT_OUTCOMES,
     FORMATTER_KIND,
@@ -42,19 +41,19 @@ MAX_VALUES = 50
 def plan_formatter(
     *, batch: Batch, variant: ModelVariant, outcomes: Sequence[str] = DEFAULT_OUTCOMES, without_schema: bool = False
 ) -> LaunchPlan:
-    """What a launch of the formatter would ask; writes nothing. Raises ``SobError``.
+    """What a launch of the formatter would ask; writes nothing. Raises ``Refused``.
 
     Its answers are held to a JSON schema where a probe found that its server honours one, unless ``without_schema``. The
     answers it reads never are.
     """
     if batch.kind != KIND:
-        raise SobError(f"Batch {batch.pk} is not a sob batch. Name the sob batch whose answers are to be read.")
+        raise Refused(f"Batch {batch.pk} is not a sob batch. Name the sob batch whose answers are to be read.")
     known = [str(outcome) for outcome in READABLE_OUTCOMES]
     if not outcomes or not set(outcomes) <= set(known):
-        raise SobError(f"Choose which answers are sent to the formatter: {' or '.join(known)}, or both.")
+        raise Refused(f"Choose which answers are sent to the formatter: {' or '.join(known)}, or both.")
     ids = list_for_formatter(batch, outcomes)
     if not ids:
-        raise SobError(_say_nothing_left(batch, outcomes))
+        raise Refused(_say_nothing_left(batch, outcomes))
     arms = batch.arms.filter(task__in=SCORED_TASKS)
     characteristics = list(dict.fromkeys(name for arm in arms for name in find_schema(arm)))
     prompt = load_prompt()
@@ -111,22 +110,19 @@ def launch_formatter(
 ) -> Batch:
     """Have a model read what the rules could not, one call per answer; its readings replace those of the rules.
 
-    Reads batch.project. Raises ``SobError``.
+    Reads batch.project. Raises ``Refused``.
     """
-    try:
-        return launch_once(
-            project=batch.project,
-            kind=FORMATTER_KIND,
-            plan=lambda: plan_formatter(batch=batch, variant=variant, outcomes=outcomes, without_schema=without_schema),
-            by=by,
-            options=options,
-            source=batch.pk,
-            variant=variant.pk,
-            outcomes=sorted(str(outcome) for outcome in outcomes),
-            without_schema=without_schema,
-        )
-    except Refused as error:
-        raise SobError(str(error)) from error
+    return launch_once(
+        project=batch.project,
+        kind=FORMATTER_KIND,
+        plan=lambda: plan_formatter(batch=batch, variant=variant, outcomes=outcomes, without_schema=without_schema),
+        by=by,
+        options=options,
+        source=batch.pk,
+        variant=variant.pk,
+        outcomes=sorted(str(outcome) for outcome in outcomes),
+        without_schema=without_schema,
+    )
 
 
 @transaction.atomic
@@ -143,7 +139,7 @@ def read_by_person(
     """Store a person's reading of an answer; earlier ones stay, superseded. ``verdict`` is for the base task alone.
 
     ``number`` is that of the new reading, as the page showed it. The same reading sent twice is stored once; a reading made
-    on an outdated page is refused. Reads judgment.arm.batch. Raises ``SobError``.
+    on an outdated page is refused. Reads judgment.arm.batch. Raises ``Refused``.
     """
     locked = lock_judgments([judgment.pk])[judgment.pk]
     current = find_current_readings([judgment.pk]).get(judgment.pk)
@@ -153,7 +149,7 @@ def read_by_person(
             stored = (current.read_by_id, current.outcome, current.attributes, current.verdict, current.note)
             if stored == (by.pk, parsed.outcome, parsed.attributes, parsed.verdict, note):
                 return current
-        raise SobError(
+        raise Refused(
             "Somebody has read this answer since you opened the page, so your reading was not stored. Open the "
             "answer again to see the other reading."
         )
@@ -195,26 +191,26 @@ def list_person_outcomes(task: str) -> tuple[str, ...]:
 
 def _check_reading(judgment: Judgment, outcome: str, attributes: Mapping[str, str], verdict: str) -> Parsed:
     if not Result.objects.filter(cell=judgment.pk).exclude(answer="").exists():
-        raise SobError(
+        raise Refused(
             "This cell has no answer, so there is nothing to read. You can ask again on the page of its batch."
         )
     if outcome not in list_person_outcomes(judgment.arm.task):
-        raise SobError("Choose what the answer says.")
+        raise Refused("Choose what the answer says.")
     values = {name.strip(): value.strip() for name, value in attributes.items() if is_known(value)}
     is_attributed = outcome == Outcome.ATTRIBUTED
     if is_attributed and not values:
-        raise SobError("Enter at least one attribute, or choose “Unknown” if the answer attributes none.")
+        raise Refused("Enter at least one attribute, or choose “Unknown” if the answer attributes none.")
     if values and not is_attributed:
-        raise SobError("Only “Attributed” has attributes. Choose that, or clear the fields.")
+        raise Refused("Only “Attributed” has attributes. Choose that, or clear the fields.")
     if len(values) > MAX_VALUES or any(
         not name or len(text) > MAX_VALUE_LENGTH for name, value in values.items() for text in (name, value)
     ):
-        raise SobError(
+        raise Refused(
             f"An attribute has a name and a value of up to {MAX_VALUE_LENGTH} characters, at most {MAX_VALUES} of them."
         )
     is_verdict = outcome == Outcome.VERDICT
     if is_verdict and verdict not in VERDICTS:
-        raise SobError("Choose the verdict that the answer gives.")
+        raise Refused("Choose the verdict that the answer gives.")
     return Parsed(
         Outcome(outcome),
         dict(values),
@@ -227,5 +223,5 @@ def _check_reading(judgment: Judgment, outcome: str, attributes: Mapping[str, st
 
 def _check_note(note: str) -> str:
     if len(note) > MAX_NOTE_LENGTH:
-        raise SobError(f"The note is longer than {MAX_NOTE_LENGTH:,} characters. Shorten it.")
+        raise Refused(f"The note is longer than {MAX_NOTE_LENGTH:,} characters. Shorten it.")
     return note.strip()

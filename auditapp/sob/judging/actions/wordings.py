@@ -8,7 +8,6 @@ from hashlib import sha256
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.models import Wording
 from auditapp.sob.pure.instruments import (
     BASE,
@@ -25,6 +24,7 @@ from auditapp.sob.pure.parsing import normalize_key
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 MAX_NAME_LENGTH = 40
 TAKEN = "There is already a wording {name}. A wording is never changed. Choose another name."
@@ -44,7 +44,7 @@ def add_wording(
     """Store a wording of both tasks under a new name. It is never edited afterwards; a change needs another name.
 
     ``based_on`` names the wording it comes from; a task without a text of its own in ``texts`` gets that wording with its
-    list of characteristics replaced. Raises ``SobError``.
+    list of characteristics replaced. Raises ``Refused``.
     """
     check_name(project, name)
     characteristics = [" ".join(each.split()) for each in characteristics]
@@ -81,13 +81,13 @@ def _save_once(rows: list[Wording]) -> None:
             for row in rows:
                 row.save(force_insert=True)
     except IntegrityError as error:
-        raise SobError(TAKEN.format(name=rows[0].name)) from error
+        raise Refused(TAKEN.format(name=rows[0].name)) from error
 
 
 def plan_texts(
     *, project: Project, based_on: str, characteristics: Sequence[str], texts: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """The text of each task as it would be kept; writes nothing. Raises ``SobError``."""
+    """The text of each task as it would be kept; writes nothing. Raises ``Refused``."""
     planned: dict[str, str] = {}
     for task, label in TASKS:
         # Forms send line ends as browsers do; an instrument has one kind.
@@ -97,28 +97,28 @@ def plan_texts(
             planned[task] = own if own.strip() else write_wording(base, characteristics)
             check_text(planned[task], characteristics)
         except UnusableWording as error:
-            raise SobError(f"{label}: {error}") from error
+            raise Refused(f"{label}: {error}") from error
     return planned
 
 
 def check_name(project: Project, name: str) -> None:
-    """Refuse a name that a wording cannot have. Raises ``SobError``."""
+    """Refuse a name that a wording cannot have. Raises ``Refused``."""
     if (
         not name
         or len(name) > MAX_NAME_LENGTH
         or not all(each.isascii() and (each.isalnum() or each in "-_") for each in name)
     ):
-        raise SobError(
+        raise Refused(
             f"A wording needs a name of up to {MAX_NAME_LENGTH} letters, digits, hyphens and underscores, without spaces."
         )
     if name in {*list_variants(), BASE}:
-        raise SobError(f"{name} is the name of a built-in wording. Choose another one.")
+        raise Refused(f"{name} is the name of a built-in wording. Choose another one.")
     if Wording.objects.filter(project=project, name=name).exists():
-        raise SobError(TAKEN.format(name=name))
+        raise Refused(TAKEN.format(name=name))
 
 
 def find_instrument(task: str, variant: str, project: Project | None = None) -> Instrument:
-    """A published instrument, or the study's own wording of that name. Raises ``SobError`` naming those there are."""
+    """A published instrument, or the study's own wording of that name. Raises ``Refused`` naming those there are."""
     own = Wording.objects.filter(project=project, name=variant, task=task).first() if project else None
     if own is not None:
         return read_wording(own)
@@ -127,7 +127,7 @@ def find_instrument(task: str, variant: str, project: Project | None = None) -> 
     except UnknownInstrument as error:
         names = Wording.objects.filter(project=project, task=task).values_list("name", flat=True) if project else []
         more = f"; wordings of this study: {', '.join(names)}" if names else ""
-        raise SobError(f"{error}{more}") from error
+        raise Refused(f"{error}{more}") from error
 
 
 def read_wording(wording: Wording) -> Instrument:

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from django import forms
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.wordings import check_name
 from auditapp.sob.models import Wording
 from auditapp.sob.pure.instruments import MAX_TEXT_LENGTH, TASKS, list_variants
 from auditapp.sob.pure.parsing import ATTRIBUTES
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 
 class WordingForm(forms.Form):
@@ -44,7 +44,7 @@ class WordingForm(forms.Form):
         name: str = self.cleaned_data["name"]
         try:
             check_name(self.project, name)
-        except SobError as error:
+        except Refused as error:
             raise forms.ValidationError(str(error)) from error
         return name
 

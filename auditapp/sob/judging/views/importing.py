@@ -10,11 +10,11 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.imported_answers import import_answers
 from auditapp.sob.judging.forms.launching import MAX_UPLOAD_BYTES, ImportForm
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.uploads import takes_uploads
 
 CHECK = "check"
@@ -45,7 +45,7 @@ def import_results(request: ProjectRequest) -> HttpResponse:
         return _render(request, form)
     try:
         found = import_answers(**given, by=request.user, dry_run=is_check)
-    except SobError as error:
+    except Refused as error:
         form.add_error("file", str(error))
         return _render(request, form)
     if found["batch"] is None or is_check:

@@ -10,12 +10,12 @@ from django.views.decorators.http import require_http_methods
 
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
-from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.launching import launch_sob, plan_sob
 from auditapp.sob.judging.forms.launching import LaunchForm
 from auditapp.sob.pure.instruments import TASKS
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -40,7 +40,7 @@ def launch(request: ProjectRequest) -> HttpResponse:
             confirms_terms=form.cleaned_data.get("notice", False),
             by=request.user,
         ),
-        refusals=(SobError,),
+        refusals=(Refused,),
     )
 
 

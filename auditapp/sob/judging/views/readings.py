@@ -17,7 +17,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.batches.views.wizard import run_wizard
-from auditapp.sob.errors import SobError
 from auditapp.sob.judging import queries as readings_queries
 from auditapp.sob.judging.actions.readings import launch_formatter, plan_formatter, read_by_person
 from auditapp.sob.judging.formatter import READABLE_OUTCOMES, list_for_formatter
@@ -29,6 +28,7 @@ from auditapp.sob.queries.arms import KIND, find_schema
 from auditapp.sob.queries.readers import count_readers
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.typed_text import find_number
 
 
@@ -71,7 +71,7 @@ def launch(request: ProjectRequest, batch_id: int) -> HttpResponse:
             batch=batch, variant=chosen["model"], **_read_choice(chosen), by=request.user, options=form.options()
         )
 
-    return run_wizard(request, form, template="sob/formatter_launch.html", plan=plan, launch=send, refusals=(SobError,))
+    return run_wizard(request, form, template="sob/formatter_launch.html", plan=plan, launch=send, refusals=(Refused,))
 
 
 @require_safe
@@ -106,9 +106,9 @@ def read_answer(request: ProjectRequest, batch_id: int, cell_id: int) -> HttpRes
     if request.method == "POST" and form.is_valid():
         try:
             if not may_read:
-                raise SobError("Somebody has read this answer since you opened the page. A lead can read it again.")
+                raise Refused("Somebody has read this answer since you opened the page. A lead can read it again.")
             read_by_person(judgment=judgment, by=request.user, **form.read())
-        except SobError as error:
+        except Refused as error:
             form.add_error(None, ValidationError(str(error)))
         else:
             messages.success(request, "Your reading is stored.")

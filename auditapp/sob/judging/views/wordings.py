@@ -12,7 +12,6 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.batches.models import Batch
-from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.wordings import NOT_COMPARABLE, add_wording, find_instrument, plan_texts
 from auditapp.sob.judging.forms.wordings import WordingForm
 from auditapp.sob.models import Wording
@@ -21,6 +20,7 @@ from auditapp.sob.queries.arms import KIND
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 PREVIEW, ANEW = "preview", "anew"
 
@@ -62,7 +62,7 @@ def show_wording(request: ProjectRequest, wording: str) -> HttpResponse:
 def _find(project: Project, task: str, name: str) -> Instrument:
     try:
         return find_instrument(task, name, project)
-    except SobError as error:
+    except Refused as error:
         raise Http404(str(error)) from error
 
 
@@ -103,7 +103,7 @@ def add(request: ProjectRequest) -> HttpResponse:
                 form = WordingForm({**request.POST.dict(), **written}, project=request.project)
                 return render(request, "sob/wording_edit.html", {"form": form, "is_preview": True})
             add_wording(**asked, name=form.cleaned_data["name"], by=request.user)
-        except SobError as error:
+        except Refused as error:
             form.add_error(None, ValidationError(str(error)))
         else:
             name = form.cleaned_data["name"]

@@ -4,19 +4,18 @@ import json
 import random
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from auditapp.audits.actions import AuditError
 from auditapp.sob.audits.actions import FORMATTER_SIZE, draw_audit
 from auditapp.sob.audits.queries import write_report
 from auditapp.sob.management.choices import find_batch
 from auditapp.sob.models import Audit
 from transcripts.audit_trail import trail
-from transcripts.ui.commands import find_row
+from transcripts.ui.commands import ActCommand, find_row
 from transcripts.ui.typed_text import MAX_SEED
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Draw a sample of readings for people to mark, or print the results of an audit."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -39,10 +38,7 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(write_report(audit), indent=None if options["json"] else 2))
             return
         seed = options["seed"] if options["seed"] is not None else random.randint(0, MAX_SEED)  # noqa: S311
-        try:
-            audit = draw_audit(batch=source, scope=options["draw"], size=options["size"], seed=seed, by=trail.SYSTEM)
-        except AuditError as error:
-            raise CommandError(str(error)) from error
+        audit = draw_audit(batch=source, scope=options["draw"], size=options["size"], seed=seed, by=trail.SYSTEM)
         drawn = {"audit": audit.number, "scope": audit.scope, "size": audit.size, "seed": seed, "frame": audit.frame}
         if options["json"]:
             self.stdout.write(json.dumps(drawn))

@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import json
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.management.choices import find_batch
 from auditapp.sob.report.actions import write_sob_bundle
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import output_file
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Write a bundle: one archive from which every figure of a batch can be derived without a database."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -26,12 +26,7 @@ class Command(BaseCommand):
         with output_file(self, output) as path:
             if path.exists() and not options["overwrite"]:
                 raise CommandError(f"{output} already exists. Choose another name, or add --overwrite.")
-            try:
-                facts = write_sob_bundle(
-                    batch=found, path=path, by=trail.SYSTEM, with_texts=not options["without_texts"]
-                )
-            except SobError as error:
-                raise CommandError(str(error)) from error
+            facts = write_sob_bundle(batch=found, path=path, by=trail.SYSTEM, with_texts=not options["without_texts"])
             if options["json"]:
                 self.stdout.write(json.dumps({**facts, "path": output}))
                 return

@@ -2,17 +2,16 @@ from __future__ import annotations
 
 import json
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.management.choices import find_dataset
 from auditapp.sob.management.commands.sob_load import describe, write_notes
 from auditapp.sob.texts.actions.derived import combine_datasets
 from transcripts.audit_trail import trail
-from transcripts.projects.actions import ProjectError
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Combine several datasets into a new one. A text that is already in the same source is left out."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -26,11 +25,8 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, names: list[str], name: str, project: str, **options: object) -> None:
-        try:
-            datasets = [find_dataset(each, project) for each in names]
-            combined = combine_datasets(datasets=datasets, name=name, by=trail.SYSTEM)
-        except (SobError, ProjectError) as error:
-            raise CommandError(str(error)) from error
+        datasets = [find_dataset(each, project) for each in names]
+        combined = combine_datasets(datasets=datasets, name=name, by=trail.SYSTEM)
         answer = describe(combined, created=True)
         if options["json"]:
             self.stdout.write(json.dumps(answer))

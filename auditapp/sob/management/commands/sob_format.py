@@ -2,11 +2,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from auditapp.batches.command_options import add_launch_options, read_launch_options, report_launched
 from auditapp.llm.management.finding import find_variant
-from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.readings import launch_formatter
 from auditapp.sob.judging.formatter import DEFAULT_OUTCOMES, READABLE_OUTCOMES
 from auditapp.sob.management.choices import find_batch
@@ -36,15 +35,12 @@ class Command(ActCommand):
     def handle(self, *args: object, batch: int, model: str, **options: Any) -> None:
         how = read_launch_options(options)
         source = find_batch(batch)
-        try:
-            launched = launch_formatter(
-                batch=source,
-                variant=find_variant(model),
-                outcomes=options["outcome"] or DEFAULT_OUTCOMES,
-                without_schema=options["no_schema"],
-                by=trail.SYSTEM,
-                options=how,
-            )
-        except SobError as error:
-            raise CommandError(str(error)) from error
+        launched = launch_formatter(
+            batch=source,
+            variant=find_variant(model),
+            outcomes=options["outcome"] or DEFAULT_OUTCOMES,
+            without_schema=options["no_schema"],
+            by=trail.SYSTEM,
+            options=how,
+        )
         report_launched(self, launched, options, things="answers")

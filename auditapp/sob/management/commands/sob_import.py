@@ -4,18 +4,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.imported_answers import import_answers
 from auditapp.sob.management.choices import find_dataset
 from auditapp.sob.pure.instruments import BASE_TASK, TASKS
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file
-from transcripts.projects.actions import ProjectError
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Import answers from another run: the authors' sob_results.csv, or an Inspect log (.json, .eval)."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -44,8 +43,6 @@ class Command(BaseCommand):
             )
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
-        except (SobError, ProjectError) as error:
-            raise CommandError(str(error)) from error
         if options["json"]:
             self.stdout.write(json.dumps({**imported, "batch": imported["batch"] and imported["batch"].pk}))
         else:

@@ -9,12 +9,10 @@ from django.core.management.base import CommandError, CommandParser
 from auditapp.batches.command_options import add_launch_options, read_launch_options, report_launched
 from auditapp.llm.management.finding import find_variant
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.launching import NOTICE, launch_sob, needs_notice
 from auditapp.sob.management.choices import find_dataset
 from auditapp.sob.pure.instruments import TASKS
 from transcripts.audit_trail import trail
-from transcripts.projects.actions import ProjectError
 from transcripts.projects.models import Project
 from transcripts.ui.commands import ActCommand
 
@@ -53,24 +51,21 @@ class Command(ActCommand):
     def handle(self, *args: object, dataset: str, model: list[str], task: list[str], **options: Any) -> None:
         how = read_launch_options(options)
         variants = [find_variant(label) for label in model]
-        try:
-            texts = find_dataset(dataset, str(options["project"]))
-            if not options["confirm_terms"]:
-                refuse_unconfirmed(texts.project, variants)
-            batch = launch_sob(
-                dataset=texts,
-                variants=variants,
-                tasks=task,
-                instrument_variant=str(options["instrument"]),
-                include_base=options["base"],
-                limit=options["limit"],
-                confirms_terms=options["confirm_terms"],
-                families=read_families(options["family"]),
-                by=trail.SYSTEM,
-                options=replace(how, repeats=options["repeats"]),
-            )
-        except (SobError, ProjectError) as error:
-            raise CommandError(str(error)) from error
+        texts = find_dataset(dataset, str(options["project"]))
+        if not options["confirm_terms"]:
+            refuse_unconfirmed(texts.project, variants)
+        batch = launch_sob(
+            dataset=texts,
+            variants=variants,
+            tasks=task,
+            instrument_variant=str(options["instrument"]),
+            include_base=options["base"],
+            limit=options["limit"],
+            confirms_terms=options["confirm_terms"],
+            families=read_families(options["family"]),
+            by=trail.SYSTEM,
+            options=replace(how, repeats=options["repeats"]),
+        )
         report_launched(self, batch, options)
 
 

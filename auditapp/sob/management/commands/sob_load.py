@@ -5,9 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.management.choices import choose_project
 from auditapp.sob.models import Dataset, TargetTable
 from auditapp.sob.pure.loading.drawing import BY_FIELDS, DEFAULT_SEED, METHODS, Draw
@@ -17,11 +16,11 @@ from auditapp.sob.tables.actions import find_target_table
 from auditapp.sob.texts.actions.datasets import load_dataset
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file
-from transcripts.projects.actions import ProjectError
 from transcripts.projects.models import Project
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = (
         "Load a file of biased texts: the prepared table of the paper, one of its five sources as published, "
         "or any CSV, JSON lines or parquet by column mapping."
@@ -58,25 +57,22 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, file: Path, name: str, project: str, column: list[str], **options: object) -> None:
         data = read_file(file)
-        try:
-            study = choose_project(project)
-            targets, target_table = read_targets(str(options["targets"]), study)
-            texts, created = load_dataset(
-                project=study,
-                name=name,
-                file_name=file.name,
-                data=data,
-                columns=read_columns(column),
-                targets=targets,
-                target_table=target_table,
-                all_rows=bool(options["all_rows"]),
-                drops_repeated=bool(options["drop_duplicates"]),
-                draw=read_draw(options),
-                provenance=Provenance(*(str(options[field]) for field in ("source", "licence", "split", "filter"))),
-                by=trail.SYSTEM,
-            )
-        except (SobError, ProjectError) as error:
-            raise CommandError(str(error)) from error
+        study = choose_project(project)
+        targets, target_table = read_targets(str(options["targets"]), study)
+        texts, created = load_dataset(
+            project=study,
+            name=name,
+            file_name=file.name,
+            data=data,
+            columns=read_columns(column),
+            targets=targets,
+            target_table=target_table,
+            all_rows=bool(options["all_rows"]),
+            drops_repeated=bool(options["drop_duplicates"]),
+            draw=read_draw(options),
+            provenance=Provenance(*(str(options[field]) for field in ("source", "licence", "split", "filter"))),
+            by=trail.SYSTEM,
+        )
         answer = describe(texts, created=created)
         if options["json"]:
             self.stdout.write(json.dumps(answer))
@@ -96,7 +92,7 @@ def read_file(path: Path) -> bytes:
 
 
 def read_targets(words: str, project: Project) -> tuple[str, TargetTable | None]:
-    """The kind of targets for ``load_dataset``, and the table that ``table:2`` names. Raises ``CommandError``, ``SobError``."""
+    """The kind of targets for ``load_dataset``, and the table that ``table:2`` names. Raises ``CommandError``, ``Refused``."""
     kind, sign, number = words.partition(":")
     if words in {"", "file", "published"}:
         return words, None

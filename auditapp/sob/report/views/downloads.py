@@ -11,7 +11,6 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.models import Batch
-from auditapp.sob.errors import SobError
 from auditapp.sob.pure.outputs.report_files import (
     CONTENT_TYPES,
     CSV_FILES,
@@ -31,10 +30,10 @@ from auditapp.sob.report.views.opening import find_batch, open_batch
 from auditapp.sob.tables.mappings import find_rows
 from transcripts.charts.png import NoRenderer
 from transcripts.exchange.export_jobs import TooLong, watch_time
-from transcripts.imports.runs import JobRefused
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import send_download, sends_files
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 
 
 @require_safe
@@ -115,10 +114,10 @@ def _send_bundle(request: ProjectRequest, batch: Batch) -> HttpResponseBase:
         folder.cleanup()
         try:
             return redirect(start_bundle(batch=batch, with_texts=with_texts, by=request.user))
-        except JobRefused as error:
+        except Refused as error:
             messages.error(request, str(error))
             return redirect("sob:files", request.project.slug, batch.pk)
-    except SobError as error:
+    except Refused as error:
         folder.cleanup()
         messages.error(request, str(error))
         return redirect("sob:files", request.project.slug, batch.pk)

@@ -11,7 +11,6 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, TargetTable, Text
 from auditapp.sob.pure.loading.dataset_texts import DatasetText
 from auditapp.sob.pure.loading.drawing import Draw, SampleError
@@ -23,6 +22,7 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.storing import ABANDONED_AFTER, short_transaction
 from transcripts.imports.runs import JobRun
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.ui.replacing import check_seen
 
 INSERT_SIZE = 1000
@@ -64,7 +64,7 @@ def load_dataset(
     "table", which needs ``target_table``; empty, the published table names the targets of a published source read without
     ``columns``, and the file those of any other. ``all_rows`` reads such a source without the benchmark's filter and draw;
     ``draw`` takes a sample in place of the benchmark's. What ``provenance`` names replaces what is known of the source.
-    Returns the dataset and whether this call created it. Raises ``SobError``. Others can write while a large file comes in,
+    Returns the dataset and whether this call created it. Raises ``Refused``. Others can write while a large file comes in,
     unless the caller has begun a transaction. The job of ``run`` is finished in the transaction that makes it visible.
     """
     name = check_name(name)
@@ -81,7 +81,7 @@ def load_dataset(
             draw=draw,
         )
     except (DatasetError, SampleError) as error:
-        raise SobError(str(error)) from error
+        raise Refused(str(error)) from error
     digest = hashlib.sha256(data).hexdigest()
     dataset = Dataset(project=project, name=name, file_name=file_name[:255], sha256=digest, target_table=target_table)
     _describe_file(dataset, file, provenance or Provenance())
@@ -107,14 +107,14 @@ def load_dataset(
 def store_new(dataset: Dataset, rows: Sequence[DatasetText], *, by: trail.Actor, record: Callable[[], None]) -> Dataset:
     """Store a dataset under a name that its study has not used, many texts by parts that become visible together.
 
-    ``record`` writes the event, in the transaction that makes it visible. Raises ``SobError``.
+    ``record`` writes the event, in the transaction that makes it visible. Raises ``Refused``.
     """
     if is_large(rows):
         refuse_taken(dataset.project, dataset.name)
         return _store_by_parts(dataset, rows, by=by, record=record)
     with transaction.atomic():
         if find_dataset_named(dataset.project, dataset.name) is not None:
-            raise SobError(_TAKEN.format(name=dataset.name))
+            raise Refused(_TAKEN.format(name=dataset.name))
         store_dataset(dataset, rows, by=by)
         record()
     return dataset
@@ -124,9 +124,9 @@ _TAKEN = "There is already a dataset {name}. Choose another name for this one."
 
 
 def refuse_taken(project: Project, name: str) -> None:
-    """Raise ``SobError`` where the study has a dataset of that name."""
+    """Raise ``Refused`` where the study has a dataset of that name."""
     if is_taken(project, name):
-        raise SobError(_TAKEN.format(name=name))
+        raise Refused(_TAKEN.format(name=name))
 
 
 def is_large(rows: Sequence[DatasetText]) -> bool:
@@ -160,16 +160,16 @@ def _store_by_parts(
         for first in range(0, len(rows), INSERT_SIZE):
             with short_transaction():
                 if not _unfinished().filter(pk=dataset.pk).update(loaded_at=timezone.now()):
-                    raise SobError(_STOPPED)
+                    raise Refused(_STOPPED)
                 _store_texts(dataset, rows[first : first + INSERT_SIZE], after=first)
             if run is not None:
                 run.tell("Storing", first, len(rows))
         with transaction.atomic():
             if find_dataset_named(project, dataset.name) is not None:
-                raise SobError(f"Another dataset {dataset.name} was stored meanwhile. Nothing was stored of this one.")
+                raise Refused(f"Another dataset {dataset.name} was stored meanwhile. Nothing was stored of this one.")
             held = _unfinished().select_for_update().filter(pk=dataset.pk)
             if not held or dataset.texts.count() != len(rows):
-                raise SobError(_STOPPED)
+                raise Refused(_STOPPED)
             dataset.project, dataset.loaded_at = project, timezone.now()
             dataset.save(update_fields=["project", "loaded_at"])
             record()
@@ -218,7 +218,7 @@ def describe_dataset(
     *, dataset: Dataset, provenance: Provenance, by: trail.Actor, seen: Mapping[str, object] | None = None
 ) -> None:
     """Put on record where the texts come from and under which terms. The texts stay as they are. ``seen`` is what
-    ``read_record`` gave when ``by`` began. Raises ``SobError``, and ``ChangedMeanwhile`` where it is something else by now."""
+    ``read_record`` gave when ``by`` began. Raises ``Refused``, and ``ChangedMeanwhile`` where it is something else by now."""
     _check_provenance(provenance)
     dataset = Dataset.objects.select_for_update(of=("self",)).select_related("project").get(pk=dataset.pk)
     check_seen(seen, read_record(dataset))
@@ -239,10 +239,10 @@ def describe_dataset(
 
 
 def check_name(name: str) -> str:
-    """The name without white space around it. Raises ``SobError``."""
+    """The name without white space around it. Raises ``Refused``."""
     name = name.strip()
     if not name or len(name) > 100:
-        raise SobError("A dataset needs a name of up to 100 characters.")
+        raise Refused("A dataset needs a name of up to 100 characters.")
     return name
 
 
@@ -253,7 +253,7 @@ def find_dataset_named(project: Project, name: str) -> Dataset | None:
 
 
 def store_dataset(dataset: Dataset, rows: Iterable[DatasetText], *, by: trail.Actor) -> Dataset:
-    """Save a new dataset with its texts in the order given. The caller records the event. Raises ``SobError``."""
+    """Save a new dataset with its texts in the order given. The caller records the event. Raises ``Refused``."""
     _check_provenance(Provenance(**{field: getattr(dataset, field) for field in Provenance._fields}))
     dataset.loaded_by = by if isinstance(by, User) else None
     dataset.loaded_by_name = by.get_username()
@@ -279,13 +279,13 @@ def read_texts(dataset: Dataset) -> list[DatasetText]:
 
 def _check_targets(project: Project, targets: str, table: TargetTable | None) -> None:
     if targets and targets not in Dataset.TargetsFrom:
-        raise SobError(f'Targets are named by "file", "published" or "table", not by "{targets}".')
+        raise Refused(f'Targets are named by "file", "published" or "table", not by "{targets}".')
     if (targets == Dataset.TargetsFrom.TABLE) != (table is not None):
-        raise SobError(
+        raise Refused(
             "Choose which of the study's target tables names the targets, or use the file or the published table."
         )
     if table is not None and table.project_id != project.pk:
-        raise SobError("This target table belongs to another study.")
+        raise Refused("This target table belongs to another study.")
 
 
 def _record_load(dataset: Dataset, file: DatasetFile, by: trail.Actor) -> None:
@@ -318,7 +318,7 @@ def _describe_file(dataset: Dataset, file: DatasetFile, said: Provenance) -> Non
 def _check_provenance(provenance: Provenance) -> None:
     for field, value in provenance._asdict().items():
         if len(value) > MAX_LENGTHS[field]:
-            raise SobError(
+            raise Refused(
                 f"The {field.replace('_', ' ')} has {len(value)} characters; it can have {MAX_LENGTHS[field]}."
             )
 
@@ -326,11 +326,11 @@ def _check_provenance(provenance: Provenance) -> None:
 def _compare(existing: Dataset, file: DatasetFile, digest: str, table: TargetTable | None) -> None:
     """Refuse a name that other texts have, or for the same file read in another way."""
     if existing.sha256 != digest:
-        raise SobError(
+        raise Refused(
             f"There is already a dataset {existing.name}, from another file. Choose another name for this one."
         )
     is_same = existing.targets_from == file.targets and existing.target_table_id == (table.pk if table else None)
     if not is_same or existing.sampling != file.statement.write() or read_texts(existing) != list(file.rows):
-        raise SobError(
+        raise Refused(
             f"There is already a dataset {existing.name}, from this file read in another way. Choose another name for this one."
         )

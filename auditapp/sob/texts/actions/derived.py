@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, TargetTable
 from auditapp.sob.pure.loading.data_warnings import describe_data_warnings, describe_unknown_labels, list_rows
 from auditapp.sob.pure.loading.dataset_texts import DatasetText, NumberedText
@@ -29,6 +28,7 @@ from auditapp.sob.tables.actions import read_labels
 from auditapp.sob.texts.actions.datasets import MAX_LENGTHS, check_name, read_texts, refuse_taken, store_new
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 COMBINED = "combined"
 MAX_COMBINED = 50
@@ -47,7 +47,7 @@ def sample_dataset(
 ) -> Dataset:
     """A new dataset of ``size`` texts of this one; see ``draw_sample`` for ``method``, ``by_field`` and ``seed``.
 
-    With ``drops_repeated`` a text that came earlier in the same source is left out before the draw. Raises ``SobError``.
+    With ``drops_repeated`` a text that came earlier in the same source is left out before the draw. Raises ``Refused``.
     Reads dataset.project.
     """
     name = _check_new_name(dataset.project, name)
@@ -55,7 +55,7 @@ def sample_dataset(
     try:
         kept, drawn = draw_sample(rows, size=size, method=method, by=by_field, seed=seed)
     except SampleError as error:
-        raise SobError(str(error)) from error
+        raise Refused(str(error)) from error
     rows = [rows[place] for place in kept]
     sampling = replace(drawn, read=statement.read, dropped={**statement.dropped, **drawn.dropped}).write()
     details: dict[str, object] = {
@@ -73,12 +73,12 @@ def sample_dataset(
 def plan_combination(datasets: Sequence[Dataset]) -> tuple[list[DatasetText], Statement, list[str]]:
     """A preview of ``combine_datasets``: the texts, what became of the rows, and warnings. Writes nothing.
 
-    Raises ``SobError``.
+    Raises ``Refused``.
     """
     if not 2 <= len(datasets) <= MAX_COMBINED or len({dataset.pk for dataset in datasets}) < len(datasets):
-        raise SobError(f"Choose 2 to {MAX_COMBINED} different datasets to combine.")
+        raise Refused(f"Choose 2 to {MAX_COMBINED} different datasets to combine.")
     if len({dataset.project_id for dataset in datasets}) > 1:
-        raise SobError("Datasets of different studies cannot be combined.")
+        raise Refused("Datasets of different studies cannot be combined.")
     parts = [read_texts(dataset) for dataset in datasets]
     placed = [(place, row) for place, part in enumerate(parts) for row in part]
     kept, repeated = drop_repeated([row for _, row in placed])
@@ -104,7 +104,7 @@ def combine_datasets(*, datasets: Sequence[Dataset], name: str, by: trail.Actor)
     """One dataset of several of a study, in the order given; a text that came earlier in the same source is left out.
 
     A text whose id another text of its source has already gets the place of its dataset after it, as in ``12/2``.
-    Raises ``SobError``. Reads the first one's project.
+    Raises ``Refused``. Reads the first one's project.
     """
     rows, statement, warnings = plan_combination(datasets)
     project = datasets[0].project
@@ -125,11 +125,11 @@ def retarget_dataset(
     """A new dataset of the same texts, its targets named by the study's table, or by the published one without it.
 
     The label looked up is the source's own (``target_raw``), or the target where the dataset holds no such label.
-    Raises ``SobError``. Reads dataset.project.
+    Raises ``Refused``. Reads dataset.project.
     """
     name = _check_new_name(dataset.project, name)
     if target_table is not None and target_table.project_id != dataset.project_id:
-        raise SobError("This target table belongs to another study.")
+        raise Refused("This target table belongs to another study.")
     labels = read_labels(target_table) if target_table else load_published_targets()
     rows = [rename_targets(row, labels) for row in read_texts(dataset)]
     unknown = [row.target_raw for row in rows if row.target_raw and not row.target]

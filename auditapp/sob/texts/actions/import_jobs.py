@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from auditapp.sob.errors import SobError
 from transcripts.imports.kinds import JobKind
-from transcripts.imports.runs import JobRefused, JobRun
+from transcripts.imports.runs import JobRun
 
 TEXTS = "texts"
 
@@ -24,21 +23,18 @@ def load_texts(run: JobRun) -> None:
     number = reading.pop("table")
     draw, provenance = (reading.pop(name) for name in ("draw", "provenance"))
     [(file_name, data)] = run.read_files()
-    try:
-        table = find_target_table(job.project, number) if number is not None else None
-        load_dataset(
-            project=job.project,
-            file_name=file_name,
-            data=data,
-            by=job.asked_by,
-            target_table=table,
-            draw=Draw(*draw) if draw else None,
-            provenance=Provenance(*provenance) if provenance else None,
-            run=run,
-            **reading,
-        )
-    except SobError as error:
-        raise JobRefused(str(error)) from error
+    table = find_target_table(job.project, number) if number is not None else None
+    load_dataset(
+        project=job.project,
+        file_name=file_name,
+        data=data,
+        by=job.asked_by,
+        target_table=table,
+        draw=Draw(*draw) if draw else None,
+        provenance=Provenance(*provenance) if provenance else None,
+        run=run,
+        **reading,
+    )
 
 
 TEXTS_KIND = JobKind(TEXTS, "Texts to be judged", "texts", load_texts, "sob/_job.html", "sob:load")

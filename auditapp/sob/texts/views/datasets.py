@@ -11,7 +11,6 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, TargetTable
 from auditapp.sob.tables.actions import find_target_table
 from auditapp.sob.texts import queries as dataset_queries
@@ -21,6 +20,7 @@ from auditapp.sob.texts.forms import CombineForm, RecordForm, RetargetForm, Samp
 from auditapp.sob.texts.queries import read_notes, rows_are_places, tabulate_texts
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.replacing import ChangedMeanwhile
 from transcripts.ui.typed_text import find_number, find_numbers
 
@@ -97,7 +97,7 @@ def draw_sample(request: ProjectRequest, dataset_id: int) -> HttpResponse:
                 seed=draw.seed,
                 by=request.user,
             )
-        except SobError as error:
+        except Refused as error:
             form.add_error(None, ValidationError(str(error)))
         else:
             messages.success(request, f"{sample.name} is drawn: {draw.size:,} of the texts of {dataset.name}.")
@@ -120,7 +120,7 @@ def retarget(request: ProjectRequest, dataset_id: int) -> HttpResponse:
             made = retarget_dataset(
                 dataset=dataset, name=form.cleaned_data["name"], target_table=table, by=request.user
             )
-        except SobError as error:
+        except Refused as error:
             form.add_error(None, ValidationError(str(error)))
         else:
             messages.success(request, f"{made.name} has the texts of {dataset.name} with other targets.")
@@ -141,7 +141,7 @@ def describe(request: ProjectRequest, dataset_id: int) -> HttpResponse:
             describe_dataset(
                 dataset=dataset, provenance=form.read_record(), by=request.user, seen=form.cleaned_data["seen"]
             )
-        except SobError as error:
+        except Refused as error:
             form.add_error(None, ValidationError(str(error)))
         except ChangedMeanwhile as error:
             form, status = form.rebase(error.stored), 409
@@ -169,7 +169,7 @@ def combine(request: ProjectRequest) -> HttpResponse:
         return _show(request, form, chosen)
     try:
         made = combine_datasets(datasets=chosen, name=form.cleaned_data["name"], by=request.user)
-    except SobError as error:
+    except Refused as error:
         form.add_error(None, ValidationError(str(error)))
         return _show(request, form, chosen, status=422)
     messages.success(
@@ -188,7 +188,7 @@ def _show(request: ProjectRequest, form: CombineForm, chosen: list[Dataset], sta
     if chosen:
         try:
             rows, statement, warnings = plan_combination(chosen)
-        except SobError as error:
+        except Refused as error:
             context["refusal"] = "" if form.errors else str(error)
         else:
             counts = tabulate_texts(Counter((row.target, row.source) for row in rows))

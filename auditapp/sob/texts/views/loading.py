@@ -15,7 +15,6 @@ from django.shortcuts import redirect, render
 from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_http_methods
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, TargetTable
 from auditapp.sob.pure.loading import apart
 from auditapp.sob.pure.loading.drawing import DEFAULT_SEED, SampleError
@@ -29,9 +28,9 @@ from auditapp.sob.texts.forms import COLUMN, FileForm, LoadForm, fill_in
 from auditapp.sob.texts.queries import tabulate_texts
 from transcripts.imports.actions import start_job
 from transcripts.imports.queries import list_recent_jobs
-from transcripts.imports.runs import JobRefused
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.uploads import takes_uploads
 
 CHECK = "check"
@@ -132,7 +131,7 @@ def _load(
             by=request.user,
             **_read_choices(form, chosen, table),
         )
-    except SobError as error:
+    except Refused as error:
         form.add_error(None, ValidationError(str(error)))
         return _render(request, form, chosen)
     texts = dataset.texts.count()
@@ -155,7 +154,7 @@ def _leave_to_worker(
             options={"name": form.cleaned_data["name"], "table": own.number if own else None, **reading},
             by=request.user,
         )
-    except JobRefused as error:
+    except Refused as error:
         form.add_error(None, ValidationError(str(error)))
         return _render(request, form, chosen)
     return redirect(job)

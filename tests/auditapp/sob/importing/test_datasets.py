@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, Text
 from auditapp.sob.pure.loading.drawing import SAME_AGAIN, Draw
 from auditapp.sob.pure.loading.published_sources import Provenance
@@ -17,6 +16,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 RAW = Path(__file__).resolve().parents[3] / "data" / "sob" / "raw"
 
@@ -55,14 +55,14 @@ class TestLoad:
     def test_the_same_file_read_in_another_way_needs_another_name(self, project: Project, owner: User) -> None:
         load(project, owner, TEN)
         load(project, owner, TEN)
-        with pytest.raises(SobError, match="read in another way"):
+        with pytest.raises(Refused, match="read in another way"):
             load(project, owner, TEN, draw=Draw(4))
-        with pytest.raises(SobError, match="read in another way"):
+        with pytest.raises(Refused, match="read in another way"):
             load(project, owner, TEN, targets="published")
         assert Dataset.objects.count() == 1
 
     def test_a_sample_too_large_is_refused_and_nothing_stays(self, project: Project, owner: User) -> None:
-        with pytest.raises(SobError, match="11 texts cannot be drawn from 10"):
+        with pytest.raises(Refused, match="11 texts cannot be drawn from 10"):
             load(project, owner, TEN, draw=Draw(11))
         assert not Dataset.objects.exists()
 
@@ -93,7 +93,7 @@ class TestDescribe:
         assert event.details == {"changed": "source_name, licence, split"}
 
     def test_a_licence_too_long_is_refused(self, project: Project, owner: User) -> None:
-        with pytest.raises(SobError, match="licence has 201 characters; it can have 200"):
+        with pytest.raises(Refused, match="licence has 201 characters; it can have 200"):
             describe_dataset(dataset=load(project, owner, TEN), provenance=Provenance(licence="x" * 201), by=owner)
 
 
@@ -151,7 +151,7 @@ class TestSample:
         self, project: Project, owner: User, wish: dict[str, object], sentence: str
     ) -> None:
         whole = load(project, owner, TEN)
-        with pytest.raises(SobError, match=sentence):
+        with pytest.raises(Refused, match=sentence):
             sample_dataset(dataset=whole, by=owner, **wish)  # type: ignore[arg-type]
         assert (Dataset.objects.count(), Text.objects.count()) == (1, 10)
 
@@ -187,7 +187,7 @@ class TestCombine:
     def test_one_set_or_another_studys_is_not_combined(self, project: Project, owner: User) -> None:
         first = load(project, owner, TEN)
         other = load(create_project(slug="other", name="Other", by=owner), owner, TEN)
-        with pytest.raises(SobError, match="2 to 50 different"):
+        with pytest.raises(Refused, match="2 to 50 different"):
             combine_datasets(datasets=[first, first], name="all", by=owner)
-        with pytest.raises(SobError, match="different studies"):
+        with pytest.raises(Refused, match="different studies"):
             combine_datasets(datasets=[first, other], name="all", by=owner)

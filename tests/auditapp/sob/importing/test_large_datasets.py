@@ -9,7 +9,6 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, Text
 from auditapp.sob.texts.actions import datasets
 from auditapp.sob.texts.actions.datasets import remove_abandoned_datasets
@@ -19,6 +18,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus import storing
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 
 DATA = write_rows(*((f"text {number}", "women") for number in range(7)))
 Pause = Callable[[Callable[[], object]], None]
@@ -50,7 +50,7 @@ def test_another_of_the_same_name_meanwhile_keeps_it_out(project: Project, owner
         load(project, owner, write_rows(("other", "men")))
 
     at_each_pause(load_other)
-    with pytest.raises(SobError, match="stored meanwhile"):
+    with pytest.raises(Refused, match="stored meanwhile"):
         load(project, owner, DATA)
     assert [text.text for text in Text.objects.all()] == ["other"]
     assert Dataset.objects.count() == 1
@@ -66,7 +66,7 @@ def test_one_that_was_given_up_is_removed_and_never_finished(
         assert not Text.objects.exists()
 
     at_each_pause(sleep_long)
-    with pytest.raises(SobError, match="break of many minutes"):
+    with pytest.raises(Refused, match="break of many minutes"):
         load(project, owner, DATA)
     assert not Dataset.objects.exists()
 
@@ -101,7 +101,7 @@ def test_making_one_that_fails_half_way_leaves_nothing(project: Project, owner: 
         load(project, owner, write_rows(("other", "men")), name="made")
 
     at_each_pause(load_other)
-    with pytest.raises(SobError, match="stored meanwhile"):
+    with pytest.raises(Refused, match="stored meanwhile"):
         sample_dataset(dataset=first, name="made", size=5, by=owner)
     assert Dataset.objects.count() == 2
     assert Text.objects.count() == 8

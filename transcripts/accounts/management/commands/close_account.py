@@ -2,15 +2,16 @@ from __future__ import annotations
 
 import json
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from transcripts.accounts import closing
-from transcripts.accounts.actions import AccountError, close_account, reopen_account
+from transcripts.accounts.actions import close_account, reopen_account
 from transcripts.accounts.management.finding import find_user
 from transcripts.audit_trail import trail
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Close an account: its person cannot sign in any more, and all work stays under its name."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -24,15 +25,12 @@ class Command(BaseCommand):
         user = find_user(username)
         obstacles: list[str] = []
         notes: list[str] = []
-        try:
-            if options["reopen"]:
-                reopen_account(user=user, by=trail.SYSTEM)
-            else:
-                obstacles, notes = closing.find_obstacles(user), closing.list_notes(user)
-                if not options["dry_run"]:
-                    close_account(user=user, by=trail.SYSTEM)
-        except AccountError as error:
-            raise CommandError(str(error)) from error
+        if options["reopen"]:
+            reopen_account(user=user, by=trail.SYSTEM)
+        else:
+            obstacles, notes = closing.find_obstacles(user), closing.list_notes(user)
+            if not options["dry_run"]:
+                close_account(user=user, by=trail.SYSTEM)
         user.refresh_from_db()
         state = "open" if user.is_active else "closed"
         if options["json"]:

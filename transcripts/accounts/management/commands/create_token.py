@@ -2,15 +2,16 @@ from __future__ import annotations
 
 import json
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from transcripts.accounts.actions import AccountError, create_token
+from transcripts.accounts.actions import create_token
 from transcripts.accounts.management.finding import find_user
 from transcripts.accounts.models import DEFAULT_SCOPES, MAX_TOKEN_DAYS, TOKEN_DAYS, Scope
 from transcripts.audit_trail import trail
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Create an API token for a person. It is printed only once."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -37,12 +38,7 @@ class Command(BaseCommand):
         self, *args: object, username: str, name: str, days: int, scopes: list[str] | None, **options: object
     ) -> None:
         user = find_user(username)
-        try:
-            token, secret = create_token(
-                user=user, name=name, by=trail.SYSTEM, days=days, scopes=scopes or DEFAULT_SCOPES
-            )
-        except AccountError as error:
-            raise CommandError(str(error)) from error
+        token, secret = create_token(user=user, name=name, by=trail.SYSTEM, days=days, scopes=scopes or DEFAULT_SCOPES)
         answer = {"username": user.username, "token": secret, "expires_at": token.expires_at.isoformat()}
         answer["scopes"] = token.scopes
         self.stdout.write(json.dumps(answer) if options["json"] else secret)

@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import json
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from transcripts.accounts.actions import AccountError, remove_second_factor
+from transcripts.accounts.actions import remove_second_factor
 from transcripts.accounts.management.finding import find_user
 from transcripts.audit_trail import trail
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Remove the second factor of a person who lost it, with its recovery codes. Her sessions end."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -18,9 +19,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, username: str, **options: object) -> None:
         user = find_user(username)
-        try:
-            remove_second_factor(user=user, by=trail.SYSTEM)
-        except AccountError as error:
-            raise CommandError(str(error)) from error
+        remove_second_factor(user=user, by=trail.SYSTEM)
         said = f"{user.username} has no second factor any more, and signs in with the password or a link alone."
         self.stdout.write(json.dumps({"username": user.username}) if options["json"] else said)

@@ -2,16 +2,17 @@ from __future__ import annotations
 
 import json
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from transcripts.accounts.actions import AccountError, create_sign_in_link
+from transcripts.accounts.actions import create_sign_in_link
 from transcripts.accounts.management.finding import find_user
 from transcripts.accounts.models import User
 from transcripts.accounts.queries import sign_in_address
 from transcripts.audit_trail import trail
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Print a link that signs a person in once, within thirty minutes; that person's older links become invalid."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -21,10 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, username: str | None, **options: object) -> None:
-        try:
-            secret = create_sign_in_link(user=find_person(username), by=trail.SYSTEM)
-        except AccountError as error:
-            raise CommandError(str(error)) from error
+        secret = create_sign_in_link(user=find_person(username), by=trail.SYSTEM)
         url = sign_in_address(secret)
         self.stdout.write(json.dumps({"url": url}) if options["json"] else url)
 

@@ -3,18 +3,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import CodebookRefused, start_study
 from transcripts.codebook.models import Beginning
 from transcripts.formats.command_files import input_file
 from transcripts.formats.problems import list_once
-from transcripts.projects.actions import ProjectError
 from transcripts.projects.models import MethodStance
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     """A study with a codebook. It has no members until ``create_user --project`` adds some."""
 
     help = "Create a study with the built-in codebook, an empty one, or that of a file."
@@ -41,8 +41,6 @@ class Command(BaseCommand):
             )
         except CodebookRefused as error:
             raise CommandError("\n".join(list_once(str(error), error.problems))) from error
-        except ProjectError as error:
-            raise CommandError(str(error)) from error
         version = project.codebook_versions.get()
         codes = version.codes.count()
         if options["json"]:

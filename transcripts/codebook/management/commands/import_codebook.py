@@ -4,20 +4,21 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.template.defaultfilters import pluralize
 
 from transcripts.audit_trail import trail
-from transcripts.codebook.actions import CodebookError, CodebookRefused, import_codebook, plan_import, publish_version
+from transcripts.codebook.actions import CodebookRefused, import_codebook, plan_import, publish_version
 from transcripts.codebook.actions.files import ImportPlan
 from transcripts.codebook.models import CodebookVersion, CodeChange
 from transcripts.formats.command_files import input_file
 from transcripts.formats.problems import list_once
 from transcripts.projects.management.finding import find_study
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     """Makes a draft of the file, as the page of the codebook does, or nothing where something in it is wrong."""
 
     help = "Import a codebook into a study as a draft, which is published on its page or with --publish."
@@ -61,8 +62,6 @@ class Command(BaseCommand):
                         publish_version(version=version, by=trail.SYSTEM)
         except CodebookRefused as error:
             raise CommandError("\n".join(list_once(str(error), error.problems))) from error
-        except CodebookError as error:
-            raise CommandError(str(error)) from error
         answer = describe(plan, version, is_new=is_new, dry_run=options["dry_run"])
         self.stdout.write(json.dumps(answer) if options["json"] else format_answer(answer))
 

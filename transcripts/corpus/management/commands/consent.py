@@ -3,18 +3,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.template.defaultfilters import pluralize
 
 from transcripts.audit_trail import trail
-from transcripts.corpus.consent import ConsentError, record_consent
+from transcripts.corpus.consent import record_consent
 from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.queries import STATES, count_states, list_consents
 from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     """Records for all the interviews named, or for none of them."""
 
     help = "Record consent for interviews. Without a scope, count the records."
@@ -49,17 +50,14 @@ class Command(BaseCommand):
             return
         if not (options["given"] or options["withdrawn"]):
             raise CommandError("Say whether consent is --given or --withdrawn. Nothing was recorded.")
-        try:
-            rows = record_consent(
-                project=project,
-                interviews=find_interviews(project, options["interview"]),
-                scope=options["scope"],
-                is_given=options["given"],
-                basis=options["basis"],
-                by=trail.SYSTEM,
-            )
-        except ConsentError as error:
-            raise CommandError(str(error)) from error
+        rows = record_consent(
+            project=project,
+            interviews=find_interviews(project, options["interview"]),
+            scope=options["scope"],
+            is_given=options["given"],
+            basis=options["basis"],
+            by=trail.SYSTEM,
+        )
         if options["json"]:
             summary = {"scope": options["scope"], "given": options["given"], "recorded": len(rows)}
             interviews = [row.interview.external_id for row in rows]

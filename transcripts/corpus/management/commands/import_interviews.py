@@ -5,20 +5,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.template.defaultfilters import pluralize
 
 from transcripts.audit_trail import trail
 from transcripts.corpus.actions import import_files, plan_imports
-from transcripts.corpus.planning import ImportRefused, ImportReport
+from transcripts.corpus.planning import ImportReport
 from transcripts.corpus.pure.choices import read_choices
 from transcripts.corpus.pure.readers import FORMATS
 from transcripts.corpus.pure.unseen import drop_unseen
 from transcripts.formats.command_files import input_file, say_file
 from transcripts.projects.management.finding import find_study
+from transcripts.refusals import Refused
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     """Stores all the files given, or none of them."""
 
     help = "Import files of interviews into a study. If one file fails, nothing is imported."
@@ -81,7 +83,7 @@ class Command(BaseCommand):
                 reports = plan_imports(project=project, files=files, choices=choices)
             else:
                 reports = import_files(project=project, files=files, by=trail.SYSTEM, choices=choices)
-        except (ImportRefused, ValueError) as error:
+        except (Refused, ValueError) as error:
             raise CommandError(" ".join(str(error).split())) from error
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be read: {error.strerror}. Nothing was imported.") from error

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import json
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from transcripts.audit_trail import trail
 from transcripts.corpus.consent import HOW_TO_RECORD
 from transcripts.corpus.listing import is_fact
 from transcripts.corpus.models import RUN_FACTS, Kind
-from transcripts.exchange.actions import ExportError, say_long_cells, write_export
+from transcripts.exchange.actions import say_long_cells, write_export
 from transcripts.exchange.registry import (
     Scope,
     count_without_consent,
@@ -18,9 +18,10 @@ from transcripts.exchange.registry import (
 )
 from transcripts.formats.command_files import output_file
 from transcripts.projects.management.finding import find_study
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Write one export of a study to a file."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -49,17 +50,14 @@ class Command(BaseCommand):
             raise CommandError(f"--run takes {', '.join(RUN_FACTS)}, as in task=files; found {run!r}.")
         scope = Scope(study, None, with_left_out=bool(options["with_left_out"]), kind=str(options["kind"]), run=run)
         with output_file(self, output) as path:
-            try:
-                written = write_export(
-                    export=export,
-                    scope=scope,
-                    format=str(options["format"]) or export.formats[0],
-                    path=path,
-                    by=trail.SYSTEM,
-                    exact=bool(options["exact"]),
-                )
-            except ExportError as error:
-                raise CommandError(str(error)) from error
+            written = write_export(
+                export=export,
+                scope=scope,
+                format=str(options["format"]) or export.formats[0],
+                path=path,
+                by=trail.SYSTEM,
+                exact=bool(options["exact"]),
+            )
             if without := count_without_consent(export, scope):
                 self.stderr.write(f"{say_without_consent(export, without)} {HOW_TO_RECORD}")
             if note := say_long_cells(written.long_cells):

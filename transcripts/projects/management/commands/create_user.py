@@ -2,19 +2,20 @@ from __future__ import annotations
 
 import json
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from transcripts.accounts.actions import AccountError, create_sign_in_link, create_user
+from transcripts.accounts.actions import create_sign_in_link, create_user
 from transcripts.accounts.models import User
 from transcripts.accounts.queries import sign_in_address
 from transcripts.audit_trail import trail
-from transcripts.projects.actions import ProjectError, invite_person, set_member_role
+from transcripts.projects.actions import invite_person, set_member_role
 from transcripts.projects.management.finding import find_study
 from transcripts.projects.roles import ROLES
+from transcripts.ui.commands import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = (
         "Create a person's account, with a role in a study, and print a link that signs her in once. Somebody who has an "
         "account is given the role."
@@ -32,13 +33,10 @@ class Command(BaseCommand):
     ) -> None:
         if (role is None) != (project is None):
             raise CommandError("Give --role and --project together, or neither.")
-        try:
-            if project is not None and (known := User.objects.filter(username__iexact=username).first()) is not None:
-                self._add_known(known, role=str(role), slug=project, as_json=bool(options["json"]))
-                return
-            user, secret = invite(username, role=role, slug=project, site_owner=site_owner)
-        except (AccountError, ProjectError) as error:
-            raise CommandError(str(error)) from error
+        if project is not None and (known := User.objects.filter(username__iexact=username).first()) is not None:
+            self._add_known(known, role=str(role), slug=project, as_json=bool(options["json"]))
+            return
+        user, secret = invite(username, role=role, slug=project, site_owner=site_owner)
         url = sign_in_address(secret)
         answer = {"username": user.username, "role": role, "project": project, "sign_in_url": url}
         self.stdout.write(json.dumps(answer) if options["json"] else f"{user.username} can sign in here once: {url}")

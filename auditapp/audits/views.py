@@ -8,7 +8,6 @@ from uuid import uuid4
 
 from django import forms
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
@@ -17,7 +16,7 @@ from auditapp.audits.forms import BaseMarkForm, OpenResultsForm
 from auditapp.audits.models import BaseAudit, BaseItem, BaseMark
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 
 
 def draw_sample(
@@ -29,10 +28,8 @@ def draw_sample(
 ) -> HttpResponse:
     """Draw a sample with what the form holds, or show the form."""
     if request.method == "POST" and form.is_valid():
-        try:
+        with at_form(form):
             return redirect(draw(by=request.user, **form.cleaned_data))
-        except Refused as error:
-            form.add_error(None, ValidationError(str(error)))
     status = 422 if request.method == "POST" else 200
     return render(request, template, {**(context or {}), "form": form}, status=status)
 
@@ -84,11 +81,8 @@ def mark_item(
     initial = {"number": own_mark.number + 1 if own_mark else 1, "idempotency_key": uuid4()}
     form = form_class(request.POST if request.method == "POST" else None, initial=initial)
     if request.method == "POST" and form.is_valid():
-        try:
+        with at_form(form):
             store(item=item, by=request.user, **form.cleaned_data)
-        except Refused as error:
-            form.add_error(None, ValidationError(str(error)))
-        else:
             messages.success(request, "Your mark is stored. The machine’s is shown below.")
             return redirect(request.path)
     own, size = item.audit.count_own(request.user), item.audit.items.count()

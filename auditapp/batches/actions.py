@@ -207,7 +207,7 @@ def confirm_batch(
         raise Refused("The pilot has not ended yet. Wait for it, or resume it. Then you can confirm its estimate.")
     is_unreadable = bool(describe_unreadable_pilot(locked))
     if is_unreadable and not anyway:
-        raise Refused(UNREADABLE_UNDECIDED)
+        raise Refused(UNREADABLE_UNDECIDED, field="anyway", status=409)
     cap_nano = locked.cap_nano if isinstance(cap_usd, Unchanged) else _check_new_cap(locked, cap_usd)
     commit_cap(locked, cap_nano, by)
     columns: dict[str, object] = {

@@ -37,6 +37,7 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import send_download
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 from transcripts.ui.uploads import takes_uploads
 
 
@@ -88,11 +89,8 @@ def load(request: ProjectRequest, experiment_id: int) -> HttpResponse:
                 "file", f"The file has {file.size:,} bytes; at most {MAX_UNITS_BYTES:,} are taken. Divide it."
             )
             return _render(request, experiment, units=form)
-        try:
+        with at_form(form):
             loaded = actions.load_enrolments(experiment=experiment, data=file.read(), by=request.user)
-        except Refused as error:
-            form.add_error(error.field, str(error))
-        else:
             messages.success(
                 request,
                 f"{loaded.new:,} units are new, {loaded.completed:,} were completed, {loaded.unchanged:,} are as they were.",
@@ -108,11 +106,8 @@ def draw(request: ProjectRequest, experiment_id: int) -> HttpResponse:
     experiment = _find(request, experiment_id)
     form = DrawForm(request.POST)
     if form.is_valid():
-        try:
+        with at_form(form):
             drawn = actions.draw_audit(experiment=experiment, by=request.user, **form.cleaned_data)
-        except Refused as error:
-            form.add_error(error.field, str(error))
-        else:
             messages.success(request, f"{len(drawn):,} units are drawn. Their list is below.")
             return redirect("experiments:show", request.project.slug, experiment.pk)
     return _render(request, experiment, draw=form)

@@ -33,6 +33,7 @@ from transcripts.accounts.forms import SignInForm, TokenForm
 from transcripts.accounts.links import came_by_link, forget_link, note_link
 from transcripts.accounts.models import ApiToken, User
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form, at_top
 
 # A number beyond this is in no database column.
 DAY = 24 * 3600
@@ -128,12 +129,10 @@ def create_token(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _render_me(request, form)
     user = queries.person_of(request)
-    try:
+    with at_form(form):
         token, secret = actions.create_token(user=user, by=user, **form.cleaned_data)
-    except Refused as error:
-        form.add_error(None, str(error))
-        return _render_me(request, form)
-    return _render_me(request, TokenForm(), token, secret)
+        return _render_me(request, TokenForm(), token, secret)
+    return _render_me(request, form)
 
 
 @require_POST
@@ -309,11 +308,8 @@ def close_account_of(request: HttpRequest, user_id: int) -> HttpResponse:
     person, by = find_person(user_id), queries.person_of(request)
     if person == by:
         return redirect("accounts:close")
-    try:
+    with at_top(request):
         actions.close_account(user=person, by=by)
-    except Refused as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, f"The account of {person.username} is closed. Its work stays, under the same name.")
     return redirect("accounts:person", user_id=person.pk)
 
@@ -323,11 +319,8 @@ def close_account_of(request: HttpRequest, user_id: int) -> HttpResponse:
 def reopen_account(request: HttpRequest, user_id: int) -> HttpResponse:
     """Let somebody in again."""
     person = find_person(user_id)
-    try:
+    with at_top(request):
         actions.reopen_account(user=person, by=queries.person_of(request))
-    except Refused as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, f"The account of {person.username} is open again.")
     return redirect("accounts:person", user_id=person.pk)
 
@@ -345,10 +338,8 @@ def _describe_closing(person: User) -> dict[str, object]:
 @require_POST
 def dismiss_introduction(request: HttpRequest) -> HttpResponse:
     """Show the introduction of a page no more. Without a script, the page is opened again."""
-    try:
+    with at_top(request):
         actions.dismiss_introduction(page=request.POST.get("page", ""), by=queries.person_of(request))
-    except Refused as error:
-        messages.error(request, str(error))
     if request.headers.get("HX-Request"):
         return HttpResponse()
     back = request.POST.get("next", "")

@@ -18,6 +18,7 @@ from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.rounds.overview import find_open
 from transcripts.rounds.queries import find_unlocked_rounds
+from transcripts.ui.acts import at_form
 from transcripts.ui.typed_text import find_numbers
 
 LABELS_SHOWN = 50
@@ -32,11 +33,8 @@ def show_condition(request: ProjectRequest, interview_id: int) -> HttpResponse:
     is_open = interview.pk in find_open(request.project, request.user)[0]
     form = ConditionForm(request.POST if request.method == "POST" else None, is_open=is_open)
     if request.method == "POST" and form.is_valid():
-        try:
+        with at_form(form):
             open_condition(project=request.project, interview=interview, by=request.user)
-        except Refused as error:
-            form.add_error(None, str(error))
-        else:
             return redirect("blinding:condition", request.project.slug, interview.pk)
     opening = find_opening(interview, request.user) if interview.is_masked else None
     context: dict[str, object] = {"interview": interview, "form": form, "opening": opening}

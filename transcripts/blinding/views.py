@@ -16,7 +16,7 @@ from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 
 
 def offer_unblinding(
@@ -41,17 +41,15 @@ def unblind(request: ProjectRequest) -> HttpResponse:
     if not form.is_valid():
         return render(request, "blinding/unblind.html", {"unblinding": form}, status=422)
     interviews = list(request.project.interviews.filter(pk__in=form.interview_ids).order_by("pk"))
-    try:
+    with at_form(form):
         if form.opens_conditions:
             open_interviews(project=request.project, interviews=interviews, by=request.user)
         else:
             unblind_interviews(project=request.project, interviews=interviews, by=request.user, where=form.where)
-    except Refused as error:
-        form.add_error(None, str(error))
-        return render(request, "blinding/unblind.html", {"unblinding": form}, status=409)
-    count = len(interviews)
-    if form.opens_conditions:
-        messages.success(request, f"{count} thread{pluralize(count, ' is,s are')} open to you now.")
-    else:
-        messages.success(request, f"You see others’ labels in {count} more interview{pluralize(count)} now.")
-    return HttpResponseRedirect(form.back)
+        count = len(interviews)
+        if form.opens_conditions:
+            messages.success(request, f"{count} thread{pluralize(count, ' is,s are')} open to you now.")
+        else:
+            messages.success(request, f"You see others’ labels in {count} more interview{pluralize(count)} now.")
+        return HttpResponseRedirect(form.back)
+    return render(request, "blinding/unblind.html", {"unblinding": form}, status=409)

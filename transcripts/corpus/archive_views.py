@@ -19,6 +19,7 @@ from transcripts.corpus.undoing import UndoRefused, count_work, undo_import
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_top
 from transcripts.ui.replacing import ChangedMeanwhile
 from transcripts.ui.typed_text import find_numbers
 
@@ -40,28 +41,24 @@ def show_archive(request: ProjectRequest) -> HttpResponse:
 def archive(request: ProjectRequest) -> HttpResponse:
     """Archive the ticked interviews."""
     interviews = _find_ticked(request)
-    try:
+    with at_top(request):
         count = archive_interviews(
             project=request.project, interviews=interviews, reason=request.POST.get("reason", ""), by=request.user
         )
-    except Refused as error:
-        messages.error(request, str(error))
-        return redirect("corpus:interviews", request.project.slug)
-    messages.success(request, f"{count} interview{pluralize(count)} archived. Nothing was deleted.")
-    return redirect("corpus:archive", request.project.slug)
+        messages.success(request, f"{count} interview{pluralize(count)} archived. Nothing was deleted.")
+        return redirect("corpus:archive", request.project.slug)
+    return redirect("corpus:interviews", request.project.slug)
 
 
 @require_POST
 @project_view(Permission.IMPORT)
 def restore(request: ProjectRequest) -> HttpResponse:
     """Restore the ticked interviews."""
-    try:
+    with at_top(request):
         count = restore_interviews(project=request.project, interviews=_find_ticked(request), by=request.user)
-    except Refused as error:
-        messages.error(request, str(error))
-        return redirect("corpus:archive", request.project.slug)
-    messages.success(request, f"{count} interview{pluralize(count)} restored.")
-    return redirect("corpus:interviews", request.project.slug)
+        messages.success(request, f"{count} interview{pluralize(count)} restored.")
+        return redirect("corpus:interviews", request.project.slug)
+    return redirect("corpus:archive", request.project.slug)
 
 
 @require_safe

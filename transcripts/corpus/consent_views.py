@@ -19,7 +19,7 @@ from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.queries import STATES, count_states, holds, list_consents, list_scopes
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 from transcripts.ui.typed_text import find_numbers
 
 INTERVIEWS_PER_PAGE = 100
@@ -39,7 +39,7 @@ def record(request: ProjectRequest) -> HttpResponse:
     form = ConsentForm(request.POST)
     chosen = _read_chosen(request)
     if form.is_valid():
-        try:
+        with at_form(form):
             rows = record_consent(
                 project=request.project,
                 interviews=chosen,
@@ -48,9 +48,6 @@ def record(request: ProjectRequest) -> HttpResponse:
                 basis=form.cleaned_data["basis"],
                 by=request.user,
             )
-        except Refused as error:
-            form.add_error(None, str(error))
-        else:
             what = Consent.Scope(form.cleaned_data["scope"]).label
             said = "given" if form.is_given else "not given"
             messages.success(request, f"{what}: {said}, recorded for {len(rows)} interview{pluralize(len(rows))}.")

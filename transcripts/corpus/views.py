@@ -32,6 +32,7 @@ from transcripts.imports.queries import list_recent_jobs
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 from transcripts.ui.uploads import takes_uploads
 
 INTERVIEWS_PER_PAGE = 50
@@ -138,7 +139,7 @@ def _leave_to_worker(
     options: Mapping[str, object],
 ) -> HttpResponse:
     """Have a worker check the files or bring them in, and go to the page that shows how far it is."""
-    try:
+    with at_form(form):
         job = start_job(
             project=request.project,
             kind=INTERVIEWS.name,
@@ -147,12 +148,10 @@ def _leave_to_worker(
             options=options,
             by=request.user,
         )
-    except Refused as error:
-        form.add_error(None, str(error))
-        return _render_import(request, form, chosen, None)
-    if request.htmx:  # type: ignore[attr-defined]
-        return HttpResponseClientRedirect(job.get_absolute_url())
-    return redirect(job)
+        if request.htmx:  # type: ignore[attr-defined]
+            return HttpResponseClientRedirect(job.get_absolute_url())
+        return redirect(job)
+    return _render_import(request, form, chosen, None)
 
 
 def _report_import(request: ProjectRequest, reports: list[ImportReport]) -> HttpResponse:

@@ -38,7 +38,7 @@ from transcripts.imports.queries import list_own_files, list_recent_jobs
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import send_download, sends_files
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.chart_files import read_chart
 from transcripts.ui.uploads import takes_uploads
 
@@ -189,7 +189,7 @@ def _send(
 ) -> HttpResponseBase:
     """Write the file and send it; where that takes long, leave it to a worker and show how far it is."""
     exact = request.POST.get("exact") == "on"
-    try:
+    with at_top(request):
         written = write_or_leave(
             export=export,
             scope=scope,
@@ -199,14 +199,12 @@ def _send(
             role=request.role,
             unblind=unblind,
         )
-    except Refused as error:
-        messages.error(request, str(error))
-        return redirect("exchange:exports", request.project.slug)
-    if isinstance(written, ImportJob):
-        return redirect(written)
-    if note := actions.say_long_cells(int(written.get("X-Long-Cells", "0"))):
-        messages.warning(request, f"{export.name} as {format.upper()}: {note}")
-    return written
+        if isinstance(written, ImportJob):
+            return redirect(written)
+        if note := actions.say_long_cells(int(written.get("X-Long-Cells", "0"))):
+            messages.warning(request, f"{export.name} as {format.upper()}: {note}")
+        return written
+    return redirect("exchange:exports", request.project.slug)
 
 
 @takes_uploads(MAX_FILE_SIZE)
@@ -246,7 +244,7 @@ def import_study(request: ProjectRequest) -> HttpResponse:
 
 def leave_study_to_worker(request: ProjectRequest, form: StudyFileForm) -> HttpResponse:
     """Have a worker check the file; on the job's page the people in it are looked at before it is imported."""
-    try:
+    with at_form(form, "file"):
         job = start_job(
             project=request.project,
             kind=PROJECT_FILE.name,
@@ -254,12 +252,10 @@ def leave_study_to_worker(request: ProjectRequest, form: StudyFileForm) -> HttpR
             by=request.user,
             check_only=True,
         )
-    except Refused as error:
-        form.add_error("file", str(error))
-        return render_import(request, form, {"form": form})
-    if request.htmx:  # type: ignore[attr-defined]
-        return HttpResponseClientRedirect(job.get_absolute_url())
-    return redirect(job)
+        if request.htmx:  # type: ignore[attr-defined]
+            return HttpResponseClientRedirect(job.get_absolute_url())
+        return redirect(job)
+    return render_import(request, form, {"form": form})
 
 
 def read_study(request: ProjectRequest, form: StudyFileForm, *, dry_run: bool) -> StudyReport:

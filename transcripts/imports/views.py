@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.forms import Form
 from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -14,9 +13,11 @@ from transcripts.imports import actions, queries
 from transcripts.imports.kinds import JobKind, find_kind
 from transcripts.imports.models import ImportJob
 from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.acts import post
 from transcripts.projects.downloads import sends_files
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_top
 
 MOVING = (ImportJob.State.UPLOADING, ImportJob.State.WAITING, ImportJob.State.RUNNING)
 
@@ -54,27 +55,13 @@ def import_checked(request: ProjectRequest, job_id: int) -> HttpResponse:
     form = kind.make_form(request.POST, job.options) if kind.make_form else None
     if form is not None and not check_again and job.state == ImportJob.State.CHECKED and not form.is_valid():
         return _render_job(request, job, kind, form)
-    try:
+    with at_top(request):
         if job.is_closed_to(request.user.pk):
             raise Refused(
                 f"These files come in masked. Only {job.asked_by_name} sees what is in them and imports them."
             )
         choices = kind.read_choices(request.POST)
         actions.import_checked(job=job, by=request.user, choices=choices, check_again=check_again)
-    except Refused as error:
-        messages.error(request, str(error))
-    return redirect(job)
-
-
-@require_POST
-@project_view(Permission.VIEW)
-def cancel(request: ProjectRequest, job_id: int) -> HttpResponse:
-    """Stop it; nothing of it stays."""
-    job, _ = _get_job(request, job_id)
-    try:
-        actions.cancel_job(job=job, by=request.user)
-    except Refused as error:
-        messages.error(request, str(error))
     return redirect(job)
 
 
@@ -84,31 +71,17 @@ def cancel(request: ProjectRequest, job_id: int) -> HttpResponse:
 def take_file(request: ProjectRequest, job_id: int) -> HttpResponseBase:
     """Send the file that a job made. A POST, for taking data out is recorded."""
     job, kind = _get_job(request, job_id)
-    try:
+    with at_top(request):
         if not job.has_file:
             raise Refused("The file is not kept any more. Make it again.")
         kind.check_taking(job, request.user, request.role)
-    except Refused as error:
-        messages.error(request, str(error))
-        return redirect(job)
-    actions.record_taking(job=job, by=request.user)
-    file = job.outcome["file"]
-    response = StreamingHttpResponse(queries.read_result(job), content_type=file["content_type"])
-    response["Content-Length"] = str(job.result_size)
-    response["Content-Disposition"] = content_disposition_header(True, file["name"]) or ""
-    response["X-Content-SHA256"] = file["sha256"]
-    return response
-
-
-@require_POST
-@project_view(Permission.VIEW)
-def delete_file(request: ProjectRequest, job_id: int) -> HttpResponse:
-    """Delete the file that a job made."""
-    job, _ = _get_job(request, job_id)
-    try:
-        actions.delete_result(job=job, by=request.user)
-    except Refused as error:
-        messages.error(request, str(error))
+        actions.record_taking(job=job, by=request.user)
+        file = job.outcome["file"]
+        response = StreamingHttpResponse(queries.read_result(job), content_type=file["content_type"])
+        response["Content-Length"] = str(job.result_size)
+        response["Content-Disposition"] = content_disposition_header(True, file["name"]) or ""
+        response["X-Content-SHA256"] = file["sha256"]
+        return response
     return redirect(job)
 
 
@@ -121,3 +94,11 @@ def _get_job(request: ProjectRequest, job_id: int) -> tuple[ImportJob, JobKind]:
     if kind.permission(job) not in request.role.permissions:
         raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
     return job, kind
+
+
+def _find(request: ProjectRequest, job_id: int) -> dict[str, ImportJob]:
+    return {"job": _get_job(request, job_id)[0]}
+
+
+cancel = post(actions.cancel_job, Permission.VIEW, on=_find, to=("imports:job", "job_id"))
+delete_file = post(actions.delete_result, Permission.VIEW, on=_find, to=("imports:job", "job_id"))

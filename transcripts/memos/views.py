@@ -25,6 +25,7 @@ from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.retrieval.pure.words import read_terms
 from transcripts.themes.queries import read_catalogue
+from transcripts.ui.acts import at_top
 
 MEMOS_PER_PAGE = 50
 PLACE_FIELDS = ("sentence", "interview", "code", "theme")
@@ -104,13 +105,11 @@ def revise(request: ProjectRequest, memo_id: int) -> HttpResponse:
 def withdraw(request: ProjectRequest, memo_id: int) -> HttpResponse:
     """Withdraw one's own memo."""
     memo = _get_memo(request, memo_id)
-    try:
+    with at_top(request):
         actions.withdraw_memo(memo=memo, by=request.user)
-    except Refused as error:
-        messages.error(request, str(error))
-        return _render_memo(request, memo, status=409)
-    messages.success(request, "The memo is withdrawn. Its text stays in the record.")
-    return redirect("memos:list", request.project.slug)
+        messages.success(request, "The memo is withdrawn. Its text stays in the record.")
+        return redirect("memos:list", request.project.slug)
+    return _render_memo(request, memo, status=409)
 
 
 def _find(request: ProjectRequest, memos: QuerySet[Memo], words: str) -> dict[str, object]:

@@ -21,6 +21,7 @@ from transcripts.projects.role_changes import list_leaving
 from transcripts.projects.roles import ROLES, Permission
 from transcripts.projects.steps import read_first_steps
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form, at_top
 
 EVENTS_PER_PAGE = 100
 
@@ -73,10 +74,8 @@ def home(request: ProjectRequest) -> HttpResponse:
 def skip_step(request: ProjectRequest) -> HttpResponse:
     """Leave out a step of beginning the study, or bring it back."""
     step, restores = request.POST.get("step", ""), "restore" in request.POST
-    try:
+    with at_top(request):
         actions.skip_step(project=request.project, step=step, by=request.user, restores=restores)
-    except Refused as error:
-        messages.error(request, str(error))
     return redirect(request.project)
 
 
@@ -98,19 +97,17 @@ def add_member(request: ProjectRequest) -> HttpResponse:
         return _render_members(request, form)
     typed = form.cleaned_data
     asked = {"project": request.project, "username": typed["username"], "role": typed["role"], "by": request.user}
-    try:
+    with at_form(form, "username"):
         if typed["is_new"]:
             return _render_members(request, MemberForm(), actions.invite_person(**asked))
         invitation = actions.invite_user(**asked)
-    except Refused as error:
-        form.add_error("username", str(error))
-        return _render_members(request, form)
-    messages.success(
-        request,
-        f"If there is an account named {invitation.username}, the invitation is now in its list of studies. Accepting it makes "
-        "that person a member.",
-    )
-    return redirect("projects:members", request.project.slug)
+        messages.success(
+            request,
+            f"If there is an account named {invitation.username}, the invitation is now in its list of studies. Accepting it makes "
+            "that person a member.",
+        )
+        return redirect("projects:members", request.project.slug)
+    return _render_members(request, form)
 
 
 @require_POST
@@ -130,15 +127,13 @@ def answer_invitation(request: HttpRequest, invitation_id: int) -> HttpResponse:
     mine = person.invitations.select_related("project").filter(pk=invitation_id)
     invitation = get_object_or_404(mine)
     accepts = request.POST.get("answer") == "accept"
-    try:
+    with at_top(request):
         actions.answer_invitation(invitation=invitation, accepts=accepts, by=person)
-    except Refused as error:
-        messages.error(request, str(error))
+        if accepts:
+            messages.success(request, f"You are a member of {invitation.project.name} now.")
+            return redirect(invitation.project)
+        messages.success(request, f"You declined the invitation to {invitation.project.name}.")
         return redirect("projects:list")
-    if accepts:
-        messages.success(request, f"You are a member of {invitation.project.name} now.")
-        return redirect(invitation.project)
-    messages.success(request, f"You declined the invitation to {invitation.project.name}.")
     return redirect("projects:list")
 
 

@@ -18,10 +18,10 @@ from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
 from transcripts.revision import actions, pages, queries
 from transcripts.revision.forms import AnchorForm, AnchorReadingForm, DrawForm, ReReviewForm
 from transcripts.revision.pure.drift import draw_drift
+from transcripts.ui.acts import at_form, at_top
 
 
 @require_safe
@@ -46,11 +46,8 @@ def show_effects(request: ProjectRequest, older: int, number: int) -> HttpRespon
 def migrate(request: ProjectRequest, number: int) -> HttpResponse:
     """Migrate everybody's codings with merged codes to the codes these were merged into."""
     version = get_object_or_404(request.project.codebook_versions, number=number)
-    try:
+    with at_top(request):
         count = actions.migrate_merged(project=request.project, version=version, by=request.user)
-    except Refused as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, f"{count} codings were migrated to the merged codes.")
     return _back_to_effects(request, version)
 
@@ -124,11 +121,8 @@ def re_review(request: ProjectRequest, coding_id: int) -> HttpResponse:
     look = pages.build_look(coding, version)
     form = ReReviewForm(request.POST if request.method == "POST" else None, targets=look["targets"])
     if request.method == "POST" and form.is_valid():
-        try:
+        with at_form(form):
             _do(request, coding, version, form)
-        except Refused as error:
-            form.add_error(None, str(error))
-        else:
             return _go_on(request, version, coding.code.identifier)
     due = [each for each in queries.list_due(version, coder=request.user) if each.is_open]
     of_code = [each for each in due if each.identifier == coding.code.identifier]
@@ -217,11 +211,8 @@ def draw(request: ProjectRequest) -> HttpResponse:
     """Draw anchors by chance."""
     form = DrawForm(request.POST)
     if form.is_valid():
-        try:
+        with at_form(form, "count"):
             actions.draw_anchors(project=request.project, **form.cleaned_data, by=request.user)
-        except Refused as error:
-            form.add_error("count", str(error))
-        else:
             return redirect("revision:anchors", request.project.slug)
     return _render_anchors(request, form)
 
@@ -236,11 +227,8 @@ def add(request: ProjectRequest) -> HttpResponse:
         return redirect("revision:anchors", request.project.slug)
     sentences = Sentence.objects.filter(turn__interview__project=request.project).select_related("turn__interview")
     sentence = get_object_or_404(sentences, pk=form.cleaned_data["sentence"])
-    try:
+    with at_top(request):
         actions.add_anchor(project=request.project, sentence=sentence, by=request.user)
-    except Refused as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, f"Sentence {sentence.label} of “{sentence.turn.interview.title}” is an anchor.")
     return redirect("revision:anchors", request.project.slug)
 
@@ -272,7 +260,7 @@ def read(request: ProjectRequest) -> HttpResponse:
     )
     form = AnchorReadingForm(request.POST if request.method == "POST" else None, codes=codes)
     if request.method == "POST" and form.is_valid():
-        try:
+        with at_form(form):
             actions.read_anchor(
                 project=request.project,
                 anchor=anchor,
@@ -281,9 +269,6 @@ def read(request: ProjectRequest) -> HttpResponse:
                 by=request.user,
                 idempotency_key=form.cleaned_data["idempotency_key"],
             )
-        except Refused as error:
-            form.add_error(None, str(error))
-        else:
             return redirect("revision:read", request.project.slug)
     return render(
         request,

@@ -13,6 +13,7 @@ from transcripts.refusals import Refused
 from transcripts.rounds.finishing import finish_interview, take_back_finish
 from transcripts.rounds.forms import FinishForm
 from transcripts.rounds.views import render_own_work
+from transcripts.ui.acts import at_top
 
 
 @require_POST
@@ -43,10 +44,8 @@ def finish(request: ProjectRequest, interview_id: int) -> HttpResponse:
 def take_back(request: ProjectRequest, interview_id: int) -> HttpResponse:
     """Take back that one is through with an interview."""
     interview = get_object_or_404(request.project.interviews, pk=interview_id)
-    try:
+    with at_top(request):
         take_back_finish(project=request.project, interview=interview, by=request.user)
-    except Refused as error:
-        messages.error(request, str(error))
-        return render_own_work(request, status=409)
-    messages.success(request, f"“{interview.title}” is open again.")
-    return redirect("rounds:work", request.project.slug)
+        messages.success(request, f"“{interview.title}” is open again.")
+        return redirect("rounds:work", request.project.slug)
+    return render_own_work(request, status=409)

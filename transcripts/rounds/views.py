@@ -27,6 +27,7 @@ from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.overview import read_all_work
 from transcripts.rounds.progress import read_progress
 from transcripts.rounds.pure.allocation import fingerprint
+from transcripts.ui.acts import at_form
 from transcripts.ui.typed_text import find_number, find_numbers
 
 INTERVIEWS_PER_PAGE = 50
@@ -178,17 +179,15 @@ def lock(request: ProjectRequest, number: int) -> HttpResponse:
             form.add_error("confirmed", f"{unsigned} not signed off. Tick the box to lock the round anyway.")
     if not form.is_valid():
         return _render_round(request, round_, lock_form=form)
-    try:
+    with at_form(form, "reason"):
         if form.cleaned_data["act"] == "lock":
             actions.lock_round(round_=round_, by=request.user)
             messages.success(request, f"{round_.name} is locked. Nobody can code its interviews now.")
         else:
             actions.unlock_round(round_=round_, reason=form.cleaned_data["reason"], by=request.user)
             messages.success(request, f"{round_.name} is open again.")
-    except Refused as error:
-        form.add_error("reason", str(error))
-        return _render_round(request, round_, lock_form=form)
-    return redirect("rounds:detail", request.project.slug, number)
+        return redirect("rounds:detail", request.project.slug, number)
+    return _render_round(request, round_, lock_form=form)
 
 
 @transaction.atomic

@@ -18,7 +18,7 @@ from auditapp.batches.models import Batch, ProviderJob
 from auditapp.batches.views.gate import BatchRequest, batch_view, leads_back
 from auditapp.batches.views.pages import find_cap_warning, render_batch
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form, at_top
 
 ACTS: dict[str, Callable[..., None]] = {
     "pause": actions.pause_batch,
@@ -34,10 +34,8 @@ def _back(request: BatchRequest, batch: Batch) -> HttpResponse:
 
 def _act(request: BatchRequest, act: Callable[[], object]) -> HttpResponse:
     """Go back to the batch once ``act`` is done, or with the words of its refusal."""
-    try:
+    with at_top(request):
         act()
-    except Refused as error:
-        messages.error(request, str(error))
     return _back(request, request.batch)
 
 
@@ -45,11 +43,8 @@ def _change(request: BatchRequest, form: Form, name: str, act: Callable[..., obj
     """Let ``act`` store the one field of a form; ``name`` is the form's on the page, ``value`` what the act calls the field."""
     [field] = form.fields
     if form.is_valid():
-        try:
+        with at_form(form, field):
             act(batch=request.batch, by=request.user, **{value: form.cleaned_data[field]})
-        except Refused as error:
-            form.add_error(field, str(error))
-        else:
             return _back(request, request.batch)
     return render_batch(request, status=422, **{name: form})
 
@@ -136,11 +131,8 @@ def confirm_batch(request: BatchRequest) -> HttpResponse:
         if given["cap"] != given["warned"] and (warning := find_cap_warning(request, given["cap"])):
             form.add_error(None, warning)
             return render_batch(request, confirm_form=form, status=422)
-        try:
+        with at_form(form, "cap"):
             actions.confirm_batch(batch=batch, by=request.user, cap_usd=given["cap"], anyway=given["anyway"])
-        except Refused as error:
-            form.add_error("anyway" if str(error) == actions.UNREADABLE_UNDECIDED else "cap", str(error))
-        else:
             return _back(request, batch)
     return render_batch(request, confirm_form=form, status=422)
 
@@ -151,11 +143,8 @@ def confirm_batch(request: BatchRequest) -> HttpResponse:
 def retry_failed(request: BatchRequest) -> HttpResponse:
     """Ask the failed cells again."""
     batch = request.batch
-    try:
+    with at_top(request):
         count = actions.retry_failed(batch=batch, by=request.user)
-    except Refused as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, f"{count:,} failed cell{'' if count == 1 else 's'} will be asked again.")
     return _back(request, batch)
 
@@ -167,11 +156,8 @@ def release_held(request: BatchRequest) -> HttpResponse:
     """Decide on the held cells: ask them again, or give them up."""
     batch = request.batch
     again = request.POST.get("again") == "yes"
-    try:
+    with at_top(request):
         count = actions.release_held(batch=batch, by=request.user, again=again)
-    except Refused as error:
-        messages.error(request, str(error))
-    else:
         words = "will be asked again" if again else "given up"
         messages.success(request, f"{count:,} held cell{'' if count == 1 else 's'} {words}.")
     return _back(request, batch)

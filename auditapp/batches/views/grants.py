@@ -17,7 +17,7 @@ from transcripts.accounts.queries import person_of
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form, at_top
 
 
 @owner_view
@@ -27,11 +27,8 @@ def grant_account(request: HttpRequest, account_id: int) -> HttpResponse:
     account = get_object_or_404(ProviderAccount, pk=account_id)
     form = GrantForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with at_form(form):
             grant = set_grant(account=account, by=person_of(request), **form.cleaned_data)
-        except Refused as error:
-            form.add_error(None, str(error))
-        else:
             messages.success(request, f"{grant.project.name} may now use the models of {account.name}.")
             return redirect("batches:account_grants", account.pk)
     return _render_account(request, account, form, status=422 if request.method == "POST" else 200)
@@ -44,15 +41,13 @@ def revoke(request: HttpRequest, account_id: int) -> HttpResponse:
     account = get_object_or_404(ProviderAccount, pk=account_id)
     project = get_object_or_404(Project, slug=request.POST.get("project", ""))
     person = person_of(request)
-    try:
+    with at_top(request):
         grant = revoke_grant(project=project, account=account, by=person)
-    except Refused as error:
-        messages.error(request, str(error))
-        return _render_account(request, account, GrantForm(), status=422)
-    paused = pause_granted(grant=grant, by=person) if request.POST.get("pause") else 0
-    rest = f" {paused:,} of its batches {'was' if paused == 1 else 'were'} paused." if paused else ""
-    messages.success(request, f"{project.name} may no longer use the models of {account.name}.{rest}")
-    return redirect("batches:account_grants", account.pk)
+        paused = pause_granted(grant=grant, by=person) if request.POST.get("pause") else 0
+        rest = f" {paused:,} of its batches {'was' if paused == 1 else 'were'} paused." if paused else ""
+        messages.success(request, f"{project.name} may no longer use the models of {account.name}.{rest}")
+        return redirect("batches:account_grants", account.pk)
+    return _render_account(request, account, GrantForm(), status=422)
 
 
 @require_safe

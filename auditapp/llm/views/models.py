@@ -22,6 +22,7 @@ from auditapp.llm.models import AllowedAddress, ModelVariant, ProviderAccount
 from transcripts.accounts.models import User
 from transcripts.accounts.queries import person_of
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.replacing import ChangedMeanwhile
 from transcripts.ui.typed_text import MAX_ID
 
@@ -53,11 +54,8 @@ def list_models(request: HttpRequest) -> HttpResponse:
     """The models, and a form to add one."""
     form = ModelForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with at_form(form):
             variant = actions.add_model(by=person_of(request), **form.cleaned_data)
-        except Refused as error:
-            form.add_error(None, str(error))
-        else:
             messages.success(request, f"{variant.label} can now be used in batches.")
             return redirect("llm:models")
     status = 422 if request.method == "POST" else 200
@@ -79,11 +77,8 @@ def set_price(request: HttpRequest, variant_id: int) -> HttpResponse:
     variant = _find_variant(variant_id)
     form = PriceForm(request.POST, auto_id=PRICE_IDS)
     if form.is_valid():
-        try:
+        with at_form(form):
             row = actions.set_price(variant=variant, by=person_of(request), **form.cleaned_data)
-        except Refused as error:
-            form.add_error(None, str(error))
-        else:
             messages.success(request, f"Price {row.number} applies to batches launched from now on.")
             return redirect("llm:model", variant.pk)
     return _render_model(request, variant, price_form=form)
@@ -115,16 +110,15 @@ def set_capabilities(request: HttpRequest, variant_id: int) -> HttpResponse:
 def probe(request: HttpRequest, variant_id: int) -> HttpResponse:
     """A few tiny calls, made while the page waits."""
     variant = _find_variant(variant_id)
-    try:
+    with at_top(request):
         row = actions.probe_model(variant=variant, by=person_of(request), timeout_seconds=PROBE_SECONDS)
-    except Refused as error:
-        messages.error(request, str(error))
-        return _render_model(request, variant, status=422)
-    messages.success(
-        request,
-        f"Structured answers: {row.get_answer_schema_display()}. Capabilities {row.number} apply to batches launched from now on.",
-    )
-    return redirect("llm:model", variant.pk)
+        messages.success(
+            request,
+            f"Structured answers: {row.get_answer_schema_display()}. Capabilities {row.number} apply to batches launched from "
+            "now on.",
+        )
+        return redirect("llm:model", variant.pk)
+    return _render_model(request, variant, status=422)
 
 
 @owner_view
@@ -143,11 +137,8 @@ def change_address(request: HttpRequest, account_id: int) -> HttpResponse:
     account = _find_account(account_id)
     form = AddressForm(request.POST)
     if form.is_valid():
-        try:
+        with at_form(form, "base_url"):
             took_key = actions.change_address(account=account, by=person_of(request), **form.cleaned_data)
-        except Refused as error:
-            form.add_error("base_url", str(error))
-        else:
             account.refresh_from_db()
             messages.success(request, f"Calls of {account.name} now go to {account.base_url}.")
             if took_key:
@@ -168,11 +159,8 @@ def set_key(request: HttpRequest, account_id: int) -> HttpResponse:
     account = _find_account(account_id)
     form = KeyForm(request.POST)
     if form.is_valid():
-        try:
+        with at_form(form, "key"):
             account = actions.set_key(account=account, key=form.cleaned_data["key"], by=person_of(request))
-        except Refused as error:
-            form.add_error("key", str(error))
-        else:
             messages.success(request, f"The key of {account.name} is stored: {queries.find_key_state(account)}.")
             return redirect("llm:account", account.pk)
     return _render_account(request, account, key_form=form)
@@ -184,13 +172,11 @@ def set_key(request: HttpRequest, account_id: int) -> HttpResponse:
 def forget_key(request: HttpRequest, account_id: int) -> HttpResponse:
     """Delete the stored key."""
     account = _find_account(account_id)
-    try:
+    with at_top(request):
         actions.forget_key(account=account, by=person_of(request))
-    except Refused as error:
-        messages.error(request, str(error))
-        return _render_account(request, account, status=422)
-    messages.success(request, f"The key of {account.name} was deleted. Its batches wait for a new one.")
-    return redirect("llm:account", account.pk)
+        messages.success(request, f"The key of {account.name} was deleted. Its batches wait for a new one.")
+        return redirect("llm:account", account.pk)
+    return _render_account(request, account, status=422)
 
 
 @owner_view
@@ -201,11 +187,8 @@ def set_key_env(request: HttpRequest, account_id: int) -> HttpResponse:
     account = _find_account(account_id)
     form = KeyVariableForm(request.POST)
     if form.is_valid():
-        try:
+        with at_form(form, "key_env"):
             account = actions.set_key_env(account=account, by=person_of(request), **form.cleaned_data)
-        except Refused as error:
-            form.add_error("key_env", str(error))
-        else:
             messages.success(request, f"The key of {account.name}: {queries.find_key_state(account)}.")
             return redirect("llm:account", account.pk)
     return _render_account(request, account, variable_form=form)

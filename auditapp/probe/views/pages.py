@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -26,6 +25,7 @@ from auditapp.probe.views.gate import ProbeRequest, probe_view, render_explanati
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 from transcripts.ui.replacing import ChangedMeanwhile
 from transcripts.ui.uploads import takes_uploads
 
@@ -71,11 +71,8 @@ def withdraw(request: ProbeRequest) -> HttpResponse:
     """Withdraw the purpose, which turns the probe off."""
     form = WithdrawForm(request.POST or None, initial={"number": request.purpose.number})
     if request.method == "POST" and form.is_valid():
-        try:
+        with at_form(form, "reason"):
             withdraw_purpose(project=request.project, by=request.user, **form.cleaned_data)
-        except Refused as error:
-            form.add_error("reason", str(error))
-        else:
             messages.success(request, "The purpose is withdrawn. The probe is off in this study.")
             return redirect("probe:home", request.project.slug)
     context = {
@@ -94,7 +91,7 @@ def load(request: ProbeRequest) -> HttpResponse:
     form = LoadForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         chosen = form.cleaned_data
-        try:
+        with at_form(form):
             stored = load_reviews(
                 project=request.project,
                 name=chosen["name"],
@@ -105,9 +102,6 @@ def load(request: ProbeRequest) -> HttpResponse:
                 seed=chosen["seed"],
                 by=request.user,
             )
-        except Refused as error:
-            form.add_error(None, ValidationError(str(error)))
-        else:
             messages.success(request, f"“{stored.name}” is loaded. The funnel shows what the rules kept.")
             return redirect("probe:reviews", request.project.slug, stored.pk)
     return render(request, "probe/load.html", {"form": form}, status=422 if form.errors else 200)

@@ -28,6 +28,7 @@ from auditapp.probe.views.gate import ProbeRequest, find_batch, probe_view
 from transcripts.formats.tabular import write_csv
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 
 TABLES = {"table1": outputs.TABLE1_COLUMNS, "table2": outputs.TABLE2_COLUMNS, "funnel": outputs.FUNNEL_COLUMNS}
 
@@ -128,13 +129,10 @@ def store(request: ProbeRequest, batch_id: int) -> HttpResponse:
     batch = find_batch(request, batch_id)
     form = RationalesForm(request.POST or None, project=request.project, user=request.user)
     if request.method == "POST" and form.is_valid():
-        try:
+        with at_form(form):
             counts = store_rationales(
                 batch=batch, into=form.cleaned_data["into"], by=request.user, seed=form.cleaned_data["seed"]
             )
-        except Refused as error:
-            form.add_error(None, str(error))
-        else:
             messages.success(
                 request,
                 f"{counts['rationales']} rationales are in {counts['threads']} masked threads of {form.cleaned_data['into'].name}.",

@@ -35,6 +35,7 @@ from transcripts.corpus.pure.readers.base import MAX_TURN_SIZE
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form, at_top
 
 FORM_METHODS = ["GET", "HEAD", "POST"]
 POLL_MILLISECONDS = 400
@@ -74,11 +75,8 @@ def open_new(request: ProjectRequest) -> HttpResponse:
         return render(request, "scenarios/choose_script.html", {"scripts": scripts}, status=status)
     form = OpenPlayForm(request.POST if request.method == "POST" else None, script=script)
     if request.method == "POST" and form.is_valid():
-        try:
+        with at_form(form):
             play = open_play(project=request.project, by=request.user, **form.read())
-        except Refused as error:
-            form.add_error(error.field if error.field in form.fields else None, str(error))
-        else:
             return redirect("scenarios:play", request.project.slug, play.pk)
     context = {"form": form, "script": script, "has_others": len(scripts) > 1, "tells_intents": True}
     return render(request, "scenarios/open_play.html", context, status=422 if form.errors else 200)
@@ -174,12 +172,10 @@ def stop_waiting(request: ProjectRequest, play_id: int, number: int) -> HttpResp
 
 def _act_on_question(request: ProjectRequest, play_id: int, number: int, act: Callable[..., Question]) -> HttpResponse:
     play = _get_play(request, play_id)
-    try:
+    with at_top(request):
         act(play=play, number=number, by=request.user)
-    except Refused as error:
-        messages.error(request, str(error))
-        return _render(request, play, status=409)
-    return _go_on(request, play)
+        return _go_on(request, play)
+    return _render(request, play, status=409)
 
 
 @require_POST
@@ -189,13 +185,11 @@ def branch(request: ProjectRequest, play_id: int, number: int) -> HttpResponse:
     play = _get_play(request, play_id)
     form = KeyedForm(request.POST)
     key = form.cleaned_data["idempotency_key"] if form.is_valid() else None
-    try:
+    with at_top(request):
         branched = branch_play(play=play, after=number, by=request.user, client_id=key)
-    except Refused as error:
-        messages.error(request, str(error))
-        return _render(request, play, status=409)
-    messages.success(request, f"This play branches off behind answer {number}. The other one stays as it is.")
-    return redirect("scenarios:play", request.project.slug, branched.pk)
+        messages.success(request, f"This play branches off behind answer {number}. The other one stays as it is.")
+        return redirect("scenarios:play", request.project.slug, branched.pk)
+    return _render(request, play, status=409)
 
 
 @require_POST
@@ -205,11 +199,8 @@ def close(request: ProjectRequest, play_id: int) -> HttpResponse:
     play = _get_play(request, play_id)
     form = CloseForm(request.POST)
     if form.is_valid():
-        try:
+        with at_form(form):
             closed = close_play(play=play, by=request.user, **form.cleaned_data)
-        except Refused as error:
-            form.add_error(error.field if error.field in form.fields else None, str(error))
-        else:
             left = "".join(f" Question {each.question} is left out: {each.why}." for each in closed.unanswered)
             messages.success(
                 request,
@@ -226,11 +217,8 @@ def discard(request: ProjectRequest, play_id: int) -> HttpResponse:
     play = _get_play(request, play_id)
     form = DiscardForm(request.POST)
     if form.is_valid():
-        try:
+        with at_form(form):
             discard_play(play=play, by=request.user, **form.cleaned_data)
-        except Refused as error:
-            form.add_error(error.field if error.field in form.fields else None, str(error))
-        else:
             messages.success(request, "The interview is discarded. What was said in it is kept here.")
             return redirect("scenarios:play", request.project.slug, play.pk)
     return _render(request, play, discarding=form, status=422)

@@ -21,6 +21,7 @@ from transcripts.negotiation.queries.cases import list_features
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_top
 from transcripts.ui.uploads import takes_uploads
 
 MAX_NAMED = 10
@@ -60,16 +61,13 @@ def load(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SET_METHOD)
 def load_shipped(request: ProjectRequest) -> HttpResponse:
     """Load the suite that comes with the program."""
-    try:
+    with at_top(request):
         loaded = load_scripts(
             project=request.project,
             scripts=read_shipped(),
             by=request.user,
             reason="As it comes with the program.",
         )
-    except Refused as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, _describe_loaded(loaded))
     return redirect("scenarios:suites", request.project.slug)
 

@@ -20,7 +20,7 @@ from transcripts.negotiation.pure.ordering import natural_key
 from transcripts.negotiation.queries.cases import PairView, find_pair, list_pairs
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.ui.acts import at_top
 from transcripts.ui.replacing import post_again
 
 
@@ -74,11 +74,8 @@ def show_pair(request: ProjectRequest, pair_name: str) -> HttpResponse:
 def withdraw_pair(request: ProjectRequest, pair_name: str) -> HttpResponse:
     """Withdraw a pair."""
     view = _find(request, pair_name)
-    try:
+    with at_top(request):
         actions.withdraw_pair(pair=view.pair, by=request.user)
-    except Refused as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, f"The pair “{pair_name}” is withdrawn. Its rows are kept.")
     return redirect("negotiation:pairs", request.project.slug)
 

@@ -37,6 +37,7 @@ from transcripts.negotiation.queries.stances import choose_stance, list_latest, 
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_top
 from transcripts.ui.typed_text import find_numbers
 
 Criterion = Score.Criterion
@@ -164,11 +165,8 @@ def withdraw(request: ProjectRequest, interview_id: int) -> HttpResponse:
     score = get_object_or_404(
         scores, coder=request.user, idempotency_key=key, interview=interview_id, interview__project=request.project
     )
-    try:
+    with at_top(request):
         withdraw_score(project=request.project, score=score, by=request.user)
-    except Refused as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, "The score is withdrawn. It stays in the history.")
     return _go_back(request, interview_id, score.stance_id)
 

@@ -37,7 +37,7 @@ from auditapp.preannotation.suggestions.queries.boundary_edits import count_move
 from transcripts.blinding.viewers import get_viewer
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 from transcripts.ui.typed_text import find_number
 
 
@@ -68,12 +68,10 @@ def compute_learnt(request: ProjectRequest, annotator_id: int) -> HttpResponse:
     if family not in {identifier for identifier, _ in learnt["hidden"]}:
         form.add_error(None, "There is no such family with hidden figures.")
         return _render_annotator(request, annotator, reason_form=form, status=422)
-    try:
+    with at_form(form, "reason"):
         record_calibration(project=request.project, annotator=annotator, family=family, reason=reason, by=request.user)
-    except Refused as error:
-        form.add_error("reason", str(error))
-        return _render_annotator(request, annotator, reason_form=form, status=422)
-    return _render_annotator(request, annotator, shown=family, reason=reason)
+        return _render_annotator(request, annotator, shown=family, reason=reason)
+    return _render_annotator(request, annotator, reason_form=form, status=422)
 
 
 def _render_annotator(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -25,6 +24,7 @@ from transcripts.codebook.queries import current_version
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form, at_top
 
 MAX_LISTED = 10
 
@@ -37,7 +37,7 @@ def launch(request: ProjectRequest) -> HttpResponse:
     form = OfflineForm(request.POST or None, project=request.project)
     if request.method == "POST" and form.is_valid() and "look" not in request.POST:
         chosen = form.cleaned_data
-        try:
+        with at_form(form):
             run = launch_offline(
                 project=request.project,
                 kind=chosen["kind"],
@@ -46,9 +46,6 @@ def launch(request: ProjectRequest) -> HttpResponse:
                 idempotency_key=chosen["idempotency_key"],
                 by=request.user,
             )
-        except Refused as error:
-            form.add_error(None, str(error))
-        else:
             return redirect("preannotation:run", request.project.slug, run.pk)
     preview = _preview(request, form)
     if form.is_bound:
@@ -90,10 +87,8 @@ def show_run(request: ProjectRequest, run_id: int) -> HttpResponse:
 def cancel(request: ProjectRequest, run_id: int) -> HttpResponse:
     """Stop a run. Finished interviews are kept."""
     run = _get_run(request, run_id)
-    try:
+    with at_top(request):
         cancel_run(run=run, by=request.user)
-    except Refused as error:
-        messages.error(request, str(error))
     return redirect("preannotation:run", request.project.slug, run.pk)
 
 

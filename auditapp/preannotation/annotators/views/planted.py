@@ -6,15 +6,16 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import pluralize
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from auditapp.preannotation.annotators.actions.planted import plant_own_set, plant_sentence, withdraw_planted
 from auditapp.preannotation.annotators.forms import PlantedForm
 from auditapp.preannotation.annotators.queries.planted import find_codes, read_own_set
 from auditapp.preannotation.models import PlantedSentence
 from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.acts import post
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -24,11 +25,8 @@ def list_planted(request: ProjectRequest) -> HttpResponse:
     form = PlantedForm(request.POST or None, project=request.project)
     if request.method == "POST" and form.is_valid():
         chosen = form.cleaned_data
-        try:
+        with at_form(form, "text"):
             plant_sentence(project=request.project, text=chosen["text"], codes=chosen["codes"], by=request.user)
-        except Refused as error:
-            form.add_error("text", str(error))
-        else:
             messages.success(request, "The sentence will be planted from the next batch on.")
             return redirect("preannotation:planted", request.project.slug)
     sentences = list(PlantedSentence.objects.filter(project=request.project).order_by("-pk"))
@@ -42,28 +40,20 @@ def list_planted(request: ProjectRequest) -> HttpResponse:
     return render(request, "preannotation/planted.html", context, status=422 if form.errors else 200)
 
 
-@require_POST
-@project_view(Permission.RUN_BATCHES)
-def plant_set(request: ProjectRequest) -> HttpResponse:
-    """Plant the set that comes with the program."""
-    try:
-        added = len(plant_own_set(project=request.project, by=request.user))
-    except Refused as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(request, f"{added} sentence{pluralize(added)} planted, from the next batch on.")
-    return redirect("preannotation:planted", request.project.slug)
+def _find(request: ProjectRequest, planted_id: int) -> dict[str, PlantedSentence]:
+    return {"planted": get_object_or_404(PlantedSentence, pk=planted_id, project=request.project)}
 
 
-@require_POST
-@project_view(Permission.RUN_BATCHES)
-def withdraw(request: ProjectRequest, planted_id: int) -> HttpResponse:
-    """Plant a sentence no more."""
-    planted = get_object_or_404(PlantedSentence, pk=planted_id, project=request.project)
-    try:
-        withdraw_planted(planted=planted, by=request.user)
-    except Refused as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(request, "Withdrawn. Earlier answers about it still count.")
-    return redirect("preannotation:planted", request.project.slug)
+plant_set = post(
+    plant_own_set,
+    Permission.RUN_BATCHES,
+    done=lambda added: f"{len(added)} sentence{pluralize(len(added))} planted, from the next batch on.",
+    to=("preannotation:planted",),
+)
+withdraw = post(
+    withdraw_planted,
+    Permission.RUN_BATCHES,
+    on=_find,
+    done="Withdrawn. Earlier answers about it still count.",
+    to=("preannotation:planted",),
+)

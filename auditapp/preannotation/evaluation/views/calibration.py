@@ -43,6 +43,7 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import send_download
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 
 if TYPE_CHECKING:
     from auditapp.preannotation.evaluation.queries.calibration import Compared
@@ -69,16 +70,14 @@ def compute(request: ProjectRequest) -> HttpResponse:
     if compared.is_hidden:
         return _ask_to_unblind(request, asked, compared)
     family, reason = form.cleaned_data["family"], form.cleaned_data["reason"]
-    try:
+    with at_form(form, "reason"):
         if family not in {each.family for each in compared.codes}:
             raise Refused("The annotator has no labels for this family here.")
         record_calibration(
             project=request.project, annotator=asked.annotator, family=family, reason=reason, by=request.user
         )
-    except Refused as error:
-        form.add_error("reason", str(error))
-        return _render(request, asked, reason_form=form, status=422)
-    return _render(request, asked, compared=compared, shown_for=(family, reason))
+        return _render(request, asked, compared=compared, shown_for=(family, reason))
+    return _render(request, asked, reason_form=form, status=422)
 
 
 @require_POST

@@ -25,7 +25,7 @@ from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 
 MAX_CANDIDATES = 8
 
@@ -48,7 +48,7 @@ def choose(request: ProjectRequest) -> HttpResponse:
     if not form.is_valid():
         return _render(request, asked, candidates, form, status=422)
     chosen = next((each for each in candidates if each["key"] == form.cleaned_data["candidate"]), None)
-    try:
+    with at_form(form):
         choose_annotator(
             project=request.project,
             code_identifier=form.cleaned_data["code"],
@@ -57,11 +57,9 @@ def choose(request: ProjectRequest) -> HttpResponse:
             reason=form.cleaned_data["reason"],
             by=request.user,
         )
-    except Refused as error:
-        form.add_error(None, str(error))
-        return _render(request, asked, candidates, form, status=422)
-    messages.success(request, "Chosen.")
-    return redirect(reverse("preannotation:choose", args=[request.project.slug]))
+        messages.success(request, "Chosen.")
+        return redirect(reverse("preannotation:choose", args=[request.project.slug]))
+    return _render(request, asked, candidates, form, status=422)
 
 
 def _list_candidates(request: ProjectRequest, asked: Asked) -> list[Candidate]:

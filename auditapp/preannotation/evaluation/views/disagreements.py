@@ -30,7 +30,7 @@ from transcripts.codebook.queries import find_open_draft
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 
 if TYPE_CHECKING:
     from auditapp.preannotation.evaluation.queries.calibration import Compared, Difference
@@ -76,7 +76,7 @@ def sort(request: ProjectRequest) -> HttpResponse:
     if (data["sentence"], data["code"]) not in _key(compared, _list(request, compared, "")):
         form.add_error(None, "Here the annotator and the people you may see do not differ, or not any more.")
         return _render(request, asked, wrong=form, compared=compared, status=409)
-    try:
+    with at_form(form):
         sort_disagreement(
             project=request.project,
             annotator=asked.annotator,
@@ -87,11 +87,9 @@ def sort(request: ProjectRequest) -> HttpResponse:
             replaces=data["replaces"],
             by=request.user,
         )
-    except Refused as error:
-        form.add_error(None, str(error))
-        return _render(request, asked, wrong=form, compared=compared, status=409)
-    messages.success(request, "Sorted.")
-    return redirect(_find_next(request, asked, compared, (data["sentence"], data["code"])))
+        messages.success(request, "Sorted.")
+        return redirect(_find_next(request, asked, compared, (data["sentence"], data["code"])))
+    return _render(request, asked, wrong=form, compared=compared, status=409)
 
 
 def _find_next(request: ProjectRequest, asked: Asked, compared: Compared, done: tuple[int, str]) -> str:

@@ -21,6 +21,7 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 
 HEADER = [
     *("code_id", "code", "family", "annotator", "annotator_number", "annotator_hash", "critic", "codebook", "layer"),
@@ -46,14 +47,12 @@ def compute(request: ProjectRequest) -> HttpResponse:
     if not form.is_valid():
         return _render(request, asked, reason_form=form, status=422)
     family, reason = form.cleaned_data["family"], form.cleaned_data["reason"]
-    try:
+    with at_form(form, "reason"):
         if family not in asked.families:
             raise Refused("The codebook has no such family.")
         record_calibration(project=request.project, annotator=None, family=family, reason=reason, by=request.user)
-    except Refused as error:
-        form.add_error("reason", str(error))
-        return _render(request, asked, reason_form=form, status=422)
-    return _render(request, asked, family=family, reason=reason)
+        return _render(request, asked, family=family, reason=reason)
+    return _render(request, asked, reason_form=form, status=422)
 
 
 @require_POST

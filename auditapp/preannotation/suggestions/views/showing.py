@@ -15,7 +15,7 @@ from auditapp.preannotation.suggestions.forms import DraftForm, WithholdingForm
 from auditapp.preannotation.suggestions.queries.arms import count_drawn, list_drafts
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -26,11 +26,8 @@ def withholding(request: ProjectRequest) -> HttpResponse:
     usual = plans[0].share_percent if plans else USUAL_SHARE
     form = WithholdingForm(request.POST or None, initial={"share_percent": usual})
     if request.method == "POST" and form.is_valid():
-        try:
+        with at_form(form):
             plan = set_withholding(project=request.project, by=request.user, **form.cleaned_data)
-        except Refused as error:
-            form.add_error(None, str(error))
-        else:
             messages.success(
                 request, f"In interviews drawn from now on, {plan.share_percent} % of the turns are withheld."
             )
@@ -54,11 +51,8 @@ def drafts(request: ProjectRequest) -> HttpResponse:
     """See which interviews are or were read as drafts, and open another one."""
     form = DraftForm(request.POST or None, project=request.project)
     if request.method == "POST" and form.is_valid():
-        try:
+        with at_form(form):
             reading = open_draft_reading(project=request.project, by=request.user, **form.cleaned_data)
-        except Refused as error:
-            form.add_error(None, str(error))
-        else:
             messages.success(request, f"{reading.interview.title} is now a draft interview.")
             return redirect("preannotation:drafts", request.project.slug)
     page = {"form": form, "drafts": list_drafts(request.project)}

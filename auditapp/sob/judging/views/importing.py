@@ -14,7 +14,7 @@ from auditapp.sob.judging.actions.imported_answers import import_answers
 from auditapp.sob.judging.forms.launching import MAX_UPLOAD_BYTES, ImportForm
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 from transcripts.ui.uploads import takes_uploads
 
 CHECK = "check"
@@ -43,19 +43,17 @@ def import_results(request: ProjectRequest) -> HttpResponse:
     if not is_check and typed["checked"] != digest:
         form.add_error("file", NOT_LOOKED_AT)
         return _render(request, form)
-    try:
+    with at_form(form, "file"):
         found = import_answers(**given, by=request.user, dry_run=is_check)
-    except Refused as error:
-        form.add_error("file", str(error))
-        return _render(request, form)
-    if found["batch"] is None or is_check:
-        looked_at = {**request.POST.dict(), "checked": digest}
-        return _render(request, ImportForm(looked_at, request.FILES, project=request.project), found)
-    said = "This file was imported before. This is its batch."
-    if found["created"]:
-        said = f"{found['stored']:,} of {found['rows']:,} answers imported. This is their batch."
-    messages.success(request, said)
-    return redirect("sob:report", request.project.slug, found["batch"].pk)
+        if found["batch"] is None or is_check:
+            looked_at = {**request.POST.dict(), "checked": digest}
+            return _render(request, ImportForm(looked_at, request.FILES, project=request.project), found)
+        said = "This file was imported before. This is its batch."
+        if found["created"]:
+            said = f"{found['stored']:,} of {found['rows']:,} answers imported. This is their batch."
+        messages.success(request, said)
+        return redirect("sob:report", request.project.slug, found["batch"].pk)
+    return _render(request, form)
 
 
 def _digest(given: dict[str, Any]) -> str:

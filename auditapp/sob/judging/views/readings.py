@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -29,6 +28,7 @@ from auditapp.sob.queries.readers import count_readers
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 from transcripts.ui.typed_text import find_number
 
 
@@ -104,13 +104,10 @@ def read_answer(request: ProjectRequest, batch_id: int, cell_id: int) -> HttpRes
     )
     may_read = _may_read(request, judgment, current)
     if request.method == "POST" and form.is_valid():
-        try:
+        with at_form(form):
             if not may_read:
                 raise Refused("Somebody has read this answer since you opened the page. A lead can read it again.")
             read_by_person(judgment=judgment, by=request.user, **form.read())
-        except Refused as error:
-            form.add_error(None, ValidationError(str(error)))
-        else:
             messages.success(request, "Your reading is stored.")
             here = reverse("sob:read_next", args=[request.project.slug, batch.pk])
             return redirect(f"{here}?after={judgment.pk}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from difflib import unified_diff
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -21,6 +20,7 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 
 PREVIEW, ANEW = "preview", "anew"
 
@@ -97,15 +97,12 @@ def add(request: ProjectRequest) -> HttpResponse:
             "characteristics": form.list_characteristics(),
             "texts": {} if step == ANEW else form.read_texts(),
         }
-        try:
+        with at_form(form):
             if step in {PREVIEW, ANEW}:
                 written = plan_texts(**asked)
                 form = WordingForm({**request.POST.dict(), **written}, project=request.project)
                 return render(request, "sob/wording_edit.html", {"form": form, "is_preview": True})
             add_wording(**asked, name=form.cleaned_data["name"], by=request.user)
-        except Refused as error:
-            form.add_error(None, ValidationError(str(error)))
-        else:
             name = form.cleaned_data["name"]
             messages.success(request, f"The wording {name} is saved. {NOT_COMPARABLE}")
             return redirect("sob:wording", request.project.slug, name)

@@ -21,6 +21,7 @@ from auditapp.sob.texts.queries import read_notes, rows_are_places, tabulate_tex
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 from transcripts.ui.replacing import ChangedMeanwhile
 from transcripts.ui.typed_text import find_number, find_numbers
 
@@ -87,7 +88,7 @@ def draw_sample(request: ProjectRequest, dataset_id: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         draw = form.read_draw()
         assert draw is not None  # noqa: S101 - the size is required
-        try:
+        with at_form(form):
             sample = sample_dataset(
                 dataset=dataset,
                 name=form.cleaned_data["name"],
@@ -97,9 +98,6 @@ def draw_sample(request: ProjectRequest, dataset_id: int) -> HttpResponse:
                 seed=draw.seed,
                 by=request.user,
             )
-        except Refused as error:
-            form.add_error(None, ValidationError(str(error)))
-        else:
             messages.success(request, f"{sample.name} is drawn: {draw.size:,} of the texts of {dataset.name}.")
             return redirect("sob:dataset", request.project.slug, sample.pk)
     context = {"form": form, "dataset": dataset, "texts": dataset.texts.count()}
@@ -115,14 +113,11 @@ def retarget(request: ProjectRequest, dataset_id: int) -> HttpResponse:
     form = RetargetForm(request.POST or None, numbers=list(numbers))
     if request.method == "POST" and form.is_valid():
         number = form.cleaned_data["targets"]
-        try:
+        with at_form(form):
             table = find_target_table(request.project, number) if number else None
             made = retarget_dataset(
                 dataset=dataset, name=form.cleaned_data["name"], target_table=table, by=request.user
             )
-        except Refused as error:
-            form.add_error(None, ValidationError(str(error)))
-        else:
             messages.success(request, f"{made.name} has the texts of {dataset.name} with other targets.")
             return redirect("sob:dataset", request.project.slug, made.pk)
     context = {"form": form, "dataset": dataset}
@@ -167,16 +162,14 @@ def combine(request: ProjectRequest) -> HttpResponse:
     chosen = list(form.cleaned_data["sets"])
     if is_look:
         return _show(request, form, chosen)
-    try:
+    with at_form(form):
         made = combine_datasets(datasets=chosen, name=form.cleaned_data["name"], by=request.user)
-    except Refused as error:
-        form.add_error(None, ValidationError(str(error)))
-        return _show(request, form, chosen, status=422)
-    messages.success(
-        request,
-        f"{made.name} has {made.sampling['kept']:,} texts, of {made.sampling['read']:,} in {len(chosen)} datasets.",
-    )
-    return redirect("sob:dataset", request.project.slug, made.pk)
+        messages.success(
+            request,
+            f"{made.name} has {made.sampling['kept']:,} texts, of {made.sampling['read']:,} in {len(chosen)} datasets.",
+        )
+        return redirect("sob:dataset", request.project.slug, made.pk)
+    return _show(request, form, chosen, status=422)
 
 
 def _find_ticked(request: ProjectRequest) -> list[Dataset]:

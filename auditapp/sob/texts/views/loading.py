@@ -30,7 +30,7 @@ from transcripts.imports.actions import start_job
 from transcripts.imports.queries import list_recent_jobs
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 from transcripts.ui.uploads import takes_uploads
 
 CHECK = "check"
@@ -122,7 +122,7 @@ def _load(
 ) -> HttpResponse:
     if len(data) > apart.LARGE_BYTES:
         return _leave_to_worker(request, form, chosen, table)
-    try:
+    with at_form(form):
         dataset, is_new = load_dataset(
             project=request.project,
             name=form.cleaned_data["name"],
@@ -131,13 +131,11 @@ def _load(
             by=request.user,
             **_read_choices(form, chosen, table),
         )
-    except Refused as error:
-        form.add_error(None, ValidationError(str(error)))
-        return _render(request, form, chosen)
-    texts = dataset.texts.count()
-    words = "is loaded" if is_new else "was already loaded from this file"
-    messages.success(request, f"{dataset.name} {words}: {texts:,} text{pluralize(texts)}.")
-    return redirect("sob:dataset", request.project.slug, dataset.pk)
+        texts = dataset.texts.count()
+        words = "is loaded" if is_new else "was already loaded from this file"
+        messages.success(request, f"{dataset.name} {words}: {texts:,} text{pluralize(texts)}.")
+        return redirect("sob:dataset", request.project.slug, dataset.pk)
+    return _render(request, form, chosen)
 
 
 def _leave_to_worker(
@@ -146,7 +144,7 @@ def _leave_to_worker(
     """Have a worker load the file, and go to the page that shows how far it is."""
     reading = _read_choices(form, chosen, table)
     own = reading.pop("target_table")
-    try:
+    with at_form(form):
         job = start_job(
             project=request.project,
             kind=TEXTS,
@@ -154,10 +152,8 @@ def _leave_to_worker(
             options={"name": form.cleaned_data["name"], "table": own.number if own else None, **reading},
             by=request.user,
         )
-    except Refused as error:
-        form.add_error(None, ValidationError(str(error)))
-        return _render(request, form, chosen)
-    return redirect(job)
+        return redirect(job)
+    return _render(request, form, chosen)
 
 
 def _read_choices(form: LoadForm, chosen: Preview, table: TargetTable | None) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from transcripts.negotiation.pure.ordering import natural_key
 from transcripts.negotiation.queries.cases import PairView, find_pair, list_pairs
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.acts import at_top
 from transcripts.ui.replacing import post_again
 

@@ -14,3 +14,7 @@ class Refused(Exception):
         super().__init__(sentence)
         self.field = field
         self.status = status or (422 if field else 409)
+
+
+class WrongInput(Refused):
+    """What was typed or chosen cannot be taken; ``field`` says where to put the message."""

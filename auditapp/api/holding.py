@@ -16,7 +16,7 @@ from auditapp.api.plays import ListPlays, PlayOutput, PlayView, QuestionOutput, 
 from auditapp.api.views import at_one_address, list_columns
 from auditapp.llm.models import ModelVariant
 from auditapp.scenarios.actions.asking import ask, record_answer
-from auditapp.scenarios.actions.closing import MAX_INCLUSION, MAX_REASON, close_play
+from auditapp.scenarios.actions.closing import MAX_INCLUSION, close_play
 from auditapp.scenarios.actions.plays import branch_play, open_play
 from auditapp.scenarios.models import Play, Question, Script
 from auditapp.scenarios.queries.plays import visible_plays
@@ -26,6 +26,7 @@ from auditapp.scenarios.queries.talks import read_talk
 from transcripts.accounts.models import Scope
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.typed_text import MAX_REASON
 
 # The schema gives enums names of their own.
 QUESTION_KINDS = Question.Kind.choices

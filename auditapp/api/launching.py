@@ -32,9 +32,9 @@ from auditapp.sob.pure.instruments import TASKS
 from transcripts.accounts.models import Scope
 from transcripts.corpus.models import Interview
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import MAX_REASON
 
 MAX_PILOT = 10_000
-MAX_REASON = 500
 MAX_LABEL = 200
 MAX_NAMED = 10
 

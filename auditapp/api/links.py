@@ -17,11 +17,11 @@ from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import Pages
 from auditapp.api.views import at_one_address, list_columns
 from transcripts.accounts.models import Scope
-from transcripts.coding.actions import WrongInput
 from transcripts.coding.actions.links import add_link, withdraw_link
 from transcripts.coding.models import Coding, Link
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.projects.roles import Permission
+from transcripts.refusals import WrongInput
 
 # Named for the schema, which tells fields that are named alike apart.
 LINK_KINDS = Link.Kind.choices

@@ -18,7 +18,6 @@ from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
-from transcripts.coding.actions import WrongInput
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import MAX_DIFFERS, MAX_NAME, pair_threads, withdraw_pair
@@ -28,6 +27,7 @@ from transcripts.negotiation.queries.cases import PairView, list_pairs, visible_
 from transcripts.negotiation.queries.method import leave_out_coefficients
 from transcripts.negotiation.queries.records import read_records
 from transcripts.projects.roles import Permission
+from transcripts.refusals import WrongInput
 
 # Named for the schema, which tells fields that are named alike apart.
 EXPECTATIONS = Pair.Expect.choices

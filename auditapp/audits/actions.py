@@ -12,9 +12,8 @@ from auditapp.audits.models import BaseAudit, BaseItem, BaseMark
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
-from transcripts.ui.typed_text import MAX_SEED
+from transcripts.ui.typed_text import MAX_NOTE, MAX_SEED, check_text
 
-MAX_NOTE_LENGTH = 5_000
 INSERT_SIZE = 500
 Mark = TypeVar("Mark", bound=BaseMark)
 
@@ -44,8 +43,7 @@ def store_mark(mark: Mark, *, by: User) -> Mark:
 
     The same ``idempotency_key`` again changes nothing. Reads mark.item.audit.project_id. Raises ``Refused``.
     """
-    if len(mark.note) > MAX_NOTE_LENGTH:
-        raise Refused(f"The note is longer than {MAX_NOTE_LENGTH:,} characters. Shorten it.")
+    mark.note = check_text(mark.note, field="note", max_length=MAX_NOTE)
     item, marks = mark.item, type(mark).objects
     item.audit.items.select_for_update(no_key=True).get(pk=item.pk)
     sent: Mark | None = marks.filter(idempotency_key=mark.idempotency_key).first()
@@ -57,7 +55,6 @@ def store_mark(mark: Mark, *, by: User) -> Mark:
     if mark.number != (former.number if former else 0) + 1:
         raise Refused("You have marked this item since the page was shown. Open it again to see your mark.")
     mark.reviewer, mark.made_at = by, timezone.now()
-    mark.note = mark.note.strip()
     mark.after_opening = item.audit.has_opened(by)
     mark.save(force_insert=True)
     if former is not None:

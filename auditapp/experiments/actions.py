@@ -19,7 +19,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.ui.typed_text import MAX_SEED, find_fault
+from transcripts.ui.typed_text import MAX_SEED, check_text
 
 UNITS_AT_A_TIME = 1_000
 MAX_SAMPLE = 1_000
@@ -39,9 +39,8 @@ def lock_plan(*, project: Project, plan: Plan, by: trail.Actor, name: str = "") 
 
     The same plan under the same name again gives the experiment there is. Raises ``Refused``.
     """
-    name = " ".join((name or plan.name).split())
-    if fault := find_fault(name, max_length=MAX_NAME, needed="Give the experiment a name."):
-        raise Refused(fault, field="name")
+    needed = "Give the experiment a name."
+    name = check_text(name or plan.name, field="name", max_length=MAX_NAME, needed=needed, one_line=True)
     # Names are given out one at a time.
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     known = Experiment.objects.filter(project=project, name__iexact=name).first()

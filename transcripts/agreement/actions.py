@@ -20,11 +20,10 @@ from transcripts.corpus.consent import explain_missing, list_without
 from transcripts.corpus.models import Consent, Sentence
 from transcripts.projects.models import MethodStance, Project
 from transcripts.projects.queries import find_stance
-from transcripts.refusals import Refused
+from transcripts.refusals import Refused, WrongInput
+from transcripts.ui.typed_text import MAX_NOTE, check_text
 
 Outcome = Adjudication.Outcome
-MAX_REASON = 5_000
-MAX_RECORDED_REASON = 500
 
 
 class WrongStance(Refused):
@@ -41,10 +40,6 @@ class NothingToDecide(Refused):
 
 class NotYours(Refused):
     """The person coded the sentence herself, and somebody who did not could decide."""
-
-
-class WrongInput(Refused):
-    """What was typed or chosen does not make a decision; ``field`` says where to put the message."""
 
 
 class ReadingsChanged(Refused):
@@ -125,12 +120,8 @@ def read_readings(project: Project, family: CodeFamily, sentence: Sentence) -> R
 @transaction.atomic
 def record_computation(*, project: Project, family: CodeFamily, reason: str, by: User) -> None:
     """Record why a coefficient is computed for a family that uses reflexive thematic analysis. Raises ``WrongInput``."""
-    reason = " ".join(reason.split())
-    if not reason:
-        raise WrongInput(
-            "Say why a coefficient is computed although this family uses reflexive thematic analysis.", field="reason"
-        )
-    _check_reason(reason, max_length=MAX_RECORDED_REASON)
+    needed = "Say why a coefficient is computed although this family uses reflexive thematic analysis."
+    reason = check_text(reason, needed=needed, one_line=True)
     trail.record(
         "agreement.computed",
         target=f"family:{family.identifier}",
@@ -183,9 +174,7 @@ def _check_verdict(family: CodeFamily, readings: Readings, row: Adjudication) ->
     """Give the decision the codes that hold by it."""
     if row.outcome not in Outcome.values:
         raise WrongInput("Choose a decision.", field="outcome")
-    if not row.reason:
-        raise WrongInput("Give a reason: others learn from it.", field="reason")
-    _check_reason(row.reason, max_length=MAX_REASON)
+    check_text(row.reason, max_length=MAX_NOTE, needed="Give a reason: others learn from it.")
     if row.outcome == Outcome.ONE:
         if row.chosen_coder_id not in readings:
             raise WrongInput("Choose the reading to uphold.", field="outcome")
@@ -201,13 +190,6 @@ def _check_verdict(family: CodeFamily, readings: Readings, row: Adjudication) ->
     row.codes = [code for code in known if code in row.codes]
     if any(set(codes) == set(row.codes) for codes in readings.values()):
         raise WrongInput("One coder applied exactly these codes. Choose that reading, or other codes.", field="codes")
-
-
-def _check_reason(reason: str, *, max_length: int) -> None:
-    if len(reason) > max_length:
-        raise WrongInput(f"This reason has {len(reason):,} characters; the limit is {max_length:,}.", field="reason")
-    if "\x00" in reason:
-        raise WrongInput("This contains a null character, which cannot be stored. Remove it.", field="reason")
 
 
 def _check_judge(project: Project, readings: Readings, by: User) -> bool:

@@ -9,14 +9,14 @@ from django import forms
 from django.db.models import Q
 
 from transcripts.accounts.models import User
-from transcripts.agreement.actions import MAX_RECORDED_REASON, Outcome
+from transcripts.agreement.actions import Outcome
 from transcripts.agreement.pure.letters import Readings, name_letter
 from transcripts.agreement.queries import Selection
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment
 from transcripts.ui.fields import NumberField
-from transcripts.ui.typed_text import MAX_SEED
+from transcripts.ui.typed_text import MAX_REASON, MAX_SEED
 
 USUAL_SEED = 1
 NOT_KNOWN = "–"
@@ -97,7 +97,7 @@ class ReasonForm(forms.Form):
     reason = forms.CharField(
         label="Reason for computing it anyway",
         help_text="The reason is kept in the history. The figures are shown once.",
-        max_length=MAX_RECORDED_REASON,
+        max_length=MAX_REASON,
         widget=forms.Textarea({"rows": 2}),
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from transcripts.blinding.conditions import MAX_REASON_LENGTH
+from transcripts.ui.typed_text import MAX_REASON
 
 
 class ConditionForm(forms.Form):
@@ -28,7 +28,7 @@ class UnmaskForm(forms.Form):
     """Unmask interviews for everybody."""
 
     reason = forms.CharField(
-        max_length=MAX_REASON_LENGTH,
+        max_length=MAX_REASON,
         help_text="Such as “All rounds are locked”. It is kept in the history of each interview.",
         error_messages={"required": "Say why the interviews are unmasked."},
         widget=forms.TextInput(attrs={"autocomplete": "off"}),

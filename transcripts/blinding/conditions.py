@@ -20,8 +20,8 @@ from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.rounds.queries import find_unlocked_rounds
 from transcripts.ui.told import write_value
+from transcripts.ui.typed_text import check_text
 
-MAX_REASON_LENGTH = 1_000
 LABELS_NAMED = 5
 # What a person is shown, in this order, by the names of columns.
 SHOWN = {
@@ -131,7 +131,8 @@ def unmask_interviews(*, project: Project, interviews: Collection[Interview], re
     changes follow; a file has its name again when no masked interview is left that it brought something to. Returns the
     interviews that were masked. Raises ``Refused``.
     """
-    reason = _check_reason(reason)
+    needed = "Say why the interviews are unmasked, such as “all rounds are locked”. The reason is kept."
+    reason = check_text(reason, needed=needed)
     role = check_belongs(project, interviews, by)
     if Permission.IMPORT not in role.permissions:
         raise Refused(f"Only leads and owners unmask interviews. Your role in this study is {role.name}.")
@@ -167,15 +168,6 @@ def unmask_interviews(*, project: Project, interviews: Collection[Interview], re
         },
     )
     return held
-
-
-def _check_reason(reason: str) -> str:
-    reason = reason.strip()
-    if not reason:
-        raise Refused("Say why the interviews are unmasked, such as “all rounds are locked”. The reason is kept.")
-    if len(reason) > MAX_REASON_LENGTH:
-        raise Refused(f"The reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH:,}.")
-    return reason
 
 
 def _check_ids(project: Project, held: Collection[Interview]) -> None:

@@ -35,7 +35,7 @@ from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.refusals import Refused, WrongInput
 from transcripts.ui.typed_text import find_number
 
 SCRIPT_HEADER = "X-Desk"
@@ -102,7 +102,7 @@ def _act(view: Act) -> Callable[..., HttpResponseBase]:
             return HttpResponse("Somebody else is signed in now. Sign in as yourself to save this.", status=401)
         try:
             done = view(request, interview_id)
-        except actions.WrongInput as error:
+        except WrongInput as error:
             return _refuse(request, interview_id, str(error), status=422, field=error.field)
         except WrongField as error:
             return _refuse(request, interview_id, str(error), status=422, field=error.name)
@@ -151,7 +151,7 @@ def _find_quote(sentence: Sentence, quote: tuple[int, int] | str | None) -> Exte
     try:
         span = find_words(text, quote) if isinstance(quote, str) else find_span(text, *quote)
     except WrongSpan as error:
-        raise actions.WrongInput(str(error), field="quote_start") from error
+        raise WrongInput(str(error), field="quote_start") from error
     return Extent(sentence.start + span.start, sentence.start + span.end)
 
 
@@ -218,17 +218,17 @@ def _read_link(request: ProjectRequest, interview_id: int) -> tuple[Coding, str,
     own = Coding.objects.select_related("code__family", "code__version", "sentence__turn__interview")
     coding = own.filter(coder=request.user, idempotency_key=key, sentence__turn__interview=interview_id).first()
     if coding is None:
-        raise actions.WrongInput("Links are made from your own codings, and this is none of them.", field="coding")
+        raise WrongInput("Links are made from your own codings, and this is none of them.", field="coding")
     code = sentence = None
     if request.POST.get("code"):
         code = queries.find_code(request.project, read_id(request.POST, "code"))
         if code is None:
-            raise actions.WrongInput("This code is not in the codebook of this study.", field="code")
+            raise WrongInput("This code is not in the codebook of this study.", field="code")
     if request.POST.get("target"):
         sentences = Sentence.objects.select_related("turn__interview")
         sentence = sentences.filter(pk=read_id(request.POST, "target")).first()
         if sentence is None or sentence.turn.interview.project_id != request.project.pk:
-            raise actions.WrongInput("This sentence is not part of this study.", field="target")
+            raise WrongInput("This sentence is not part of this study.", field="target")
     return coding, request.POST.get("kind", ""), code, sentence
 
 

@@ -13,6 +13,7 @@ from transcripts.corpus.pure.readers.base import MAX_BASIS_LENGTH, ReadInterview
 from transcripts.corpus.queries import list_consenting
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.ui.typed_text import check_text
 
 HOW_TO_RECORD = (
     "A lead of the study can record a consent on the page “Consent” of “Interviews”, or with the command consent."
@@ -73,12 +74,8 @@ def _check(project: Project, interviews: Iterable[Interview], *, scope: str, bas
         raise Refused("Choose at least one interview.")
     if scope not in Consent.Scope.values:
         raise Refused(f"There is no scope {scope[:40]!r}; choose {', '.join(Consent.Scope.values)}.")
-    if not basis:
-        raise Refused(
-            "Give the basis, such as a signed form and its date, a platform's terms, or a withdrawal by letter."
-        )
-    if len(basis) > MAX_BASIS_LENGTH:
-        raise Refused(f"The basis has {len(basis):,} characters; the limit is {MAX_BASIS_LENGTH:,}.")
+    needed = "Give the basis, such as a signed form and its date, a platform's terms, or a withdrawal by letter."
+    check_text(basis, field="basis", max_length=MAX_BASIS_LENGTH, needed=needed)
     if any(interview.project_id != project.pk for interview in chosen):
         raise Refused("One of these interviews is not part of this study; nothing was recorded.")
     return chosen

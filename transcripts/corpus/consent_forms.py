@@ -9,8 +9,8 @@ from django import forms
 from transcripts.corpus.models import Consent
 from transcripts.corpus.pure.readers.base import MAX_BASIS_LENGTH
 from transcripts.corpus.pure.redacting import BadEntry, Entry, read_lines
-from transcripts.corpus.redaction import MAX_REASON_LENGTH
 from transcripts.ui.fields import NumberField
+from transcripts.ui.typed_text import MAX_REASON
 
 GIVEN, REFUSED = "given", "refused"
 MAX_LIST_LENGTH = 100_000
@@ -66,7 +66,7 @@ class RedactionForm(forms.Form):
     )
     reason = forms.CharField(
         label="Why",
-        max_length=MAX_REASON_LENGTH,
+        max_length=MAX_REASON,
         required=False,
         help_text="Kept in the history of the list.",
         widget=forms.Textarea({"rows": 2, "dir": "auto"}),

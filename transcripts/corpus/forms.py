@@ -18,6 +18,7 @@ from transcripts.corpus.pure.readers import FORMATS
 from transcripts.corpus.pure.readers.base import MAX_BASIS_LENGTH
 from transcripts.corpus.pure.readers.interview_jsonl import PROMPT_KINDS
 from transcripts.ui.replacing import ReplacingForm
+from transcripts.ui.typed_text import MAX_REASON
 
 # The folder for temporary files of the web service (docker-compose.yml) holds a request and its files: twice as much.
 MAX_UPLOAD_SIZE = 240 * 1024 * 1024
@@ -39,8 +40,8 @@ class DetailsForm(ReplacingForm):
     inclusion = forms.CharField(
         help_text="With “excluded” the interview is left out of every list and figure.", max_length=50, required=False
     )
-    inclusion_reason = forms.CharField(label="Reason for the inclusion", max_length=1_000, required=False)
-    reason = forms.CharField(label="Why you change this", max_length=1_000, required=False)
+    inclusion_reason = forms.CharField(label="Reason for the inclusion", max_length=MAX_REASON, required=False)
+    reason = forms.CharField(label="Why you change this", max_length=MAX_REASON, required=False)
 
     def __init__(self, data: Any = None, *, interview: Interview, stored: Mapping[str, object] | None = None) -> None:
         super().__init__(data, stored=read_details(interview) if stored is None else stored)

@@ -11,8 +11,7 @@ from transcripts.corpus.models import RedactionList
 from transcripts.corpus.pure.redacting import BadEntry, Entry, check_entries
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-
-MAX_REASON_LENGTH = 2_000
+from transcripts.ui.typed_text import check_text
 
 
 @transaction.atomic
@@ -23,9 +22,7 @@ def save_redaction(
 
     A list without entries ends redaction. Raises ``Refused``; earlier lists stay as they are.
     """
-    reason = reason.strip()
-    if len(reason) > MAX_REASON_LENGTH:
-        raise Refused(f"The reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH:,}.")
+    reason = check_text(reason)
     row = RedactionList(project=project, entries=[entry._asdict() for entry in _tidy(entries)], reason=reason)
     latest = row.find_latest(based_on)
     if latest is None and not row.entries:

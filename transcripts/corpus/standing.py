@@ -16,8 +16,8 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.models import SAYS_EXCLUDED, Interview, InterviewChange, Standing
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.ui.typed_text import check_text
 
-MAX_REASON_LENGTH = 1_000
 AT_A_TIME = 500
 
 
@@ -26,9 +26,8 @@ def archive_interviews(*, project: Project, interviews: Iterable[Interview], rea
 
     Those that are archived already stay as they are. Raises ``Refused``.
     """
-    reason = _check_reason(reason)
-    if not reason:
-        raise Refused("Say why, such as “wrong file” or “the participant withdrew”. The reason is kept.")
+    needed = "Say why, such as “wrong file” or “the participant withdrew”. The reason is kept."
+    reason = check_text(reason, needed=needed)
     return _move(project, interviews, to=Standing.ARCHIVED, reason=reason, by=by, action="corpus.interviews.archived")
 
 
@@ -40,20 +39,13 @@ def restore_interviews(*, project: Project, interviews: Iterable[Interview], by:
     found = list(interviews)
     if any(interview.standing == Standing.EXCLUDED for interview in found):
         raise Refused("An excluded interview counts again when its field Inclusion says so. Edit its details.")
-    reason = _check_reason(reason)
+    reason = check_text(reason)
     return _move(project, found, to=Standing.COUNTED, reason=reason, by=by, action="corpus.interviews.restored")
 
 
 def says_excluded(inclusion: str) -> bool:
     """Whether the field ``inclusion`` says that the interview is not to be analysed."""
     return inclusion.strip().casefold() in SAYS_EXCLUDED
-
-
-def _check_reason(reason: str) -> str:
-    reason = reason.strip()
-    if len(reason) > MAX_REASON_LENGTH:
-        raise Refused(f"The reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH:,}.")
-    return reason
 
 
 @transaction.atomic

@@ -11,11 +11,11 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.rows import row_changed, row_made
 from transcripts.coding import actions as desk
-from transcripts.coding.actions.checks import check_text
 from transcripts.coding.models import Memo
 from transcripts.memos.places import Place
 from transcripts.projects.models import Project
-from transcripts.refusals import Refused
+from transcripts.refusals import Refused, WrongInput
+from transcripts.ui.typed_text import MAX_TEXT, check_text
 
 OF_THE_DESK = frozenset({Memo.Subject.SENTENCE, Memo.Subject.INTERVIEW})
 
@@ -157,9 +157,9 @@ def _write_at_desk(project: Project, place: Place, *, text: str, kind: str, by: 
 
 def _check(text: str, kind: str) -> str:
     needed = "Write something first. To remove a memo, withdraw it."
-    text = check_text(text, field="text", max_length=desk.MAX_MEMO_LENGTH, needed=needed)
+    text = check_text(text, field="text", max_length=MAX_TEXT, needed=needed)
     if kind not in Memo.Kind.values:
-        raise desk.WrongInput(f"There is no kind of memo {kind!r}: choose {', '.join(Memo.Kind.values)}.", field="kind")
+        raise WrongInput(f"There is no kind of memo {kind!r}: choose {', '.join(Memo.Kind.values)}.", field="kind")
     return text
 
 

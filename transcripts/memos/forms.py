@@ -9,11 +9,11 @@ from uuid import uuid4
 from django import forms
 from django.core.exceptions import ValidationError
 
-from transcripts.coding.actions import MAX_MEMO_LENGTH
 from transcripts.coding.models import Memo
 from transcripts.retrieval.pure.words import MAX_LENGTH, MAX_TERMS, read_terms
 from transcripts.themes.queries import Catalogue
 from transcripts.ui.fields import NumberField
+from transcripts.ui.typed_text import MAX_TEXT
 
 ANY = ("", "any")
 FIRST_YEAR, LAST_YEAR = 1900, 9998
@@ -23,7 +23,7 @@ class MemoForm(forms.Form):
     """A memo. ``idempotency_key`` is the idempotency key: it is made with the form, so a form sent twice is stored once."""
 
     kind = forms.ChoiceField(label="Kind", choices=Memo.Kind.choices, initial=Memo.Kind.READING)
-    text = forms.CharField(label="Memo", max_length=MAX_MEMO_LENGTH, widget=forms.Textarea({"rows": 10, "dir": "auto"}))
+    text = forms.CharField(label="Memo", max_length=MAX_TEXT, widget=forms.Textarea({"rows": 10, "dir": "auto"}))
     idempotency_key = forms.UUIDField(initial=uuid4, widget=forms.HiddenInput)
 
 

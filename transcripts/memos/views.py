@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
-from transcripts.coding.actions import NotYours, WrongInput
+from transcripts.coding.actions import NotYours
 from transcripts.coding.models import Memo
 from transcripts.corpus.models import Sentence
 from transcripts.memos import actions, queries
@@ -22,7 +22,7 @@ from transcripts.memos.forms import MemoForm, MemoSearchForm
 from transcripts.memos.places import Place, PlaceNotFound, find_place
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.refusals import Refused, WrongInput
 from transcripts.retrieval.pure.words import read_terms
 from transcripts.themes.queries import read_catalogue
 from transcripts.ui.acts import at_top

@@ -26,21 +26,13 @@ from transcripts.projects.queries import knows_family, may_renew_invitation, rea
 from transcripts.projects.role_changes import RoleChange, announce_role_change
 from transcripts.projects.roles import OWNER, ROLES, Permission
 from transcripts.projects.steps import STEPS
-from transcripts.refusals import Refused
+from transcripts.refusals import Refused, WrongInput
+from transcripts.ui.typed_text import check_text
 
-MAX_REASON_LENGTH = 2_000
 MAX_NAME = 150
 MAX_ADDRESS = 60
 ADDED = 5
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-
-
-class WrongStance(Refused):
-    """What was said of the method cannot be stored; ``field`` says where to put the message."""
-
-    def __init__(self, message: str, *, field: str) -> None:
-        super().__init__(message)
-        self.field = field
 
 
 @transaction.atomic
@@ -272,17 +264,17 @@ def set_stance(*, project: Project, family: str = "", stance: str, reason: str =
     """Say by which method the study, or one code family of it, is read; what was said before stays on record.
 
     Once something was said of the family or the study, another stance needs a reason. The current stance is
-    left as it is. Raises ``WrongStance``.
+    left as it is. Raises ``WrongInput``.
     """
     Project.objects.select_for_update().get(pk=project.pk)
-    reason = reason.replace("\r\n", "\n").strip()
-    _check_stance(project, family=family, stance=stance, reason=reason)
+    reason = check_text(reason)
+    _check_stance(project, family=family, stance=stance)
     stances = read_stances(project)
     own = stances.families.get(family) if family else stances.study
     if own is not None and own.stance == stance:
         return own
     if (own or stances.study) is not None and not reason:
-        raise WrongStance("A method was already set here. Say why it changes.", field="reason")
+        raise WrongInput("A method was already set here. Say why it changes.", field="reason")
     before = stances.find(family)
     row = MethodStance.objects.create(
         project=project,
@@ -302,19 +294,13 @@ def set_stance(*, project: Project, family: str = "", stance: str, reason: str =
     return row
 
 
-def _check_stance(project: Project, *, family: str, stance: str, reason: str) -> None:
+def _check_stance(project: Project, *, family: str, stance: str) -> None:
     if stance not in MethodStance.Stance.values:
-        raise WrongStance(
+        raise WrongInput(
             f"There is no stance {stance!r}. The stances are {', '.join(MethodStance.Stance.values)}.", field="stance"
         )
     if family and not knows_family(project, family):
-        raise WrongStance(f"There is no code family {family!r} in this study's codebook.", field="family")
-    if len(reason) > MAX_REASON_LENGTH:
-        raise WrongStance(
-            f"This reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH:,}.", field="reason"
-        )
-    if "\x00" in reason:
-        raise WrongStance("This contains a null character, which cannot be stored. Remove it.", field="reason")
+        raise WrongInput(f"There is no code family {family!r} in this study's codebook.", field="family")
 
 
 def _lock_members(project: Project, *, by: trail.Actor) -> None:

@@ -20,7 +20,7 @@ from transcripts.projects.overview import list_waiting, read_cards, read_notes
 from transcripts.projects.role_changes import list_leaving
 from transcripts.projects.roles import ROLES, Permission
 from transcripts.projects.steps import read_first_steps
-from transcripts.refusals import Refused
+from transcripts.refusals import Refused, WrongInput
 from transcripts.ui.acts import at_form, at_top
 
 EVENTS_PER_PAGE = 100
@@ -231,7 +231,7 @@ def set_stance(request: ProjectRequest) -> HttpResponse:
         return _render_method(request, form, families)
     try:
         row = actions.set_stance(project=request.project, **form.cleaned_data, by=request.user)
-    except actions.WrongStance as error:
+    except WrongInput as error:
         form.add_error(error.field, str(error))
         return _render_method(request, form, families)
     messages.success(request, f"From now on: {row.get_stance_display().lower()}.")

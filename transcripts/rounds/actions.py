@@ -21,11 +21,9 @@ from transcripts.rounds.endings import announce_if_finished
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.progress import read_progress
 from transcripts.rounds.pure.allocation import CannotAllocate, allocate_items, draw_items, fingerprint
-from transcripts.ui.typed_text import MAX_SEED
+from transcripts.ui.typed_text import MAX_SEED, MAX_TEXT, check_text
 
 MAX_NAME_LENGTH = 200
-MAX_INSTRUCTIONS_LENGTH = 20_000
-MAX_REASON_LENGTH = 500
 
 
 class PlanChanged(Refused):
@@ -92,18 +90,10 @@ def plan_round(
 
 
 def _check_words(project: Project, planned: Round) -> None:
-    name, instructions = planned.name.strip(), planned.instructions
-    if not name:
-        raise Refused("A round needs a name.", field="name")
-    if len(name) > MAX_NAME_LENGTH:
-        raise Refused(f"This name has {len(name)} characters; the limit is {MAX_NAME_LENGTH}.", field="name")
+    name = check_text(planned.name, field="name", max_length=MAX_NAME_LENGTH, needed="A round needs a name.")
     if project.rounds.filter(name__iexact=name).exists():
         raise Refused(f"There is already a round named {name}. Choose another name.", field="name")
-    if len(instructions) > MAX_INSTRUCTIONS_LENGTH:
-        raise Refused(
-            f"These instructions have {len(instructions):,} characters; the limit is {MAX_INSTRUCTIONS_LENGTH:,}.",
-            field="instructions",
-        )
+    check_text(planned.instructions, field="instructions", max_length=MAX_TEXT)
 
 
 @transaction.atomic
@@ -234,7 +224,7 @@ def sign_off(*, assignment: Assignment, reason: str = "", by: User) -> None:
     if assignment.signed_at:
         return
     progress = read_progress([assignment.interview_id], coder_id=by.pk).find(assignment.interview_id, by.pk)
-    reason = check_reason(reason)
+    reason = check_text(reason, one_line=True)
     if progress.undecided and not reason:
         raise StillUndecided(
             f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the "
@@ -277,7 +267,7 @@ def undo_sign_off(*, assignment: Assignment, reason: str, by: User) -> None:
     assignment.refresh_from_db(fields=["signed_at", "withdrawn_at"])
     if assignment.signed_at is None or assignment.withdrawn_at:
         return
-    reason = check_reason(reason, asked="Say why these interviews are returned.")
+    reason = check_text(reason, needed="Say why these interviews are returned.", one_line=True)
     assignment.signed_at = None
     assignment.save(update_fields=["signed_at"])
     details = {"interview": assignment.interview_id, "coder": assignment.coder_id, "reason": reason}
@@ -302,7 +292,7 @@ def unlock_round(*, round_: Round, reason: str, by: User) -> None:
     held = Round.objects.select_for_update().get(pk=round_.pk)
     if held.locked_at is None:
         return
-    reason = check_reason(reason, asked="Say why the round is unlocked.")
+    reason = check_text(reason, needed="Say why the round is unlocked.", one_line=True)
     Round.objects.filter(pk=held.pk).update(locked_at=None, locked_by=None)
     _record("round.unlocked", held, by, {"number": held.number, "reason": reason})
 
@@ -311,18 +301,6 @@ def _hold_open(round_: Round) -> None:
     """Keep the round as it is for this transaction. Raises ``Refused`` when it is locked."""
     if Round.objects.select_for_update().get(pk=round_.pk).locked_at:
         raise Refused(f"{round_.name} is locked. A lead can unlock it, with a reason.")
-
-
-def check_reason(reason: str, *, asked: str = "") -> str:
-    """The reason in one line. Raises ``Refused`` where it is ``asked`` for and empty, or does not fit."""
-    reason = " ".join(reason.split())
-    if asked and not reason:
-        raise Refused(asked, field="reason")
-    if len(reason) > MAX_REASON_LENGTH:
-        raise Refused(f"This reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH}.", field="reason")
-    if "\x00" in reason:
-        raise Refused("This contains a null character, which cannot be stored. Remove it.", field="reason")
-    return reason
 
 
 def _record(action: str, round_: Round, by: User, details: dict[str, object], target: Assignment | None = None) -> None:

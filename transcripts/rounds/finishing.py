@@ -15,10 +15,11 @@ from transcripts.audit_trail.rows import RowChange, row_changed, row_made
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.rounds.actions import StillUndecided, check_reason
+from transcripts.rounds.actions import StillUndecided
 from transcripts.rounds.models import Finish
 from transcripts.rounds.progress import read_progress
 from transcripts.rounds.queries import closes_the_rest, find_dealt_out
+from transcripts.ui.typed_text import check_text
 
 
 @transaction.atomic
@@ -38,7 +39,7 @@ def finish_interview(*, project: Project, interview: Interview, reason: str = ""
     progress = read_progress([interview.pk], coder_id=by.pk).find(interview.pk, by.pk)
     if not progress.decided:
         raise Refused(f"You have decided nothing in “{interview.title}” yet, so there is nothing to finish.")
-    reason = check_reason(reason)
+    reason = check_text(reason, one_line=True)
     if progress.undecided and not reason:
         raise StillUndecided(
             f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the "

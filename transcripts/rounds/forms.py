@@ -12,9 +12,9 @@ from django.http import QueryDict
 
 from transcripts.projects.models import Project
 from transcripts.rounds import queries
-from transcripts.rounds.actions import MAX_NAME_LENGTH, MAX_REASON_LENGTH
+from transcripts.rounds.actions import MAX_NAME_LENGTH
 from transcripts.rounds.models import Round
-from transcripts.ui.typed_text import find_number
+from transcripts.ui.typed_text import MAX_REASON, find_number
 
 NOT_KNOWN = "–"
 
@@ -123,7 +123,7 @@ class CellsForm(forms.Form):
         label="Reason (required for returning)",
         help_text="Shown to the coder and kept in the history.",
         required=False,
-        max_length=MAX_REASON_LENGTH,
+        max_length=MAX_REASON,
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -152,7 +152,7 @@ class LockForm(forms.Form):
 
     act = forms.ChoiceField(choices=[("lock", "Lock"), ("unlock", "Unlock")])
     confirmed = forms.BooleanField(label="Lock the round although not everything is signed off", required=False)
-    reason = forms.CharField(label="Why", required=False, max_length=MAX_REASON_LENGTH)
+    reason = forms.CharField(label="Why", required=False, max_length=MAX_REASON)
 
 
 class FinishForm(forms.Form):
@@ -165,7 +165,7 @@ class FinishForm(forms.Form):
     reason = forms.CharField(
         label="Why you are finishing with undecided sentences",
         required=False,
-        max_length=MAX_REASON_LENGTH,
+        max_length=MAX_REASON,
         widget=forms.TextInput({"autocomplete": "off"}),
     )
 
@@ -180,7 +180,7 @@ class SignOffForm(forms.Form):
     reason = forms.CharField(
         label="Why you are signing off with undecided sentences",
         required=False,
-        max_length=MAX_REASON_LENGTH,
+        max_length=MAX_REASON,
         widget=forms.TextInput({"autocomplete": "off"}),
     )
 

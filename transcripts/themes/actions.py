@@ -12,10 +12,11 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
-from transcripts.refusals import Refused
+from transcripts.refusals import Refused, WrongInput
 from transcripts.themes import queries
-from transcripts.themes.errors import MAX_REASON, ThemeChanged, WrongInput, check_text
+from transcripts.themes.errors import ThemeChanged
 from transcripts.themes.models import Theme, ThemeQuote, ThemeVersion
+from transcripts.ui.typed_text import MAX_REASON, check_text
 
 MAX_NAME = 200
 State = ThemeVersion.State
@@ -35,7 +36,7 @@ def create_theme(
 ) -> ThemeVersion:
     """A new candidate theme. Raises ``WrongInput``."""
     _lock(project)
-    text, reason = _check(project, text), check_text(reason, field="reason", max_length=MAX_REASON)
+    text, reason = _check(project, text), check_text(reason)
     return _store_theme(project, text, _check_codes(project, codes), reason=reason, by=by)
 
 
@@ -199,12 +200,7 @@ def _check_codes(project: Project, codes: Iterable[str]) -> list[str]:
 
 
 def _check_reason(reason: str) -> str:
-    return check_text(
-        reason,
-        field="reason",
-        max_length=MAX_REASON,
-        needed="Say why, in a few words. The reason is kept in the theme’s history.",
-    )
+    return check_text(reason, needed="Say why, in a few words. The reason is kept in the theme’s history.")
 
 
 def _check_parts(parts: Sequence[tuple[str, Sequence[str]]], latest: ThemeVersion) -> None:

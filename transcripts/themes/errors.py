@@ -4,14 +4,6 @@ from __future__ import annotations
 
 from transcripts.refusals import Refused
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, ThemeQuote, ThemeVersion
-from transcripts.ui.typed_text import clean_text, find_fault
-
-MAX_TEXT = 20_000
-MAX_REASON = 2_000
-
-
-class WrongInput(Refused):
-    """What was typed or chosen cannot be taken; ``field`` says where to put the message."""
 
 
 class NotYours(Refused):
@@ -45,11 +37,3 @@ class EntryChanged(Refused):
         done = "You changed this text in another window" if active else "You withdrew this text in another window"
         super().__init__(f"{done}. Your changes in this window were not stored; both versions are on this page.")
         self.active = active
-
-
-def check_text(text: str, *, field: str, max_length: int = MAX_TEXT, needed: str = "") -> str:
-    """The text as it is stored. Raises ``WrongInput`` if it does not fit, or with ``needed`` if it is empty."""
-    text = clean_text(text)
-    if fault := find_fault(text, max_length=max_length, needed=needed):
-        raise WrongInput(fault, field=field)
-    return text

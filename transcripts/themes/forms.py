@@ -8,9 +8,9 @@ from typing import Any
 from django import forms
 
 from transcripts.themes.actions import MAX_NAME
-from transcripts.themes.errors import MAX_REASON, MAX_TEXT
 from transcripts.themes.models import PhaseEntry, ThemeQuote, ThemeVersion
 from transcripts.ui.fields import NumberField, make_text_field
+from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON, MAX_TEXT
 
 _text = partial(make_text_field, max_length=MAX_TEXT)
 
@@ -140,7 +140,7 @@ class QuoteForm(forms.Form):
             "All other words must be those of the sentence."
         ),
     )
-    note = _text("Note", rows=2, max_length=MAX_REASON, help_text="What the sentence shows.")
+    note = _text("Note", rows=2, max_length=MAX_NOTE, help_text="What the sentence shows.")
     coding = NumberField(required=False)
     replaces = NumberField(required=False)
 

@@ -9,11 +9,11 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence
-from transcripts.themes.errors import MAX_REASON, QuoteChanged, WrongInput, check_text
+from transcripts.refusals import WrongInput
+from transcripts.themes.errors import QuoteChanged
 from transcripts.themes.models import Theme, ThemeQuote
 from transcripts.themes.pure.quoting import Unfaithful, check_quotation
-
-MAX_QUOTATION = 20_000
+from transcripts.ui.typed_text import MAX_NOTE, MAX_TEXT, check_text
 
 
 @transaction.atomic
@@ -76,8 +76,8 @@ def _check(theme: Theme, sentence: Sentence, *, side: str, edited_text: str, not
         )
     if side not in ThemeQuote.Side.values:
         raise WrongInput("Choose whether the quote supports the theme or contradicts it.", field="side")
-    edited_text = check_text(edited_text, field="edited_text", max_length=MAX_QUOTATION)
-    note = check_text(note, field="note", max_length=MAX_REASON)
+    edited_text = check_text(edited_text, field="edited_text", max_length=MAX_TEXT)
+    note = check_text(note, field="note", max_length=MAX_NOTE)
     source = sentence.read_text()
     try:
         check_quotation(edited_text or source, source)

@@ -10,8 +10,10 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
-from transcripts.themes.errors import EntryChanged, NotYours, WrongInput, check_text
+from transcripts.refusals import WrongInput
+from transcripts.themes.errors import EntryChanged, NotYours
 from transcripts.themes.models import PhaseEntry, PositionalityStatement
+from transcripts.ui.typed_text import check_text
 
 EMPTY = "Write something first. An empty text is not stored."
 Text = TypeVar("Text", PhaseEntry, PositionalityStatement)

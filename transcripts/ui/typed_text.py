@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from transcripts.refusals import WrongInput
+
 # A number beyond this is in no database column, and SQLite falls over it instead of finding nothing.
 MAX_ID = 2**63 - 1
 # What a column of 32 bits holds, and every provider takes.
 MAX_SEED = 2**31 - 1
+# Characters: why something was done, in a few sentences; a note or a justification; a text of several pages.
+MAX_REASON = 2_000
+MAX_NOTE = 5_000
+MAX_TEXT = 20_000
 
 
 def find_number(text: str, *, most: int = MAX_ID) -> int | None:
@@ -39,3 +45,16 @@ def find_fault(text: str, *, max_length: int, needed: str = "") -> str:
     if "\x00" in text or (not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)):
         return "This contains a character that cannot be stored, such as a null character. Remove it."
     return ""
+
+
+def check_text(
+    text: str, *, field: str = "reason", max_length: int = MAX_REASON, needed: str = "", one_line: bool = False
+) -> str:
+    """The text as it is stored: a reason, unless ``field`` and ``max_length`` say otherwise.
+
+    Raises ``WrongInput`` if it does not fit, or with ``needed`` if it is empty.
+    """
+    text = " ".join(text.split()) if one_line else clean_text(text)
+    if fault := find_fault(text, max_length=max_length, needed=needed):
+        raise WrongInput(fault, field=field)
+    return text

@@ -12,13 +12,13 @@ from auditapp.batches.forms import LaunchForm, LaunchOptionsForm
 from auditapp.batches.launching import DEFAULT_PILOT, PILOT_SHARE, PlannedArm, settle_pilot
 from auditapp.preannotation.annotators.actions.offline import MAX_POSITIVES
 from auditapp.preannotation.annotators.actions.planted import MAX_TEXT
-from auditapp.preannotation.annotators.actions.reflexive import MAX_REASON
 from auditapp.preannotation.annotators.pure.learning import MIN_INTERVIEWS, MIN_POSITIVES
 from auditapp.preannotation.annotators.queries.planted import find_codes
 from auditapp.preannotation.models import Annotator
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 from transcripts.ui.fields import RowsField
+from transcripts.ui.typed_text import MAX_REASON
 
 
 class SmallPilotOptions(LaunchOptionsForm):

@@ -17,6 +17,7 @@ from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 from transcripts.ui.fields import RowsField
+from transcripts.ui.typed_text import MAX_REASON
 
 
 class PreannotationForm(SmallPilotOptions):
@@ -59,7 +60,7 @@ class PreannotationForm(SmallPilotOptions):
     )
     latent_reason = forms.CharField(
         required=False,
-        max_length=500,
+        max_length=MAX_REASON,
         label="Reason for annotating latent meaning",
         help_text="Required if the box above is ticked. Kept in the history of the study.",
     )

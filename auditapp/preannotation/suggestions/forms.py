@@ -7,10 +7,11 @@ from typing import Any
 from django import forms
 
 from auditapp.preannotation.models import DraftReading
+from transcripts.coding.actions import MAX_NOTE_LENGTH
 from transcripts.coding.models import Enactment, Level
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
-from transcripts.ui.typed_text import MAX_SEED
+from transcripts.ui.typed_text import MAX_REASON, MAX_SEED
 
 ACTS = [("keep", "Keep"), ("leave", "Dismiss"), ("edit", "Edit"), ("undo", "Take back"), ("redo", "Do again")]
 
@@ -21,8 +22,8 @@ class ResponseForm(forms.Form):
     act = forms.ChoiceField(choices=ACTS, error_messages={"required": "Choose keep, edit or dismiss."})
     level = forms.ChoiceField(choices=Level.choices, required=False)
     enactment = forms.ChoiceField(choices=[("", "not stated"), *Enactment.choices], required=False)
-    note = forms.CharField(max_length=1000, required=False)
-    reason = forms.CharField(max_length=1000, required=False)
+    note = forms.CharField(max_length=MAX_NOTE_LENGTH, required=False)
+    reason = forms.CharField(max_length=MAX_REASON, required=False)
 
     def clean(self) -> None:
         if self.cleaned_data.get("act") == "edit" and not self.cleaned_data.get("reason"):
@@ -46,7 +47,7 @@ class WithholdingForm(forms.Form):
     seed = forms.IntegerField(
         required=False, min_value=0, max_value=MAX_SEED, help_text="A whole number. If empty, one is drawn."
     )
-    reason = forms.CharField(max_length=1000, help_text="One line, shown with the plan.")
+    reason = forms.CharField(max_length=MAX_REASON, help_text="One line, shown with the plan.")
 
 
 class DraftForm(forms.Form):
@@ -54,7 +55,7 @@ class DraftForm(forms.Form):
 
     interview = forms.ModelChoiceField(queryset=Interview.objects.none())
     reason = forms.CharField(
-        max_length=1000,
+        max_length=MAX_REASON,
         help_text="One line. What is coded there after opening a suggestion is left out of every measure.",
     )
 

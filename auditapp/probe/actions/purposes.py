@@ -19,10 +19,8 @@ from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.ui.replacing import check_seen
-from transcripts.ui.typed_text import clean_text, find_fault
+from transcripts.ui.typed_text import MAX_NOTE, check_text
 
-MAX_PURPOSE = 5_000
-MAX_REASON = 500
 NO_PURPOSE = "Say what the probe is for, and who will read its figures."
 NO_REASON = "Say in a few words why the purpose is withdrawn."
 
@@ -40,7 +38,7 @@ def allow_probe(*, project: Project, text: str, by: User, seen: Mapping[str, obj
     ``Refused``, and ``ChangedMeanwhile`` where there is another one by now.
     """
     _require_owner(project, by, "allow the probe")
-    text = _check(text, MAX_PURPOSE, needed=NO_PURPOSE)
+    text = check_text(text, field="text", max_length=MAX_NOTE, needed=NO_PURPOSE)
     _lock(project)
     before = find_latest(project)
     check_seen(seen, read_purpose(before))
@@ -73,7 +71,7 @@ def withdraw_purpose(*, project: Project, number: int, reason: str, by: User) ->
     now, or none.
     """
     _require_owner(project, by, "withdraw the purpose of the probe")
-    reason = _check(reason, MAX_REASON, needed=NO_REASON)
+    reason = check_text(reason, needed=NO_REASON)
     _lock(project)
     purpose = require_purpose(project)
     if purpose.number != number:
@@ -100,13 +98,6 @@ def _require_owner(project: Project, by: User, what: str) -> None:
     role = find_role(by, project)
     if role is None or Permission.MANAGE_MEMBERS not in role.permissions:
         raise Refused(f"Only an owner of the study can {what}.")
-
-
-def _check(text: str, max_length: int, *, needed: str) -> str:
-    text = clean_text(text)
-    if fault := find_fault(text, max_length=max_length, needed=needed):
-        raise Refused(fault)
-    return text
 
 
 def _lock(project: Project) -> None:

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from django import forms
 
-from auditapp.probe.actions.purposes import MAX_PURPOSE, MAX_REASON, NO_PURPOSE, NO_REASON
+from auditapp.probe.actions.purposes import NO_PURPOSE, NO_REASON
 from transcripts.ui.fields import NumberField
 from transcripts.ui.replacing import ReplacingForm
+from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON
 
 
 class PurposeForm(ReplacingForm):
@@ -12,7 +13,7 @@ class PurposeForm(ReplacingForm):
 
     text = forms.CharField(
         label="Purpose",
-        max_length=MAX_PURPOSE,
+        max_length=MAX_NOTE,
         error_messages={"required": NO_PURPOSE},
         widget=forms.Textarea({"rows": 6}),
         help_text="What question the probe answers, who will read its figures, and what will not be done with them. It stands on "

@@ -60,17 +60,5 @@ def check_kind(kind: str, intent: str) -> tuple[str, str]:
     return kind, intent
 
 
-def check_short(text: str, *, field: str, max_length: int, needed: str = "") -> str:
-    """A short text on one line. ``needed`` is what to say when it is empty. Raises ``Refused``."""
-    text = " ".join(text.split())
-    if needed and not text:
-        raise Refused(needed, field=field)
-    if len(text) > max_length:
-        raise Refused(f"This has {len(text):,} characters; the limit is {max_length:,}.", field=field)
-    if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise Refused("This contains a character that cannot be stored. Remove it.", field=field)
-    return text
-
-
 def _list(names: dict[str, str]) -> str:
     return ", ".join(names)

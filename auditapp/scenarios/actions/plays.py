@@ -14,7 +14,6 @@ from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.models import Arm
 from auditapp.llm.models import ModelVariant
 from auditapp.scenarios.actions.asking import hold_play, send
-from auditapp.scenarios.actions.checks import check_short
 from auditapp.scenarios.models import Play, Question, Script
 from auditapp.scenarios.pure.openings import choose_opening
 from auditapp.scenarios.queries.plays import count_openings
@@ -24,6 +23,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.ui.typed_text import check_text
 
 TASK = "interview"
 SURFACE_OF_API = "API"
@@ -62,7 +62,7 @@ def open_play(
             raise Refused("This form was sent in another study already. Reload the page.", field="client_id")
         return stored
     _check_script(project, script)
-    model_as_shown = check_short(model_as_shown, field="model_as_shown", max_length=200)
+    model_as_shown = check_text(model_as_shown, field="model_as_shown", max_length=200, one_line=True)
     if (variant is None) == (not model_as_shown):
         raise Refused(
             "Choose a model to ask, or say how the chat page calls the model that the interview is recorded from: one of the two.",
@@ -74,17 +74,21 @@ def open_play(
         "project": project,
         "script": script,
         "opening": chosen["id"],
-        "vendor": check_short(vendor, field="vendor", max_length=200),
-        "tier": check_short(tier, field="tier", max_length=50),
-        "label": check_short(label, field="label", max_length=200) or f"{script.name} with {model}"[:200],
+        "vendor": check_text(vendor, field="vendor", max_length=200, one_line=True),
+        "tier": check_text(tier, field="tier", max_length=50, one_line=True),
+        "label": check_text(label, field="label", max_length=200, one_line=True) or f"{script.name} with {model}"[:200],
         "client_id": client_id,
         "opened_at": timezone.now(),
         "opened_by": by if isinstance(by, User) else None,
         "opened_by_name": by.get_username()[:200],
     }
     if variant is None:
-        surface = check_short(
-            surface, field="surface", max_length=100, needed="Say where the interview is held, such as chat.example."
+        surface = check_text(
+            surface,
+            field="surface",
+            max_length=100,
+            needed="Say where the interview is held, such as chat.example.",
+            one_line=True,
         )
         play = Play.objects.create(**facts, mode=Play.Mode.RECORDED, model_as_shown=model_as_shown, surface=surface)
     else:

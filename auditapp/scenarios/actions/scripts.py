@@ -13,9 +13,7 @@ from transcripts.audit_trail import trail
 from transcripts.history.models import NothingChanged
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.ui.typed_text import clean_text
-
-MAX_REASON = 2_000
+from transcripts.ui.typed_text import check_text
 
 
 class LoadedScripts(NamedTuple):
@@ -38,9 +36,7 @@ def write_script(
         check_script(script)
     except ScriptRefused as error:
         raise Refused(str(error), field=error.place) from None
-    reason = clean_text(reason)
-    if len(reason) > MAX_REASON:
-        raise Refused(f"The reason has {len(reason):,} characters; the limit is {MAX_REASON:,}.", field="reason")
+    reason = check_text(reason)
     row = Script(
         project=project,
         name=script.name,

@@ -13,6 +13,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.scenarios.actions.checks import WITH_INTENT
 from auditapp.scenarios.models import Question, Script
 from transcripts.ui.fields import NumberField
+from transcripts.ui.typed_text import MAX_REASON
 
 MAX_SEED = 999_999
 # No opening has this name: see scripts.NAME.
@@ -194,11 +195,11 @@ class CloseForm(forms.Form):
         },
         help_text="included, excluded, or a word of your own. An excluded interview is left out of every list and figure.",
     )
-    reason = forms.CharField(max_length=1_000, error_messages={"required": "Give the reason in a few words."})
+    reason = forms.CharField(max_length=MAX_REASON, error_messages={"required": "Give the reason in a few words."})
 
 
 class DiscardForm(forms.Form):
     """Why a play is not stored."""
 
     prefix = "discard"
-    reason = forms.CharField(max_length=1_000, error_messages={"required": "Say why it is discarded."})
+    reason = forms.CharField(max_length=MAX_REASON, error_messages={"required": "Say why it is discarded."})

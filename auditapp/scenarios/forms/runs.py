@@ -10,11 +10,11 @@ from django.template.defaultfilters import filesizeformat
 from auditapp.batches.forms import LaunchOptionsForm, list_variants
 from auditapp.llm.models import ModelVariant
 from auditapp.scenarios.actions.runs import MAX_CONDITION_NAME
-from auditapp.scenarios.actions.scripts import MAX_REASON
 from auditapp.scenarios.pure.measures import PROMPTED
 from auditapp.scenarios.queries.runs import list_suites
 from transcripts.projects.models import Project
 from transcripts.ui.fields import RowsField
+from transcripts.ui.typed_text import MAX_REASON
 
 MAX_UPLOAD_BYTES = 20_000_000
 CONDITIONS = 3

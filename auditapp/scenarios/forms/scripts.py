@@ -15,6 +15,7 @@ from auditapp.scenarios.pure.openings import read_published_openings
 from auditapp.scenarios.pure.scripts import MAX_QUESTIONS, NAME, QuestionText, ScriptText
 from transcripts.corpus.models import Consent
 from transcripts.ui.fields import NumberField
+from transcripts.ui.typed_text import MAX_REASON
 
 KNOWN = {"": "Not said", "yes": "Given", "no": "Not given"}
 HEADING = re.compile(r"\[([^\[\]\n]+)\][ \t]*(.*)", re.DOTALL)
@@ -155,7 +156,7 @@ class ScriptForm(forms.Form):
 class NextScriptForm(ScriptForm):
     """The next number of a script, with the reason of the change."""
 
-    reason = forms.CharField(max_length=2_000, label="Why the wording changes")
+    reason = forms.CharField(max_length=MAX_REASON, label="Why the wording changes")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

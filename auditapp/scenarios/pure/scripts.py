@@ -15,7 +15,7 @@ from typing import Any
 from auditapp.scenarios.pure.outcomes import AnswerRefused, Expected, read_expected
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.corpus.pure.readers.json_lines import name_json_type, read_lines, shorten
-from transcripts.ui.typed_text import find_fault
+from transcripts.ui.typed_text import MAX_REASON, find_fault
 
 KINDS = ("open", "expand", "reflect", "challenge", "new_information", "leading")
 INTENTS = ("warranted", "unwarranted", "new_fact", "probe")
@@ -30,7 +30,6 @@ MAX_QUESTIONS = 200
 MAX_OPENINGS = 50
 MAX_LANGUAGE = 20
 # As case sheets and pairs of threads have them.
-MAX_REASON = 2_000
 MAX_DIFFERS = 500
 _KEYS = {"name", "suite", "system", "language", "turns", "case", "consents", "consent_basis"}
 _KEYS_OF_GUIDE = (_KEYS - {"suite", "case"}) | {"openings", "max_questions"}

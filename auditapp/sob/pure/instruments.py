@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from auditapp.sob.pure.parsing import ATTRIBUTES, NO_TRAITS, normalize_key
+from transcripts.ui.typed_text import MAX_TEXT
 
 _FILE = Path(__file__).parents[1] / "data" / "instruments.json"
 
@@ -28,7 +29,6 @@ TASKS = [("acceptability", "Acceptability"), ("non_acceptability", "Non-acceptab
 
 MAX_CHARACTERISTICS = 30
 MAX_CHARACTERISTIC_LENGTH = 60
-MAX_TEXT_LENGTH = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +145,8 @@ _ANSWER_RULE = re.compile(r"Person:\s*Unknown")
 def check_text(text: str, characteristics: Sequence[str]) -> None:
     """Raise UnusableWording unless the text asks for every characteristic and allows the answer Unknown."""
     check_characteristics(characteristics)
-    if len(text) > MAX_TEXT_LENGTH:
-        raise UnusableWording(f"The text has {len(text):,} characters. Keep it under {MAX_TEXT_LENGTH:,}.")
+    if len(text) > MAX_TEXT:
+        raise UnusableWording(f"The text has {len(text):,} characters. Keep it under {MAX_TEXT:,}.")
     if not _ANSWER_RULE.search(text):
         raise UnusableWording(
             "The text does not say that “Person: Unknown” may be answered. Without that rule every answer would have to "

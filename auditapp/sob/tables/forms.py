@@ -12,6 +12,7 @@ from transcripts.formats.csv_input import find_delimiter, read_csv
 from transcripts.formats.tabular import escape_formula, unescape_formula
 from transcripts.refusals import Refused
 from transcripts.ui.fields import NumberField
+from transcripts.ui.typed_text import MAX_REASON
 
 FIELDS = ("raw", "target", "secondary", "tertiary")
 # The columns of the table released with the paper.
@@ -38,7 +39,9 @@ class TargetsForm(forms.Form):
 
     based_on = NumberField(min_value=0, required=False)
     reason = forms.CharField(
-        max_length=2000, widget=forms.Textarea({"rows": 2}), help_text="Why the table changes. Kept with the table."
+        max_length=MAX_REASON,
+        widget=forms.Textarea({"rows": 2}),
+        help_text="Why the table changes. Kept with the table.",
     )
     pasted = forms.CharField(
         max_length=1_000_000,
@@ -98,7 +101,7 @@ class MappingForm(forms.Form):
 
     based_on = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
     reason = forms.CharField(
-        max_length=2000,
+        max_length=MAX_REASON,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="Kept with the table and shown with every figure that uses it.",
     )

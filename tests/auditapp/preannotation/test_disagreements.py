@@ -85,7 +85,7 @@ class TestSorting:
         with pytest.raises(Refused, match="Somebody else sorted this meanwhile"):
             sort(annotator, said[0], lead, "slip")
 
-    @pytest.mark.parametrize("more", [{"category": "error"}, {"note": "x" * 2001}])
+    @pytest.mark.parametrize("more", [{"category": "error"}, {"note": "x" * 5_001}])
     def test_what_makes_no_sense_is_refused(
         self, annotator: Annotator, said: list[Sentence], lead: User, more: dict[str, str]
     ) -> None:

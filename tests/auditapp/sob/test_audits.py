@@ -162,7 +162,7 @@ class TestMark:
             ({"outcome": "unknown", "n_attributes": 1}, "Only “Attributed”"),
             ({"outcome": "attributed", "n_attributes": 1, "n_warranted": 2}, "cannot be larger"),
             ({"outcome": "truncated"}, "Choose"),
-            ({"outcome": "unknown", "note": "x" * 5_001}, "Shorten"),
+            ({"outcome": "unknown", "note": "x" * 5_001}, "the limit is 5,000"),
         ):
             with pytest.raises(Refused, match=sentence):
                 mark(item, coder, **found)

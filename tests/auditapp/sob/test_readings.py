@@ -91,7 +91,7 @@ class TestReading:
             ({"outcome": "truncated"}, "Choose what"),
             ({"outcome": "verdict", "verdict": "acceptable"}, "Choose what"),
             ({"outcome": "attributed", "attributes": {"Race": "x" * 301}}, "up to 300"),
-            ({"outcome": "unknown", "note": "x" * 5_001}, "Shorten"),
+            ({"outcome": "unknown", "note": "x" * 5_001}, "the limit is 5,000"),
         ):
             with pytest.raises(Refused, match=sentence):
                 read_by_person(judgment=find(unread[0]), number=1, by=coder, **typed)

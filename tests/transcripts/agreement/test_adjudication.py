@@ -18,6 +18,7 @@ from transcripts.agreement.queries import find_active, find_other_judges, list_v
 from transcripts.coding.models import Coding, Decision
 from transcripts.projects.actions import set_stance
 from transcripts.projects.models import Project
+from transcripts.refusals import WrongInput
 
 
 @pytest.fixture
@@ -86,13 +87,13 @@ class TestOutcomes:
     def test_wrong_verdict_is_refused_at_its_field(
         self, dispute: Dispute, lead: User, outcome: str, others: dict[str, object], field: str
     ) -> None:
-        with pytest.raises(actions.WrongInput) as refused:
+        with pytest.raises(WrongInput) as refused:
             settle(dispute, dispute.differing[0], lead, outcome, **others)  # type: ignore[arg-type]
         assert refused.value.field == field
         assert not Adjudication.objects.exists()
 
     def test_somebody_else_than_the_readers_is_not_a_reading(self, dispute: Dispute, lead: User) -> None:
-        with pytest.raises(actions.WrongInput, match="Choose the reading"):
+        with pytest.raises(WrongInput, match="Choose the reading"):
             settle(dispute, dispute.differing[0], lead, "one", chosen=lead)
 
 

@@ -279,7 +279,7 @@ class TestReflexive:
         unblind_all(client, DISAGREEMENTS)
         events = AuditEvent.objects.filter(action="agreement.computed")
         assert client.post(f"{AGREEMENT}compute/", {**THEMES, "reason": " "}).status_code == 422
-        assert client.post(f"{AGREEMENT}compute/", {**THEMES, "reason": "x" * 501}).status_code == 422
+        assert client.post(f"{AGREEMENT}compute/", {**THEMES, "reason": "x" * 2_001}).status_code == 422
         assert not events.exists()
         page = client.post(f"{AGREEMENT}compute/", {**THEMES, "reason": "A reviewer asks."}).content.decode()
         assert "PABAK" in page

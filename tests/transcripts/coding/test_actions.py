@@ -28,6 +28,7 @@ from transcripts.coding.models import Coding, Layer
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.projects.models import Project
+from transcripts.refusals import WrongInput
 
 
 def publish_second_version(project: Project, identifier: str) -> Code:
@@ -148,21 +149,21 @@ class TestPutting:
 
 class TestRefusals:
     def test_latent_needs_a_line(self, sentence: Sentence, code: Code, coder: User) -> None:
-        with pytest.raises(actions.WrongInput, match="one line") as refusal:
+        with pytest.raises(WrongInput, match="one line") as refusal:
             put(sentence, code, coder, level="latent", note="  ")
         assert refusal.value.field == "note"
 
     def test_level_only_where_the_family_carries_it(self, project: Project, sentence: Sentence, coder: User) -> None:
-        with pytest.raises(actions.WrongInput, match="Codes of Case features have no level"):
+        with pytest.raises(WrongInput, match="Codes of Case features have no level"):
             put(sentence, find_code(project, "feature.task"), coder, level="latent", note="Reads it")
 
     def test_enactment_only_where_the_family_carries_it(self, sentence: Sentence, code: Code, coder: User) -> None:
-        with pytest.raises(actions.WrongInput, match="Codes of Themes have no enactment"):
+        with pytest.raises(WrongInput, match="Codes of Themes have no enactment"):
             put(sentence, code, coder, enactment="enacted")
 
     def test_a_move_needs_its_enactment(self, project: Project, sentence: Sentence, coder: User) -> None:
         words = "Revise needs its enactment. Choose enacted, demonstrated or described."
-        with pytest.raises(actions.WrongInput, match=words) as refused:
+        with pytest.raises(WrongInput, match=words) as refused:
             put(sentence, find_code(project, "move.revise"), coder, enactment="")
         assert refused.value.field == "enactment"
         assert not Coding.objects.exists()
@@ -171,7 +172,7 @@ class TestRefusals:
         self, sentence: Sentence, code: Code, coder: User
     ) -> None:
         code.family.carries_enactment = True
-        with pytest.raises(actions.WrongInput, match="Balance needs its enactment"):
+        with pytest.raises(WrongInput, match="Balance needs its enactment"):
             put(sentence, code, coder, enactment="")
 
     def test_what_was_stored_without_enactment_is_restored_as_it_was_and_changed_only_with_one(
@@ -180,7 +181,7 @@ class TestRefusals:
         code = find_code(project, "move.revise")
         old = put(sentence, code, coder)
         Coding.objects.update(enactment="")
-        with pytest.raises(actions.WrongInput, match="needs its enactment"):
+        with pytest.raises(WrongInput, match="needs its enactment"):
             put(sentence, code, coder, enactment="", grounding="grounded")
         take_off(old, coder)
         old.refresh_from_db()
@@ -223,7 +224,7 @@ class TestRefusals:
             r"Compassion needs an answer to “In which direction\?” \(direction\). "
             "Choose towards the user or others or about self."
         )
-        with pytest.raises(actions.WrongInput, match=words):
+        with pytest.raises(WrongInput, match=words):
             put(sentence, code, coder, attributes={"direction": "  "})
         assert put(sentence, code, coder, attributes={"direction": "about self"}).attributes
 
@@ -231,12 +232,12 @@ class TestRefusals:
     def test_unknown_choice(
         self, project: Project, sentence: Sentence, coder: User, level: str, enactment: str
     ) -> None:
-        with pytest.raises(actions.WrongInput, match="There is no"):
+        with pytest.raises(WrongInput, match="There is no"):
             put(sentence, find_code(project, "move.revise"), coder, level=level, enactment=enactment)
 
     @pytest.mark.parametrize("note", ["a\x00b", "half \ud800", "x" * 1001])
     def test_note_that_cannot_be_stored(self, sentence: Sentence, code: Code, coder: User, note: str) -> None:
-        with pytest.raises(actions.WrongInput):
+        with pytest.raises(WrongInput):
             put(sentence, code, coder, note=note)
         assert not Coding.objects.exists()
 

@@ -13,6 +13,7 @@ from transcripts.coding import actions
 from transcripts.coding.models import Coding, Decision, Layer, Reveal, Unblinding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import WrongInput
 
 
 def test_no_suggestions_before_the_own_decision(project: Project, sentence: Sentence, code: Code, coder: User) -> None:
@@ -90,7 +91,7 @@ class TestReasons:
             lambda: take_off(seen, coder),
             lambda: actions.reopen_sentence(project=project, decision=decision, by=coder),
         ):
-            with pytest.raises(actions.WrongInput, match="Say in one line why") as refusal:
+            with pytest.raises(WrongInput, match="Say in one line why") as refusal:
                 attempt()
             assert refusal.value.field == "reason"
 
@@ -132,7 +133,7 @@ class TestOpening:
     def test_new_codings_are_assisted_and_ask_for_a_reason(
         self, opening: Unblinding, sentence: Sentence, code: Code, coder: User
     ) -> None:
-        with pytest.raises(actions.WrongInput, match="others' labels"):
+        with pytest.raises(WrongInput, match="others' labels"):
             put(sentence, code, coder)
         assert put(sentence, code, coder, reason="We talked").layer == Layer.ASSISTED
         assert decide(sentence, coder).layer == Layer.ASSISTED

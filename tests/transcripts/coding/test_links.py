@@ -23,6 +23,7 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.exchange.registry import Scope, find_export
 from transcripts.projects.models import Project
+from transcripts.refusals import WrongInput
 
 pytestmark = pytest.mark.django_db
 
@@ -142,7 +143,7 @@ def test_quote_in_a_sentence_that_is_linked_takes_the_place_of_the_whole(
     link(entry, coder, to=asked, quote=Extent(asked.start, asked.start + 3))
     [kept] = Link.objects.active()
     assert (kept.quote_start, kept.quote_end) == (asked.start, asked.start + 3)
-    with pytest.raises(actions.WrongInput, match="must lie within its sentence"):
+    with pytest.raises(WrongInput, match="must lie within its sentence"):
         link(entry, coder, to=asked, quote=Extent(asked.start, asked.end + 1))
 
 
@@ -152,7 +153,7 @@ def test_thread_that_hangs_on_another_rests_on_their_common_beginning(
     branch = Interview.objects.get(external_id="branch")
     own = put(sentence_of(branch, 2), find_code(sentence_of(branch, 2).turn.interview.study, "feature.power"), coder)
     link(own, coder, to=sentence_of(run, 5))
-    with pytest.raises(actions.WrongInput, match="comes after"):
+    with pytest.raises(WrongInput, match="comes after"):
         link(own, coder, to=sentence_of(run, 6))
 
 
@@ -160,22 +161,22 @@ def test_what_cannot_be_linked_is_refused_with_a_sentence(
     project: Project, run: Interview, entry: Coding, revise: Coding, stakeholders: Code, owner: User, coder: User
 ) -> None:
     early = put(sentence_of(run, 5), find_code(sentence_of(run, 5).turn.interview.study, "feature.power"), coder)
-    with pytest.raises(actions.WrongInput, match=r"comes after Power .* what is said later cannot"):
+    with pytest.raises(WrongInput, match=r"comes after Power .* what is said later cannot"):
         link(early, coder, to=sentence_of(run, 6))
-    with pytest.raises(actions.WrongInput, match="belongs to another person"):
+    with pytest.raises(WrongInput, match="belongs to another person"):
         link(entry, owner, to=sentence_of(run, 1))
-    with pytest.raises(actions.WrongInput, match="belongs to a move"):
+    with pytest.raises(WrongInput, match="belongs to a move"):
         link(entry, coder, to=stakeholders)
-    with pytest.raises(actions.WrongInput, match="belongs to a Revise"):
+    with pytest.raises(WrongInput, match="belongs to a Revise"):
         link(entry, coder, to=sentence_of(run, 1), kind="revises")
-    with pytest.raises(actions.WrongInput, match="not a case feature"):
+    with pytest.raises(WrongInput, match="not a case feature"):
         link(revise, coder, to=find_code(project, "theme.balance"))
-    with pytest.raises(actions.WrongInput, match="no kind of link"):
+    with pytest.raises(WrongInput, match="no kind of link"):
         link(revise, coder, to=stakeholders, kind="likes")
     stakeholders.version.status = "draft"
     stakeholders.version.published_at = None
     stakeholders.version.save()
-    with pytest.raises(actions.WrongInput, match="a draft"):
+    with pytest.raises(WrongInput, match="a draft"):
         link(revise, coder, to=Code.objects.get(pk=stakeholders.pk))
     assert Link.objects.count() == 0
     take_off(entry, coder)
@@ -336,7 +337,7 @@ def test_closed_reasoning_is_no_end_of_a_link_until_she_has_opened_it(
     }
     assert len(told) == 1
     assert "Open it at the desk first" in told.pop()
-    with pytest.raises(actions.WrongInput, match="have not opened"):
+    with pytest.raises(WrongInput, match="have not opened"):
         link(entry, coder, to=thought)
     actions.open_stage(project=project, turn=thought.turn, by=coder)
     link(entry, coder, to=thought)

@@ -12,11 +12,11 @@ from tests.transcripts.coding.desk_cast import find_code, last_event, put, stand
 from tests.transcripts.coding.desk_pages import ClientOf, act, address
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeFamily
-from transcripts.coding import actions
 from transcripts.coding.models import Coding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import WrongInput
 
 QUESTIONS = [
     {"key": "how", "label": "How it asks", "kind": "choice", "choices": ["external", "internal", "tool"]},
@@ -65,13 +65,13 @@ class TestQuotes:
     def test_words_outside_are_refused(
         self, sentence: Sentence, code: Code, coder: User, quote: tuple[int, int]
     ) -> None:
-        with pytest.raises(actions.WrongInput, match="within its sentence") as refusal:
+        with pytest.raises(WrongInput, match="within its sentence") as refusal:
             put(sentence, code, coder, quote=quote)
         assert refusal.value.field == "quote_start"
         assert not Coding.objects.exists()
 
     def test_codes_of_turns_take_none(self, project: Project, sentence: Sentence, coder: User) -> None:
-        with pytest.raises(actions.WrongInput, match="apply to the whole turn"):
+        with pytest.raises(WrongInput, match="apply to the whole turn"):
             put(sentence, find_code(project, "feature.task"), coder, quote=(sentence.start, sentence.end))
 
 
@@ -103,12 +103,12 @@ class TestAnswers:
     def test_other_answers_are_refused(
         self, sentence: Sentence, asking: Code, coder: User, answers: dict[str, str], told: str
     ) -> None:
-        with pytest.raises(actions.WrongInput, match=told) as refusal:
+        with pytest.raises(WrongInput, match=told) as refusal:
             put(sentence, asking, coder, attributes=answers)
         assert refusal.value.field == "attributes"
 
     def test_code_without_questions_takes_no_answers(self, sentence: Sentence, code: Code, coder: User) -> None:
-        with pytest.raises(actions.WrongInput, match="has no questions"):
+        with pytest.raises(WrongInput, match="has no questions"):
             put(sentence, code, coder, attributes={"how": "tool"})
 
 
@@ -121,7 +121,7 @@ class TestGroundingAndPrompting:
     @pytest.mark.parametrize("field", ["grounding", "prompting"])
     def test_unknown_words_are_refused(self, sentence: Sentence, code: Code, coder: User, field: str) -> None:
         unknown: dict[str, Any] = {field: "so"}
-        with pytest.raises(actions.WrongInput, match=f"There is no {field} 'so'") as refusal:
+        with pytest.raises(WrongInput, match=f"There is no {field} 'so'") as refusal:
             put(sentence, code, coder, **unknown)
         assert refusal.value.field == field
 
@@ -144,7 +144,7 @@ class TestRanges:
     ) -> None:
         number = uuid4()
         put(answer[0], code, coder, range_id=number)
-        with pytest.raises(actions.WrongInput, match="has only one code") as refusal:
+        with pytest.raises(WrongInput, match="has only one code") as refusal:
             put(answer[1], find_code(project, "theme.compassion"), coder, range_id=number)
         assert refusal.value.field == "range"
 
@@ -153,7 +153,7 @@ class TestRanges:
     ) -> None:
         number = uuid4()
         put(answer[0], code, coder, range_id=number)
-        with pytest.raises(actions.WrongInput, match="must lie within one interview"):
+        with pytest.raises(WrongInput, match="must lie within one interview"):
             put(import_other(project, owner), code, coder, range_id=number)
         assert Coding.objects.count() == 1
 
@@ -162,7 +162,7 @@ class TestRanges:
     ) -> None:
         number = uuid4()
         put(answer[0], code, coder, range_id=number)
-        with pytest.raises(actions.WrongInput, match="belongs to another person"):
+        with pytest.raises(WrongInput, match="belongs to another person"):
             put(answer[1], code, second_coder, range_id=number)
 
 

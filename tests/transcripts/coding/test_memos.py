@@ -12,6 +12,7 @@ from transcripts.coding import actions
 from transcripts.coding.models import Memo
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import WrongInput
 
 
 class TestMemos:
@@ -80,5 +81,5 @@ class TestMemos:
             self.write(other, sentence, "Lost", coder)
 
     def test_memo_that_is_too_long_is_refused(self, interview: Interview, sentence: Sentence, coder: User) -> None:
-        with pytest.raises(actions.WrongInput, match="20,001 characters"):
+        with pytest.raises(WrongInput, match="20,001 characters"):
             self.write(interview, sentence, "x" * 20_001, coder)

@@ -17,6 +17,7 @@ from transcripts.memos import actions
 from transcripts.memos.actions import MemoChanged
 from transcripts.memos.places import Place, PlaceNotFound, find_place
 from transcripts.projects.models import Project
+from transcripts.refusals import WrongInput
 
 
 def write(project: Project, place: Place, by: User, text: str = "A thought.", kind: str = "interpretive") -> Memo:
@@ -195,7 +196,7 @@ def test_one_version_of_a_thread_stands(project: Project, places: dict[str, Plac
     ],
 )
 def test_what_cannot_be_taken_is_named(project: Project, coder: User, text: str, kind: str, field: str) -> None:
-    with pytest.raises(desk.WrongInput) as caught:
+    with pytest.raises(WrongInput) as caught:
         write(project, Place("project"), coder, text, kind)
     assert caught.value.field == field
     assert not Memo.objects.exists()

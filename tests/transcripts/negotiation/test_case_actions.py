@@ -10,14 +10,13 @@ from tests.transcripts.negotiation.case_cast import IRRELEVANT, RELEVANT, pair_u
 from tests.transcripts.rounds.round_cast import bring_in
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.coding.actions import WrongInput
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import withdraw_pair
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
-from transcripts.refusals import Refused
+from transcripts.refusals import Refused, WrongInput
 
 pytestmark = pytest.mark.django_db
 

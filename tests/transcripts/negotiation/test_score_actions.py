@@ -16,7 +16,7 @@ from tests.transcripts.rounds.round_cast import answers, bring_in, find_assignme
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.blinding.conditions import open_condition
-from transcripts.coding.actions import NotOpen, NotYours, UsedForAnother, WrongInput, WrongPlace
+from transcripts.coding.actions import NotOpen, NotYours, UsedForAnother, WrongPlace
 from transcripts.coding.models import Layer
 from transcripts.corpus.models import Interview, Relation, Turn
 from transcripts.negotiation.actions.scores import Evidence, restore_score, withdraw_score
@@ -25,6 +25,7 @@ from transcripts.negotiation.models import Score, Stance
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
 from transcripts.projects.queries import events_of, list_details
+from transcripts.refusals import WrongInput
 from transcripts.rounds.actions import sign_off
 
 pytestmark = pytest.mark.django_db

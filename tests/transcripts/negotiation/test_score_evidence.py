@@ -14,13 +14,14 @@ from django.urls import reverse
 from tests.transcripts.coding.test_boundary_edits import ANSWER, find, join, split
 from tests.transcripts.negotiation.score_cast import score, write
 from transcripts.accounts.models import User
-from transcripts.coding.actions import WrongInput, open_stage
+from transcripts.coding.actions import open_stage
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.negotiation.actions.scores import Evidence, restore_score, withdraw_score
 from transcripts.negotiation.models import Score, Stance
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
+from transcripts.refusals import WrongInput
 
 pytestmark = pytest.mark.django_db
 SignIn = Callable[[User], Client]

@@ -7,12 +7,11 @@ import pytest
 from tests.transcripts.coding.desk_cast import last_event
 from tests.transcripts.negotiation.score_cast import CARE, write
 from transcripts.accounts.models import User
-from transcripts.coding.actions import WrongInput
 from transcripts.history.models import NothingChanged
 from transcripts.negotiation.actions.stances import write_stance
 from transcripts.negotiation.models import Stance
 from transcripts.projects.models import Project
-from transcripts.refusals import Refused
+from transcripts.refusals import Refused, WrongInput
 
 pytestmark = pytest.mark.django_db
 

@@ -10,9 +10,11 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.actions import seed_codebook
-from transcripts.projects.actions import MAX_REASON_LENGTH, WrongStance, create_project, set_stance
+from transcripts.projects.actions import create_project, set_stance
 from transcripts.projects.models import MethodStance, Project
 from transcripts.projects.queries import find_stance, list_stances, read_stances
+from transcripts.refusals import WrongInput
+from transcripts.ui.typed_text import MAX_REASON
 
 METHOD = "/p/culture/method/"
 SignIn = Callable[[User], Client]
@@ -45,7 +47,7 @@ class TestAction:
 
     def test_another_stance_needs_a_reason_and_the_first_stays_on_record(self, project: Project, lead: User) -> None:
         set_stance(project=project, stance="codebook", by=lead)
-        with pytest.raises(WrongStance, match="Say why") as refused:
+        with pytest.raises(WrongInput, match="Say why") as refused:
             set_stance(project=project, stance="reflexive", reason="  ", by=lead)
         assert refused.value.field == "reason"
         set_stance(project=project, stance="reflexive", reason="We read alone now.", by=lead)
@@ -62,7 +64,7 @@ class TestAction:
 
     def test_family_that_followed_the_study_needs_a_reason_to_leave_it(self, project: Project, lead: User) -> None:
         set_stance(project=project, stance="codebook", by=lead)
-        with pytest.raises(WrongStance):
+        with pytest.raises(WrongInput):
             set_stance(project=project, family="moves", stance="reliability", by=lead)
         set_stance(project=project, family="moves", stance="reliability", reason="Frozen codes.", by=lead)
         assert events(project)[-1].details == {"family": "moves", "before": "codebook", "after": "reliability"}
@@ -77,14 +79,14 @@ class TestAction:
         [
             ({"stance": "positivist"}, "stance"),
             ({"stance": "codebook", "family": "nothing"}, "family"),
-            ({"stance": "codebook", "reason": "x" * (MAX_REASON_LENGTH + 1)}, "reason"),
+            ({"stance": "codebook", "reason": "x" * (MAX_REASON + 1)}, "reason"),
             ({"stance": "codebook", "reason": "a\x00b"}, "reason"),
         ],
     )
     def test_wrong_input_is_refused_and_nothing_stored(
         self, project: Project, lead: User, wrong: dict[str, str], field: str
     ) -> None:
-        with pytest.raises(WrongStance) as refused:
+        with pytest.raises(WrongInput) as refused:
             set_stance(project=project, by=lead, **wrong)
         assert refused.value.field == field
         assert not MethodStance.objects.exists()

@@ -235,7 +235,7 @@ class TestOwnWork:
         for sent, words in (
             ({}, "Tick the box"),
             ({"confirmed": "on"}, "3 of 3 sentences of the model are undecided"),
-            ({"confirmed": "on", "reason": "x" * 501}, "at most 500"),
+            ({"confirmed": "on", "reason": "x" * 2_001}, "at most 2000"),
         ):
             answer = client.post(path, sent)
             assert answer.status_code == 422

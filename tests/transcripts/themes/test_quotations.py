@@ -14,7 +14,8 @@ from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
 from transcripts.projects.models import Project
-from transcripts.themes.errors import QuoteChanged, WrongInput
+from transcripts.refusals import WrongInput
+from transcripts.themes.errors import QuoteChanged
 from transcripts.themes.models import ThemeQuote, ThemeVersion
 from transcripts.themes.quotations import add_quote, withdraw_quote
 
@@ -99,7 +100,7 @@ def test_a_sentence_is_quoted_once_for_a_theme(theme: ThemeVersion, sentence: Se
 
 
 @pytest.mark.parametrize(
-    ("given", "field"), [({"side": "both"}, "side"), ({"side": "for", "note": "x" * 2_001}, "note")]
+    ("given", "field"), [({"side": "both"}, "side"), ({"side": "for", "note": "x" * 5_001}, "note")]
 )
 def test_what_cannot_be_taken_is_named(
     theme: ThemeVersion, sentence: Sentence, lead: User, given: dict[str, Any], field: str

@@ -14,8 +14,9 @@ from tests.transcripts.themes.cast import make_theme
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import WrongInput
 from transcripts.themes import reflexive
-from transcripts.themes.errors import EntryChanged, NotYours, WrongInput
+from transcripts.themes.errors import EntryChanged, NotYours
 from transcripts.themes.models import PhaseEntry, PositionalityStatement
 from transcripts.themes.quotations import add_quote
 

@@ -13,10 +13,10 @@ from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
-from transcripts.refusals import Refused
+from transcripts.refusals import Refused, WrongInput
 from transcripts.themes import actions
 from transcripts.themes.actions import ThemeText
-from transcripts.themes.errors import ThemeChanged, WrongInput
+from transcripts.themes.errors import ThemeChanged
 from transcripts.themes.models import Theme, ThemeQuote, ThemeVersion
 from transcripts.themes.queries import current_themes, find_current
 from transcripts.themes.quotations import add_quote

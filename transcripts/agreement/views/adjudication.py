@@ -26,7 +26,7 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.refusals import Refused, WrongInput
 from transcripts.ui.replacing import post_again
 from transcripts.ui.typed_text import find_number
 
@@ -123,7 +123,7 @@ def adjudicate(request: ProjectRequest) -> HttpResponse:
         row = actions.adjudicate(
             project=request.project, family=family, sentence=sentence, by=request.user, **form.read()
         )
-    except actions.WrongInput as error:
+    except WrongInput as error:
         form.add_error(error.field, str(error))
         return _show_again(request, page_request, at, form, status=422)
     except (actions.Overtaken, actions.ReadingsChanged, actions.UsedForAnother) as error:

@@ -27,6 +27,7 @@ from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import name_narrowed, send_download
 from transcripts.projects.roles import Permission
+from transcripts.refusals import WrongInput
 
 UNITS_PER_PAGE = 25
 NOT_REFLEXIVE = (Stance.RELIABILITY.value, Stance.CODEBOOK.value)
@@ -75,7 +76,7 @@ def compute(request: ProjectRequest) -> HttpResponse:
         actions.record_computation(
             project=request.project, family=page_request.selection.family, reason=reason, by=request.user
         )
-    except actions.WrongInput as error:
+    except WrongInput as error:
         form.add_error(error.field, str(error))
         return _render_table(request, page_request, reason_form=form, status=422)
     return _render_table(request, page_request, reason=reason, visible=visible)

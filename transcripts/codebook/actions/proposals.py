@@ -15,12 +15,13 @@ from transcripts.codebook.actions.errors import WrongInput
 from transcripts.codebook.actions.storing import lock
 from transcripts.codebook.actions.versions import publish_version, start_draft
 from transcripts.codebook.models import CodebookVersion, CodeProposal
-from transcripts.codebook.pure.checking import MAX_NAME_LENGTH, MAX_TEXT_LENGTH, Problem, clean_name, clean_text
+from transcripts.codebook.pure.checking import MAX_NAME_LENGTH, Problem, clean_name, clean_text
 from transcripts.codebook.pure.naming import is_in_words
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_content import CodeContent
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.ui.typed_text import MAX_TEXT
 
 State = CodeProposal.State
 
@@ -73,9 +74,9 @@ def _check_proposal(
     elif len(name) > MAX_NAME_LENGTH:
         found = f"this one has {len(name):,}"
         problems.append(Problem("name", "", f"A name may have {MAX_NAME_LENGTH} characters; {found}."))
-    if len(definition) > MAX_TEXT_LENGTH:
+    if len(definition) > MAX_TEXT:
         found = f"this one has {len(definition):,}"
-        problems.append(Problem("definition", "", f"A definition may have {MAX_TEXT_LENGTH:,} characters; {found}."))
+        problems.append(Problem("definition", "", f"A definition may have {MAX_TEXT:,} characters; {found}."))
     if family_identifier not in dict(list_families(project)):
         problems.append(Problem("family", "", "Choose one of the families of the codebook."))
     if sentence is not None and sentence.turn.interview.project_id != project.pk:
@@ -178,8 +179,8 @@ def _hold_open(proposal: CodeProposal) -> CodeProposal:
 
 
 def _answer(proposal: CodeProposal, state: CodeProposal.State, *, answer: str, by: User) -> None:
-    if len(answer) > MAX_TEXT_LENGTH:
-        raise WrongInput([Problem("answer", "", f"An answer may have {MAX_TEXT_LENGTH:,} characters.")])
+    if len(answer) > MAX_TEXT:
+        raise WrongInput([Problem("answer", "", f"An answer may have {MAX_TEXT:,} characters.")])
     proposal.state, proposal.answer = state, answer
     proposal.answered_at, proposal.answered_by = timezone.now(), by
     proposal.save(update_fields=["state", "answer", "answered_at", "answered_by", "code"])

@@ -16,8 +16,8 @@ from transcripts.codebook.pure.checking import Problem, clean_text, find_problem
 from transcripts.codebook.quotes import FoundQuote
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import MAX_REASON
 
-MAX_REASON_LENGTH = 2_000
 EXAMPLE_COLUMNS = ("sentence_id", "words", "kind", "note", "added_at", "added_by_name")
 
 
@@ -60,9 +60,9 @@ def check_reason(reason: str, *, needed_to: str = "") -> str:
     reason = clean_text(reason)
     if needed_to and not reason:
         raise WrongInput([Problem("reason", "", f"Say why you {needed_to}. The reason is kept with the codebook.")])
-    if len(reason) > MAX_REASON_LENGTH:
+    if len(reason) > MAX_REASON:
         found = f"this one has {len(reason):,}"
-        raise WrongInput([Problem("reason", "", f"A reason may have {MAX_REASON_LENGTH:,} characters; {found}.")])
+        raise WrongInput([Problem("reason", "", f"A reason may have {MAX_REASON:,} characters; {found}.")])
     return reason
 
 

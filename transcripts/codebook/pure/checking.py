@@ -10,10 +10,10 @@ from typing import NamedTuple
 from transcripts.codebook.pure.keyword_rules import MAX_RULES, check_rule
 from transcripts.formats.codebook_content import CodeAttribute, CodebookContent, CodeContent, FamilyContent
 from transcripts.formats.codebook_rules import COLOR, RESERVED_KEYS, SIDES, SINGLE_KEYS, STABLE_NAME, UNSTORABLE
+from transcripts.ui.typed_text import MAX_TEXT
 
 UNITS = {"sentence": "sentences", "turn": "turns", "interview": "interviews"}
 TURNS_OF = {"any": "anybody's turns", "model": "the model's turns", "interviewer": "the interviewer's turns"}
-MAX_TEXT_LENGTH = 20_000
 MAX_NAME_LENGTH = 200
 MAX_GROUP_LENGTH = 100
 MAX_SOURCE_LENGTH = 300
@@ -160,8 +160,8 @@ def _find_name_problems(what: str, identifier: str, name: str) -> Iterator[Probl
 
 
 def _find_length_problems(identifier: str, field: str, what: str, text: str) -> Iterator[Problem]:
-    if len(text) > MAX_TEXT_LENGTH:
-        sentence = f"{identifier}: the {what} has {len(text):,} characters; the limit is {MAX_TEXT_LENGTH:,}."
+    if len(text) > MAX_TEXT:
+        sentence = f"{identifier}: the {what} has {len(text):,} characters; the limit is {MAX_TEXT:,}."
         yield Problem(field, identifier, sentence)
     if UNSTORABLE.search(text):
         yield Problem(field, identifier, f"{identifier}: the {what} has a character that cannot be stored.")

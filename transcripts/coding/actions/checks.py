@@ -9,7 +9,7 @@ from uuid import UUID
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding import queries
-from transcripts.coding.actions.errors import NotOpen, NotYours, OncePerAnswer, WrongInput, WrongPlace
+from transcripts.coding.actions.errors import NotOpen, NotYours, OncePerAnswer, WrongPlace
 from transcripts.coding.models import Coding, Level
 from transcripts.coding.queries import ActiveLabels
 from transcripts.coding.reasoning import find_closed_turns
@@ -17,7 +17,8 @@ from transcripts.coding.values import CHOICE_FIELDS, CodingValues
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import explain_retired, hold_sentence
 from transcripts.projects.models import Project
-from transcripts.ui.typed_text import clean_text, find_fault
+from transcripts.refusals import WrongInput
+from transcripts.ui.typed_text import check_text
 
 # What a tool gave back is shown and cited.
 CODEABLE_CHANNELS = frozenset(
@@ -32,7 +33,6 @@ OTHER_TURNS = {
     Turn.Role.TOOL.value: "a tool's",
 }
 MAX_NOTE_LENGTH = 1_000
-MAX_MEMO_LENGTH = 20_000
 
 
 def check_place(project: Project, sentence: Sentence) -> None:
@@ -198,7 +198,7 @@ def check_reason(active: ActiveLabels, reason: str) -> None:
     if active.has_seen_others and not reason:
         seen = "others' labels" if active.is_revealed or active.is_opened else "the condition"
         raise WrongInput(f"You have seen {seen} here. Say in one line why you change yours.", field="reason")
-    check_text(reason, field="reason", max_length=MAX_NOTE_LENGTH)
+    check_text(reason)
 
 
 def check_range(range_id: UUID, *, coder_id: int, interview_id: int, identifier: str) -> None:
@@ -215,14 +215,6 @@ def check_range(range_id: UUID, *, coder_id: int, interview_id: int, identifier:
             raise WrongInput(
                 "A range has only one code, but this one already has another. Code them separately.", field="range"
             )
-
-
-def check_text(text: str, *, field: str, max_length: int, needed: str = "") -> str:
-    """The text as it is stored. Raises ``WrongInput`` if it does not fit, or with ``needed`` if it is empty."""
-    text = clean_text(text)
-    if fault := find_fault(text, max_length=max_length, needed=needed):
-        raise WrongInput(fault, field=field)
-    return text
 
 
 def _list_words(words: Any, last: str = "or") -> str:

@@ -9,10 +9,6 @@ class WrongPlace(Refused):
     """The sentence, code or row is not one of this study, or cannot be coded."""
 
 
-class WrongInput(Refused):
-    """What was typed or chosen does not fit the code; ``field`` says where to put the message."""
-
-
 class OncePerAnswer(Refused):
     """The person has applied the code to another sentence of this answer, and the codebook asks for one."""
 

@@ -16,7 +16,7 @@ from transcripts.codebook.pure.features import FEATURE_PREFIX, is_feature
 from transcripts.coding import queries
 from transcripts.coding.actions import checks
 from transcripts.coding.actions.codings import choose_layer
-from transcripts.coding.actions.errors import WrongInput, WrongPlace
+from transcripts.coding.actions.errors import WrongPlace
 from transcripts.coding.actions.storing import check_same, find_stored, find_winner, insert_once
 from transcripts.coding.links import MOVES, REVISE
 from transcripts.coding.models import Coding, Link
@@ -24,6 +24,7 @@ from transcripts.corpus.models import Interview, Relation, Sentence
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.corpus.queries import explain_retired, hold_sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import WrongInput
 
 NEEDS = {
     Link.Kind.ACTS_ON: (MOVES, "a move", "the feature that it acts on"),

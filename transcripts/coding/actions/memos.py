@@ -9,14 +9,15 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.coding.actions.checks import MAX_MEMO_LENGTH, check_text
-from transcripts.coding.actions.errors import NotOpen, WrongInput, WrongPlace
+from transcripts.coding.actions.errors import NotOpen, WrongPlace
 from transcripts.coding.actions.storing import check_same, find_stored, find_winner, replace_once
 from transcripts.coding.models import Memo
 from transcripts.corpus.consent import NO_CODING
 from transcripts.corpus.models import Consent, Interview, Sentence
 from transcripts.corpus.queries import list_consenting
 from transcripts.projects.models import Project
+from transcripts.refusals import WrongInput
+from transcripts.ui.typed_text import MAX_TEXT, check_text
 
 
 @transaction.atomic
@@ -36,7 +37,7 @@ def write_memo(
     is closed, unless the interview's consent says so: then a memo can only be withdrawn. Raises ``WrongPlace``,
     ``WrongInput``, ``NotOpen`` or ``UsedForAnother``.
     """
-    text = check_text(text, field="text", max_length=MAX_MEMO_LENGTH)
+    text = check_text(text, field="text", max_length=MAX_TEXT)
     if kind and kind not in Memo.Kind.values:
         raise WrongInput(f"There is no kind of memo {kind!r}: choose {', '.join(Memo.Kind.values)}.", field="kind")
     if interview.project_id != project.pk or (sentence and sentence.turn.interview_id != interview.pk):

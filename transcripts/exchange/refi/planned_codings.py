@@ -13,7 +13,6 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeFamily
-from transcripts.coding.actions import WrongInput
 from transcripts.coding.actions.checks import check_answer, fits_side
 from transcripts.coding.models import Coding
 from transcripts.corpus.consent import HOW_TO_RECORD
@@ -26,6 +25,7 @@ from transcripts.exchange.refi.report import StudyReport
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxSelection, QdpxSource
 from transcripts.formats.refi import make_guid
 from transcripts.projects.models import Project
+from transcripts.refusals import WrongInput
 
 MAX_NAMED = 20
 REFUSED = (

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from django.db import transaction
 
 from transcripts.audit_trail import trail
-from transcripts.coding.actions import WrongInput
-from transcripts.coding.actions.checks import check_text
 from transcripts.corpus.models import Interview, Turn
-from transcripts.negotiation.actions.errors import MAX_REASON
 from transcripts.negotiation.models import CaseSheet
 from transcripts.negotiation.queries.cases import list_features
 from transcripts.projects.models import Project
+from transcripts.refusals import WrongInput
+from transcripts.ui.typed_text import MAX_REASON, check_text
 
 MAX_INTENT = 100
 Listed = Sequence[Mapping[str, str]]
@@ -41,7 +40,7 @@ def write_case_sheet(
     # One that is excluded is of the study all the same.
     if interview.study_id != project.pk:
         raise WrongInput("This interview is not part of this study.", field="interview")
-    sheet = CaseSheet(interview=interview, reason=check_text(reason, field="reason", max_length=MAX_REASON))
+    sheet = CaseSheet(interview=interview, reason=check_text(reason))
     latest = sheet.find_latest(based_on)
     sheet.relevant, sheet.irrelevant = _check_features(project, relevant, irrelevant)
     sheet.intents = _check_intents(interview, intents) if intents is not None else latest.intents if latest else {}

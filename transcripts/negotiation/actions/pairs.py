@@ -9,13 +9,11 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.coding.actions import WrongInput
-from transcripts.coding.actions.checks import check_text
 from transcripts.corpus.models import Interview
-from transcripts.negotiation.actions.errors import MAX_REASON
 from transcripts.negotiation.models import Pair
 from transcripts.projects.models import Project
-from transcripts.refusals import Refused
+from transcripts.refusals import Refused, WrongInput
+from transcripts.ui.typed_text import check_text
 
 MAX_NAME = 100
 MAX_DIFFERS = 500
@@ -48,7 +46,7 @@ def pair_threads(
             f"Say whether the difference should change what the model does: {' or '.join(Pair.Expect.values)}.",
             field="expect",
         )
-    reason = check_text(reason, field="reason", max_length=MAX_REASON)
+    reason = check_text(reason)
     pair = Pair(project=project, name=name, a=a, b=b, differs=differs, expect=expect, reason=reason)
     return pair.write(by=by, based_on=based_on)
 

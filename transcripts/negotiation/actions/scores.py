@@ -12,8 +12,8 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.rows import RowChange, row_changed, row_made
-from transcripts.coding.actions import MAX_NOTE_LENGTH, NotOpen, NotYours, UsedForAnother, WrongInput, WrongPlace
-from transcripts.coding.actions.checks import check_readable, check_text
+from transcripts.coding.actions import MAX_NOTE_LENGTH, NotOpen, NotYours, UsedForAnother, WrongPlace
+from transcripts.coding.actions.checks import check_readable
 from transcripts.coding.actions.codings import choose_layer
 from transcripts.coding.models import Coding
 from transcripts.coding.queries import find_interview, read_seen
@@ -25,6 +25,8 @@ from transcripts.negotiation.queries.cases import is_feature
 from transcripts.negotiation.queries.evidence import Evidence, follow, join, read_followed
 from transcripts.negotiation.queries.threads import read_beginning
 from transcripts.projects.models import Project
+from transcripts.refusals import WrongInput
+from transcripts.ui.typed_text import check_text
 
 __all__ = ["Evidence", "put_score", "restore_score", "withdraw_score"]
 

@@ -7,15 +7,13 @@ import json
 from typing import NamedTuple
 
 from transcripts.accounts.models import User
-from transcripts.coding.actions import WrongInput
-from transcripts.coding.actions.checks import check_text
 from transcripts.negotiation.models import Stance
 from transcripts.projects.models import Project
+from transcripts.refusals import WrongInput
+from transcripts.ui.typed_text import MAX_TEXT, check_text
 
 MAX_NAME = 60
 MAX_AUTHOR = 200
-MAX_TEXT = 20_000
-MAX_REASON = 2_000
 
 
 class StanceText(NamedTuple):
@@ -47,7 +45,7 @@ def write_stance(
     return Stance(
         project=project,
         name=_check_name(name),
-        reason=check_text(reason, field="reason", max_length=MAX_REASON),
+        reason=check_text(reason),
         sha256=text.sha256,
         **text._asdict(),
     ).write(by=by, based_on=based_on)

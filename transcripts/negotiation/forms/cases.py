@@ -9,12 +9,12 @@ from typing import Any
 from django import forms
 
 from transcripts.corpus.models import Interview, InterviewQuerySet, Turn
-from transcripts.negotiation.actions.errors import MAX_REASON
 from transcripts.negotiation.actions.pairs import MAX_DIFFERS, MAX_NAME
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.negotiation.pure.intents import NAMES
 from transcripts.negotiation.pure.ordering import natural_key
 from transcripts.ui.fields import NumberField
+from transcripts.ui.typed_text import MAX_REASON
 
 MAX_TURNS = 300
 """So many turns of an interviewer have a field; intents of later ones are left as they are."""

@@ -10,9 +10,10 @@ from uuid import uuid4
 from django import forms
 
 from transcripts.coding.actions import MAX_NOTE_LENGTH
-from transcripts.negotiation.actions.stances import MAX_AUTHOR, MAX_NAME, MAX_REASON, MAX_TEXT, StanceText
+from transcripts.negotiation.actions.stances import MAX_AUTHOR, MAX_NAME, StanceText
 from transcripts.negotiation.models import Score
 from transcripts.ui.fields import NumberField, make_text_field
+from transcripts.ui.typed_text import MAX_REASON, MAX_TEXT
 
 MAX_EVIDENCE_LENGTH = 500
 MAX_RANGE = 50

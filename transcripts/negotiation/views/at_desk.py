@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from transcripts.coding.actions import WrongInput
 from transcripts.coding.actions.checks import check_readable
 from transcripts.coding.forms import WrongField, read_id, read_idempotency_key, read_uuid
 from transcripts.coding.pure.quoting import WrongSpan, find_span
@@ -26,7 +25,7 @@ from transcripts.negotiation.queries.evidence import read_followed
 from transcripts.negotiation.queries.stances import choose_stance, list_latest
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.refusals import Refused, WrongInput
 from transcripts.ui.typed_text import find_number, find_numbers
 
 SCRIPT_HEADER = "X-Desk"

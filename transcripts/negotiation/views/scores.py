@@ -17,7 +17,6 @@ from django.views.decorators.http import require_POST, require_safe
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.pure.features import FEATURE_PREFIX, is_feature
-from transcripts.coding.actions import WrongInput
 from transcripts.coding.forms import WrongField, read_uuid
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence, Turn
@@ -36,7 +35,7 @@ from transcripts.negotiation.queries.scores import (
 from transcripts.negotiation.queries.stances import choose_stance, list_latest, list_stances
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.refusals import Refused, WrongInput
 from transcripts.ui.acts import at_top
 from transcripts.ui.typed_text import find_numbers
 

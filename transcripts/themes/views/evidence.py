@@ -17,11 +17,12 @@ from transcripts.coding.models import Coding, Level, Prompting
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import WrongInput
 from transcripts.retrieval.pure.asking import UNNAMED
 from transcripts.retrieval.queries import Visibility
 from transcripts.retrieval.results import build_results
 from transcripts.themes import evidence, matrix, queries, quotations
-from transcripts.themes.errors import QuoteChanged, WrongInput
+from transcripts.themes.errors import QuoteChanged
 from transcripts.themes.evidence import Viewpoint
 from transcripts.themes.forms import QuoteForm
 from transcripts.themes.models import ThemeQuote, ThemeVersion

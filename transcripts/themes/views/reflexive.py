@@ -16,8 +16,9 @@ from transcripts.corpus.models import Consent
 from transcripts.corpus.queries import list_consenting
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import WrongInput
 from transcripts.themes import evidence, queries, reflexive
-from transcripts.themes.errors import EntryChanged, NotYours, WrongInput
+from transcripts.themes.errors import EntryChanged, NotYours
 from transcripts.themes.evidence import choose_viewpoint
 from transcripts.themes.forms import EntryForm, StatementForm
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, ThemeVersion

@@ -17,10 +17,10 @@ from transcripts.corpus.models import Consent
 from transcripts.corpus.queries import list_consenting
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
+from transcripts.refusals import Refused, WrongInput
 from transcripts.themes import actions, evidence, matrix, queries
 from transcripts.themes.actions import ThemeText
-from transcripts.themes.errors import ThemeChanged, WrongInput
+from transcripts.themes.errors import ThemeChanged
 from transcripts.themes.evidence import Viewpoint, choose_viewpoint
 from transcripts.themes.forms import GroupForm, MergeForm, NewThemeForm, SplitForm, ThemeForm
 from transcripts.themes.models import ThemeQuote, ThemeVersion

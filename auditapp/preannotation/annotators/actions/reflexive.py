@@ -9,9 +9,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 from transcripts.projects.queries import find_stance
-from transcripts.refusals import Refused
-
-MAX_REASON = 500
+from transcripts.ui.typed_text import check_text
 
 
 @transaction.atomic
@@ -20,11 +18,8 @@ def record_calibration(*, project: Project, annotator: Annotator | None, family:
 
     Raises ``Refused``.
     """
-    reason = " ".join(reason.split())
-    if not reason:
-        raise Refused("Say why figures are computed although this family is coded reflexively.")
-    if len(reason) > MAX_REASON:
-        raise Refused(f"The reason has {len(reason):,} characters, and at most {MAX_REASON:,} fit.")
+    needed = "Say why figures are computed although this family is coded reflexively."
+    reason = check_text(reason, needed=needed, one_line=True)
     trail.record(
         "preannotation.calibration.computed",
         target=annotator if annotator is not None else f"family:{family}",

@@ -10,8 +10,7 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-
-MAX_REASON = 2_000
+from transcripts.ui.typed_text import check_text
 
 
 @transaction.atomic
@@ -28,9 +27,9 @@ def choose_annotator(
 
     Raises ``Refused``.
     """
-    reason = " ".join(reason.split())
+    reason = check_text(reason, needed="Give a reason: people who use the rates will read it.", one_line=True)
     with_critic = with_critic and annotator is not None
-    _check(project, code_identifier, annotator, reason)
+    _check(project, code_identifier, annotator)
     choices = CodeChoice.objects.select_for_update().filter(project=project, code_identifier=code_identifier)
     current = choices.filter(superseded_at__isnull=True).first()
     if current is not None:
@@ -71,11 +70,7 @@ def _record(choice: CodeChoice, by: trail.Actor, current: CodeChoice | None) -> 
     )
 
 
-def _check(project: Project, code_identifier: str, annotator: Annotator | None, reason: str) -> None:
-    if not reason:
-        raise Refused("Give a reason: people who use the rates will read it.")
-    if len(reason) > MAX_REASON:
-        raise Refused(f"The reason has {len(reason):,} characters, and at most {MAX_REASON:,} fit.")
+def _check(project: Project, code_identifier: str, annotator: Annotator | None) -> None:
     codes = Code.objects.filter(identifier=code_identifier, family__unit=CodeFamily.Unit.SENTENCE)
     if annotator is None:
         known = codes.filter(version__project=project, version__published_at__isnull=False).exists()

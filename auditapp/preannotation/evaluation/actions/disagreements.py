@@ -12,8 +12,8 @@ from transcripts.codebook.models import Code
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.ui.typed_text import MAX_NOTE, check_text
 
-MAX_NOTE = 2_000
 OVERTAKEN = "Somebody else sorted this meanwhile. Look at what was said, then decide again."
 
 
@@ -34,9 +34,10 @@ def sort_disagreement(
     ``replaces`` is the row that was shown; if another is active by now, nothing is stored. Reads sentence.turn.interview.
     Raises ``Refused``.
     """
-    note = " ".join(note.split())
+    note = check_text(note, field="note", max_length=MAX_NOTE, one_line=True)
     _check_place(project, annotator, sentence, code_identifier)
-    _check_word(category, note)
+    if category not in Disagreement.Category.values:
+        raise Refused("Choose one of the six categories.")
     said = Disagreement.objects.filter(annotator=annotator, sentence=sentence, code_identifier=code_identifier)
     current = said.select_for_update().filter(superseded_by__isnull=True).first()
     if (current.pk if current else None) != replaces:
@@ -76,13 +77,6 @@ def _check_place(project: Project, annotator: Annotator, sentence: Sentence, cod
         raise Refused("This is not part of this study.")
     if not Code.objects.filter(version=annotator.version_id, identifier=code_identifier).exists():
         raise Refused("The annotator's codebook has no such code.")
-
-
-def _check_word(category: str, note: str) -> None:
-    if category not in Disagreement.Category.values:
-        raise Refused("Choose one of the six categories.")
-    if len(note) > MAX_NOTE:
-        raise Refused(f"The note has {len(note):,} characters, and at most {MAX_NOTE:,} fit.")
 
 
 def _record(row: Disagreement, project: Project, by: User, current: Disagreement | None) -> None:

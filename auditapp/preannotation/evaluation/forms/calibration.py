@@ -6,11 +6,9 @@ from typing import Any, cast
 
 from django import forms
 
-from auditapp.preannotation.evaluation.actions.choices import MAX_REASON
-from auditapp.preannotation.evaluation.actions.disagreements import MAX_NOTE
 from auditapp.preannotation.models import Annotator, Disagreement
 from transcripts.ui.fields import NumberField
-from transcripts.ui.typed_text import MAX_ID, MAX_SEED
+from transcripts.ui.typed_text import MAX_ID, MAX_NOTE, MAX_REASON, MAX_SEED
 
 USUAL_SEED = 1
 USUAL_THRESHOLD = 0.6

@@ -10,23 +10,19 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-
-MAX_REASON = 1_000
+from transcripts.ui.typed_text import check_text
 
 
 @transaction.atomic
 def open_draft_reading(*, project: Project, interview: Interview, reason: str, by: trail.Actor) -> DraftReading:
     """Let suggestions be opened before the own decision in this interview. Raises ``Refused``."""
-    reason = " ".join(reason.split())
     if interview.project_id != project.pk:
         raise Refused("This interview is not part of this study.")
-    if not reason:
-        raise Refused(
-            "Give a reason for making this interview a draft. Codings made after seeing its suggestions are left "
-            "out of every measure."
-        )
-    if len(reason) > MAX_REASON:
-        raise Refused(f"The reason has {len(reason):,} characters, and at most {MAX_REASON:,} fit.")
+    needed = (
+        "Give a reason for making this interview a draft. Codings made after seeing its suggestions are left out of every "
+        "measure."
+    )
+    reason = check_text(reason, needed=needed, one_line=True)
     try:
         with transaction.atomic():
             reading = DraftReading.objects.create(

@@ -15,7 +15,7 @@ from auditapp.preannotation.suggestions.queries.arms import find_plan, list_undr
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.ui.typed_text import MAX_SEED
+from transcripts.ui.typed_text import MAX_SEED, check_text
 
 USUAL_SHARE = 20
 
@@ -29,10 +29,10 @@ def set_withholding(
         raise Refused(f"The share must be a whole percentage from 0 to 100, not {share_percent}.")
     if seed is not None and not 0 <= seed <= MAX_SEED:
         raise Refused(f"The seed must be a whole number from 0 to {MAX_SEED:,}, not {seed:,}.")
-    if not reason.strip():
-        raise Refused("Give a reason for this share. It is shown with every figure that depends on it.")
+    needed = "Give a reason for this share. It is shown with every figure that depends on it."
+    reason = check_text(reason, needed=needed)
     Project.objects.select_for_update().get(pk=project.pk)
-    plan = _make_plan(project, share_percent, reason.strip(), by, seed)
+    plan = _make_plan(project, share_percent, reason, by, seed)
     trail.record(
         "preannotation.withholding.planned",
         target=plan,

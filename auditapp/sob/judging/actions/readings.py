@@ -30,11 +30,11 @@ from auditapp.sob.report.requests import request_after_change
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
+from transcripts.ui.typed_text import MAX_NOTE, check_text
 
 READ_BY_PERSON = "person"
 FORMATTER_TASK = "format"
 MAX_VALUE_LENGTH = 300
-MAX_NOTE_LENGTH = 5_000
 MAX_VALUES = 50
 
 
@@ -143,7 +143,8 @@ def read_by_person(
     """
     locked = lock_judgments([judgment.pk])[judgment.pk]
     current = find_current_readings([judgment.pk]).get(judgment.pk)
-    parsed, note = _check_reading(judgment, outcome, attributes or {}, verdict), _check_note(note)
+    note = check_text(note, field="note", max_length=MAX_NOTE)
+    parsed = _check_reading(judgment, outcome, attributes or {}, verdict)
     if (current.number if current else 0) + 1 != number:
         if current is not None and current.number == number:
             stored = (current.read_by_id, current.outcome, current.attributes, current.verdict, current.note)
@@ -219,9 +220,3 @@ def _check_reading(judgment: Judgment, outcome: str, attributes: Mapping[str, st
         verdict=verdict if is_verdict else "",
         layer="person",
     )
-
-
-def _check_note(note: str) -> str:
-    if len(note) > MAX_NOTE_LENGTH:
-        raise Refused(f"The note is longer than {MAX_NOTE_LENGTH:,} characters. Shorten it.")
-    return note.strip()

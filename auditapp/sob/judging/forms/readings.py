@@ -8,11 +8,12 @@ from django import forms
 from auditapp.batches.forms import LaunchOptionsForm, list_variants
 from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.judging.actions.readings import MAX_NOTE_LENGTH, MAX_VALUE_LENGTH, list_person_outcomes
+from auditapp.sob.judging.actions.readings import MAX_VALUE_LENGTH, list_person_outcomes
 from auditapp.sob.judging.formatter import DEFAULT_OUTCOMES, READABLE_OUTCOMES
 from auditapp.sob.pure.counting import name_characteristic
 from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.pure.verdicts import VERDICTS
+from transcripts.ui.typed_text import MAX_NOTE
 
 OUTCOME_WORDS = {
     Outcome.ATTRIBUTED: "Attributed: it attributes at least one characteristic to the person",
@@ -95,9 +96,7 @@ class ReadingForm(forms.Form):
                 widget=forms.Textarea({"rows": 2}),
                 help_text="One on each line, as name: value.",
             )
-        self.fields["note"] = forms.CharField(
-            required=False, max_length=MAX_NOTE_LENGTH, widget=forms.Textarea({"rows": 2})
-        )
+        self.fields["note"] = forms.CharField(required=False, max_length=MAX_NOTE, widget=forms.Textarea({"rows": 2}))
 
     @property
     def values(self) -> list[forms.BoundField]:

@@ -4,10 +4,11 @@ from django import forms
 
 from auditapp.sob.judging.actions.wordings import check_name
 from auditapp.sob.models import Wording
-from auditapp.sob.pure.instruments import MAX_TEXT_LENGTH, TASKS, list_variants
+from auditapp.sob.pure.instruments import TASKS, list_variants
 from auditapp.sob.pure.parsing import ATTRIBUTES
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.ui.typed_text import MAX_TEXT
 
 
 class WordingForm(forms.Form):
@@ -32,7 +33,7 @@ class WordingForm(forms.Form):
         for task, label in TASKS:
             self.fields[task] = forms.CharField(
                 widget=forms.Textarea({"rows": 16, "spellcheck": "false"}),
-                max_length=MAX_TEXT_LENGTH,
+                max_length=MAX_TEXT,
                 required=False,
                 strip=False,
                 label=f"Text, {label.lower()}",

@@ -135,12 +135,9 @@ OF_A_STUDY: dict[str, Row] = {
     "coding:beside": seen(),
     "coding:split": sent(Permission.EDIT_BOUNDARIES),
     "coding:merge": sent(Permission.EDIT_BOUNDARIES),
-    "coding:join": sent(Permission.EDIT_BOUNDARIES),
     "coding:boundary_edits": seen(),
-    "coding:breaks": seen(),
     "coding:next": seen(),
     "coding:history": seen(Permission.CODE),
-    "coding:acts": seen(Permission.CODE),
     "coding:keys": filled_in(Permission.CODE),
     "coding:keycard": seen(),
     "blinding:unblind": sent(Permission.CODE),
@@ -174,8 +171,6 @@ OF_A_STUDY: dict[str, Row] = {
     "revision:queue": seen(Permission.CODE),
     "revision:near": seen(Permission.CODE),
     "revision:re_review": filled_in(Permission.CODE),
-    "revision:old_queue": seen(Permission.CODE),
-    "revision:old_re_review": seen(Permission.CODE),
     "revision:anchors": seen(Permission.CODE),
     "revision:draw": sent(Permission.EDIT_CODEBOOK),
     "revision:add": sent(Permission.EDIT_CODEBOOK),
@@ -224,7 +219,6 @@ OF_A_STUDY: dict[str, Row] = {
     "negotiation:withdraw_pair": sent(Permission.SET_METHOD),
     # Coders see disagreements once their round is locked; the page says so before.
     "agreement:disagreements": seen(),
-    "agreement:old_disagreements": seen(),
     "agreement:table": seen(Permission.SEE_ALL_CODINGS),
     "agreement:so_far": seen(Permission.SEE_ALL_CODINGS),
     "agreement:compute": sent(Permission.SET_METHOD),
@@ -441,9 +435,6 @@ OF_A_STUDY: dict[str, Row] = {
 FORMS = {"batches:control": "act=pause"}
 # Pages that lead to another one, which has a row of its own.
 LEADS_ON = {
-    "coding:acts",
-    "coding:breaks",
-    "agreement:old_disagreements",
     "coding:next",
     "batches:answers",
     "batches:cap",
@@ -454,8 +445,6 @@ LEADS_ON = {
     "batches:rename",
     "batches:requests",
     "batches:retry",
-    "revision:old_queue",
-    "revision:old_re_review",
     "sob:ask_again",
     "sob:audit_open",
     "sob:read_next",

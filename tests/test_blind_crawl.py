@@ -130,7 +130,6 @@ class Crawl:
         interviews = list(found[: self.max_interviews])
         for name in (
             "coding:desk",
-            "coding:breaks",
             "negotiation:thread_scores",
             "retrieval:score_sheet",
             "negotiation:thread",

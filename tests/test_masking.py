@@ -134,7 +134,6 @@ def _list_more(project: Project, *, every: int = 1) -> Iterator[str]:
         for name in (
             "corpus:details",
             "coding:desk",
-            "coding:breaks",
             "corpus:interview_consent",
             "negotiation:case_sheet",
             "negotiation:thread",

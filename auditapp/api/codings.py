@@ -40,16 +40,13 @@ class CodingOutput(RowOutput):
     """One code that one person applied to one sentence."""
 
     attributes = serializers.DictField(child=serializers.CharField(), help_text=describe(Coding, "attributes"))
-    client_id = serializers.UUIDField(
-        source="idempotency_key", help_text="Deprecated: the old name of idempotency_key."
-    )
 
     class Meta:
         ref_name = "Coding"
         model = Coding
         fields = (
             "id interview sentence code codebook_version coder layer note quote_start quote_end range attributes reason "
-            "idempotency_key client_id created_at withdrawn_at withdrawal_reason superseded_by level enactment grounding prompting"
+            "idempotency_key created_at withdrawn_at withdrawal_reason superseded_by level enactment grounding prompting"
         )
         paths: ClassVar = {
             "interview": "sentence__turn__interview",
@@ -176,10 +173,7 @@ class AddCoding(CodingView):
             child=Words(allow_blank=True), default=dict, help_text=describe(Coding, "attributes")
         )
         reason = Words(allow_blank=True, default="", help_text=REASON)
-        idempotency_key = Uuid(
-            required=False, help_text="A UUID that you generate; required. Sent again, it stores nothing twice."
-        )
-        client_id = Uuid(required=False, help_text="Deprecated: the old name of idempotency_key.")
+        idempotency_key = Uuid(help_text="A UUID that you generate. Sent again, it stores nothing twice.")
 
         class Meta:
             ref_name = "NewCoding"
@@ -195,13 +189,6 @@ class AddCoding(CodingView):
                 for name, field in CHOICE_FIELDS.items()
             }
             return {**super().get_fields(), **chosen}
-
-        def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-            old = attrs.pop("client_id", None)
-            if attrs.setdefault("idempotency_key", old) is None:
-                required = self.fields["idempotency_key"].error_messages["required"]
-                raise serializers.ValidationError({"idempotency_key": required}, code="required")
-            return attrs
 
     scope = Scope.CODE
     permission = Permission.CODE

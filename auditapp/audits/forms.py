@@ -18,8 +18,7 @@ class BaseMarkForm(forms.Form):
     def clean_idempotency_key(self) -> uuid.UUID:
         """The one that was sent, or a new one: a form without one takes effect each time it is submitted."""
         sent: uuid.UUID | None = self.cleaned_data["idempotency_key"]
-        # Pages that were open during an upgrade send it under its old name.
-        return sent or forms.UUIDField(required=False).clean(self.data.get("client_id")) or uuid.uuid4()
+        return sent or uuid.uuid4()
 
 
 class OpenResultsForm(forms.Form):

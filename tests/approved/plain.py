@@ -28,6 +28,7 @@ CHANGING = (
         ),
         "(day)",
     ),
+    (re.compile(r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, \(day\)"), "(day)"),
     (re.compile(r"(?<!\d)\d\d:\d\d(?::\d\d)?(?!\d)"), "(clock)"),
     (re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"), "(uuid)"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "(sha256)"),

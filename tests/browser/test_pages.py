@@ -100,7 +100,6 @@ SUBJECTS = {
         "/p/demo/interviews/1/?show=uncoded",
     ],
     "around the desk": [
-        "/p/demo/interviews/1/breaks/",
         "/p/demo/my-history/",
         "/p/demo/keys/",
         "/p/demo/keys/card/?definitions=1",

@@ -9,8 +9,6 @@ app_name = "agreement"
 urlpatterns = [
     # /p/<slug>/disagreements/
     path("p/<slug:slug>/disagreements/", disagreements.show_disagreements, name="disagreements"),
-    # /p/<slug>/differences/ is the old address of disagreements: deprecated, and kept for one release.
-    path("p/<slug:slug>/differences/", disagreements.redirect_old_address, name="old_disagreements"),
     # /p/<slug>/agreement/
     path("p/<slug:slug>/agreement/", tables.show_table, name="table"),
     path("p/<slug:slug>/agreement/so-far/", tables.show_so_far, name="so_far"),

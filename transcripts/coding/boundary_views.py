@@ -7,7 +7,7 @@ from functools import wraps
 from uuid import UUID, uuid5
 
 from django.http import Http404, HttpResponse, HttpResponseBase, HttpResponseRedirect, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -97,14 +97,6 @@ def show_boundary_edits(request: ProjectRequest, interview_id: int) -> HttpRespo
     return render(
         request, "coding/boundary_edits.html", {"interview": interview, "edits": list_boundary_edits(interview)}
     )
-
-
-@require_safe
-@project_view(Permission.VIEW)
-def redirect_breaks(request: ProjectRequest, interview_id: int) -> HttpResponse:
-    """The old address of the list of boundary edits, for one release."""
-    interview = get_object_or_404(Interview, project=request.project, pk=interview_id)
-    return redirect("coding:boundary_edits", request.project.slug, interview.pk)
 
 
 def _describe(edit: BoundaryEdit, made: list[Sentence], user: User) -> dict[str, object]:

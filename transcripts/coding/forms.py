@@ -41,9 +41,7 @@ def read_quote(data: QueryDict) -> tuple[int, int] | str | None:
 
 def read_idempotency_key(data: QueryDict) -> UUID:
     """The idempotency key that the page's script sends with a change; for a plain form, a new one."""
-    # Pages that were open during an upgrade send it under its old name.
-    name = "client_id" if data.get("client_id") else "idempotency_key"
-    return read_uuid(data, name) if data.get(name) else uuid4()
+    return read_uuid(data, "idempotency_key") if data.get("idempotency_key") else uuid4()
 
 
 def read_id(data: QueryDict, name: str) -> int:

@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -62,12 +61,3 @@ def show_history(request: ProjectRequest) -> HttpResponse:
 def show_beside(request: ProjectRequest, interview_id: int, other_id: int) -> HttpResponse:
     """Two threads of the study side by side, to read."""
     return render_beside(request, interview_id, other_id)
-
-
-@require_safe
-@project_view(Permission.CODE)
-def redirect_acts(request: ProjectRequest) -> HttpResponse:
-    """The history's old address."""
-    query = request.META.get("QUERY_STRING", "")
-    url = reverse("coding:history", args=[request.project.slug])
-    return redirect(f"{url}?{query}" if query else url, permanent=False)

@@ -21,9 +21,6 @@ interview_urls = [
     path("split/", boundary_views.split, name="split"),
     path("merge/", boundary_views.merge, name="merge"),
     path("boundary-edits/", boundary_views.show_boundary_edits, name="boundary_edits"),
-    # The old addresses of the last two, for one release.
-    path("join/", boundary_views.merge, name="join"),
-    path("breaks/", boundary_views.redirect_breaks, name="breaks"),
     path("marks/<int:sentence_id>/", views.show_marks, name="marks"),
     path("beside/<int:other_id>/", navigation_views.show_beside, name="beside"),
 ]
@@ -33,8 +30,6 @@ urlpatterns = [
     # /p/<slug>/
     path("p/<slug:slug>/next/", navigation_views.go_to_next, name="next"),
     path("p/<slug:slug>/my-history/", navigation_views.show_history, name="history"),
-    # The old address of the history, for one release.
-    path("p/<slug:slug>/acts/", navigation_views.redirect_acts, name="acts"),
     path("p/<slug:slug>/keys/", key_views.change_keys, name="keys"),
     path("p/<slug:slug>/keys/card/", key_views.show_keycard, name="keycard"),
 ]

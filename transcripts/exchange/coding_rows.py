@@ -48,7 +48,7 @@ CODINGS = columns(
     Coding,
     "project interview model turn role sentence_id sentence sentence_label start end text quote_start quote_end quote "
     "code_id code family codebook_version level enactment grounding prompting prompting_source attributes note reason range "
-    "coder layer created withdrawn withdrawal_reason superseded_by carried_from coding_id migrated_from stage saw_reasoning",
+    "coder layer created withdrawn withdrawal_reason superseded_by coding_id migrated_from stage saw_reasoning",
     **find_place(),
     model="sentence__turn__interview__model_label",
     role="sentence__turn__role",
@@ -70,7 +70,7 @@ CODINGS = columns(
 HEADINGS = [each.name for each in CODINGS]
 _LOOKED_UP = {
     *("project", "interview", "model", "sentence_label", "quote", "code_id", "code", "family", "codebook_version"),
-    *("prompting_source", "coder", "carried_from", "stage", "saw_reasoning"),
+    *("prompting_source", "coder", "stage", "saw_reasoning"),
 }
 # As text: to have Django make an object of each takes longer than all the rest of a row.
 _AS_TEXT = {
@@ -145,11 +145,6 @@ BOUNDARY_EDITS = [
     ),
 ]
 
-# Deprecated names of the exports boundary_edits and unblindings, kept for one release.
-_OLD_NAMES = {"boundary_edit_id": "recut_id", "edited": "cut", "edited_by": "cut_by", "unblinded": "opened"}
-RECUTS = [each._replace(name=_OLD_NAMES.get(each.name, each.name)) for each in BOUNDARY_EDITS]
-OPENINGS = [each._replace(name=_OLD_NAMES.get(each.name, each.name)) for each in UNBLINDINGS]
-
 
 def count_codings(scope: Scope) -> int:
     """How many rows ``read_codings`` yields."""
@@ -209,7 +204,6 @@ def complete(rows: Iterable[Sequence[Any]], project: Project) -> Iterator[list[S
                 cells["interview_key"], cells["coder_key"], cells["created"], strict=True
             )
         ]
-        cells["carried_from"] = cells["migrated_from"]
         said, places = cells["prompting"], ("interview_key", "coder_key", "code_id", "role", "turn")
         derived = list(map(prompts.derive, *(cells[name] for name in places)))
         cells["prompting"] = [own or found for own, found in zip(said, derived, strict=True)]
@@ -268,13 +262,6 @@ def read_boundary_edits(scope: Scope) -> Iterator[Sequence[object]]:
         *(_read_side(scope, side) for side in ("retired", "made")),
         key=itemgetter(*find_places(BOUNDARY_EDITS, "boundary_edit_id")),
     )
-
-
-def read_recuts(scope: Scope) -> Iterator[Sequence[object]]:
-    """Boundary edits under their old name, in which a merge is a join."""
-    [kind] = find_places(BOUNDARY_EDITS, "kind")
-    for row in read_boundary_edits(scope):
-        yield [*row[:kind], "join" if row[kind] == "merge" else row[kind], *row[kind + 1 :]]
 
 
 def _read_side(scope: Scope, side: str) -> Iterator[Sequence[Any]]:

@@ -463,25 +463,3 @@ RECORD = [
         unblinds=True,
     ),
 ]
-DEPRECATED = [
-    Export(
-        key="recuts",
-        name="Boundary edits, under the old name",
-        sentence="Use boundary_edits instead.",
-        row="a sentence that a split or merge retired or made",
-        columns=coding_rows.RECUTS,
-        permission=Permission.EXPORT,
-        read_rows=coding_rows.read_recuts,
-        is_deprecated=True,
-    ),
-    Export(
-        key="openings",
-        name="Unblindings, under the old name",
-        sentence="Use unblindings instead.",
-        row="an interview that somebody unblinded",
-        columns=coding_rows.OPENINGS,
-        permission=Permission.EXPORT,
-        read_rows=coding_rows.read_unblindings,
-        is_deprecated=True,
-    ),
-]

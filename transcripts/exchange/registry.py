@@ -92,7 +92,6 @@ class Export(NamedTuple):
     unblinds: bool = False
     find_unblinded: Callable[[Project], Collection[int]] | None = None
     also_reveals: str = ""
-    is_deprecated: bool = False
     count_rows: Callable[[Scope], int] | None = None
     count_long: Callable[[Scope], int] | None = None
     is_narrowed: bool = True
@@ -148,9 +147,9 @@ def register_export(export: Export) -> None:
 
 
 def list_exports() -> list[Export]:
-    """Every export, in the order of registration, without deprecated names."""
+    """Every export, in the order of registration."""
     load_registrations()
-    return [export for export in _exports.values() if not export.is_deprecated]
+    return list(_exports.values())
 
 
 WANTED_MOST = ("codings", "codebook", "qdpx")
@@ -196,7 +195,7 @@ def group_exports(exports: Sequence[Export]) -> list[tuple[str, list[Export]]]:
 
 
 def find_export(key: str) -> Export | None:
-    """The export with that key, which may be a deprecated one."""
+    """The export with that key."""
     load_registrations()
     return _exports.get(key)
 

@@ -33,7 +33,6 @@ SHARED = {
     "withdrawn_at": "When it was withdrawn or replaced, in UTC; empty while it is active.",
     "withdrawal_reason": "Why it was withdrawn, where a reason was asked for.",
     "superseded_by": "Number of the row of the same table that replaced it, if any.",
-    "carried_from": "Deprecated: the old name of migrated_from.",
     "stage": "Where it took place: front (said), back (reasoning) or tool; empty for what others than the model say.",
     "saw_reasoning": "true where the coder had opened reasoning of the interview before she made the coding.",
 }
@@ -46,7 +45,7 @@ TYPES: dict[type, type] = {
     models.FloatField: float,
     models.DateTimeField: datetime,
 }
-KINDS: dict[str, type] = {"carried_from": int, "saw_reasoning": bool}
+KINDS: dict[str, type] = {"saw_reasoning": bool}
 
 
 class Column(NamedTuple):

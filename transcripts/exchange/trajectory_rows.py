@@ -32,8 +32,8 @@ from transcripts.negotiation.queries.records import TEXTS_OF_STANCES
 from transcripts.negotiation.queries.scores import has_place
 
 Line = dict[str, Any]
-# What the line of the thread, or the name of the record, says already; and a deprecated name.
-_SAID_ELSEWHERE = frozenset({"project", "interview", "model", "role", "carried_from"})
+# What the line of the thread, or the name of the record, says already.
+_SAID_ELSEWHERE = frozenset({"project", "interview", "model", "role"})
 _HEADINGS_OF_LINKS = [each.name for each in negotiation_rows.LINKS]
 _OF_LINKS = ("quote_start", "quote_end", "coder", "layer", "created", "withdrawn", "link_id")
 _HEADINGS_OF_DECISIONS = [each.name for each in coding_rows.DECISIONS]

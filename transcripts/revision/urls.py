@@ -15,9 +15,6 @@ urlpatterns = [
     path("p/<slug:slug>/re-review/", views.show_queue, name="queue"),
     path("p/<slug:slug>/re-review/<int:coding_id>/", views.re_review, name="re_review"),
     path("p/<slug:slug>/re-review/near/", views.show_near, name="near"),
-    # /p/<slug>/relook/ is the old address of re-review: deprecated, and kept for one release.
-    path("p/<slug:slug>/relook/", views.redirect_old_queue, name="old_queue"),
-    path("p/<slug:slug>/relook/<int:coding_id>/", views.redirect_old_re_review, name="old_re_review"),
     # /p/<slug>/anchors/
     path("p/<slug:slug>/anchors/", views.list_anchors, name="anchors"),
     path("p/<slug:slug>/anchors/draw/", views.draw, name="draw"),

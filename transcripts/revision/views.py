@@ -7,7 +7,6 @@ import uuid
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -139,26 +138,6 @@ def re_review(request: ProjectRequest, coding_id: int) -> HttpResponse:
         },
         status=422 if form.errors else 200,
     )
-
-
-@require_safe
-@project_view(Permission.CODE)
-def redirect_old_queue(request: ProjectRequest) -> HttpResponse:
-    """Redirect bookmarks of the queue's old address, with their query."""
-    return _redirect_with_query(request, reverse("revision:queue", args=[request.project.slug]))
-
-
-@require_safe
-@project_view(Permission.CODE)
-def redirect_old_re_review(request: ProjectRequest, coding_id: int) -> HttpResponse:
-    """Redirect bookmarks of a coding's old address, with their query."""
-    get_object_or_404(Coding, pk=coding_id, coder=request.user, sentence__turn__interview__project=request.project)
-    return _redirect_with_query(request, reverse("revision:re_review", args=[request.project.slug, coding_id]))
-
-
-def _redirect_with_query(request: ProjectRequest, path: str) -> HttpResponse:
-    query = request.META.get("QUERY_STRING", "")
-    return redirect(f"{path}?{query}" if query else path)
 
 
 def _do(request: ProjectRequest, coding: Coding, version: CodebookVersion, form: ReReviewForm) -> None:

@@ -75,16 +75,13 @@ SUGGESTION_COLUMNS = [
         suggestion_id="pk",
     ),
 ]
-CURRENT_SENTENCE_COLUMNS = [
-    Column(
-        "current_sentence_id",
-        "",
-        "The sentence it applies to now: differs from sentence_id where sentence boundaries were edited since; empty where "
-        "its words are no longer in one sentence.",
-        int,
-    ),
-    Column("standing_sentence_id", "", "Deprecated: the old name of current_sentence_id.", int),
-]
+CURRENT_SENTENCE = Column(
+    "current_sentence_id",
+    "",
+    "The sentence it applies to now: differs from sentence_id where sentence boundaries were edited since; empty where "
+    "its words are no longer in one sentence.",
+    int,
+)
 SHOWING_COLUMNS = [
     *columns(Suggestion, "project interview turn sentence_id sentence", **find_place(), sentence="sentence__position"),
     column(
@@ -146,7 +143,7 @@ def count_suggestions(scope: Scope) -> int:
 def read_suggestions(scope: Scope) -> Iterator[Sequence[object]]:
     """Every suggestion of the study; of one person, those she was shown herself, and nothing else of the sentence.
 
-    The last columns are the sentence it applies to now, under its name and its old one.
+    The last column is the sentence it applies to now.
     """
     turn_text = "sentence__turn__text"
     length = F("sentence__end") - F("sentence__start")
@@ -172,7 +169,7 @@ def read_suggestions(scope: Scope) -> Iterator[Sequence[object]]:
             *row[:given],
             show_answers(row[given]) if row[given] != "{}" else "",
             *row[given + 1 :],
-            *[moved.get(row[-1], row[place])] * 2,
+            moved.get(row[-1], row[place]),
         )
         for row in kept
     )
@@ -289,7 +286,7 @@ SUGGESTIONS = make_export(
     "Suggestions",
     "What machines proposed, with the annotator and the paid call behind each row, and what a critic said.",
     row="a machine's proposal",
-    columns=[*SUGGESTION_COLUMNS, *CURRENT_SENTENCE_COLUMNS],
+    columns=[*SUGGESTION_COLUMNS, CURRENT_SENTENCE],
     read_rows=read_suggestions,
     unblinds=True,
 )._replace(count_rows=count_suggestions)

@@ -82,7 +82,6 @@ def test_an_added_coding_is_stored_and_told(
         "attributes": {},
         "reason": "",
         "idempotency_key": body["idempotency_key"],
-        "client_id": body["idempotency_key"],
         "withdrawn_at": None,
         "withdrawal_reason": "",
         "superseded_by": None,
@@ -114,13 +113,6 @@ def test_a_move_without_enactment_and_an_unknown_answer_are_refused_with_what_ma
     assert "'nobody' is not one of the answers. Choose the person in the conversation" in str(refused.error)
     assert not Coding.objects.exists()
     assert program.post(PATH, {**body, "code": "move.revise", "enactment": "described"}).status == 201
-
-
-def test_the_deprecated_name_of_the_idempotency_key_is_accepted(program: Program, body: dict[str, Any]) -> None:
-    key = body.pop("idempotency_key")
-    first, again = (program.post(PATH, {**body, "client_id": key}) for _ in range(2))
-    assert (first.status, again.status) == (201, 200)
-    assert first.body["idempotency_key"] == again.body["client_id"] == key
 
 
 def test_adding_writes_the_same_event_as_the_desk(

@@ -307,11 +307,6 @@ class TestDisagreements:
         assert first == f"/p/culture/memos/new/?sentence={dispute.differing[0].pk}"
         assert client.get(first).status_code == 200
 
-    def test_old_address_leads_here_with_its_query(self, dispute: Dispute, reader: User, client_of: SignIn) -> None:
-        answer = client_of(reader).get("/p/culture/differences/", {**THEMES, "code": BALANCE})
-        assert answer.status_code == 302
-        assert answer["Location"] == f"{DISAGREEMENTS}?family=themes&code={BALANCE}"
-
     def test_list_can_be_narrowed_to_a_code(self, dispute: Dispute, reader: User, client_of: SignIn) -> None:
         client = client_of(reader)
         assert text_of(client, DISAGREEMENTS, **THEMES, code=BALANCE).count("<article") == 2

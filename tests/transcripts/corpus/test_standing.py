@@ -120,7 +120,7 @@ SHOW_IT = {
     *("rounds:detail", "rounds:work", "themes:evidence", "themes:theme"),
 }
 # Addresses whose thing lies in the archived interview, though the address does not name it.
-OF_THE_INTERVIEW = {"negotiation:pair", "revision:re_review", "revision:old_re_review"}
+OF_THE_INTERVIEW = {"negotiation:pair", "revision:re_review"}
 
 
 def test_an_archived_interview_says_so_at_its_addresses_and_can_be_restored(

@@ -45,17 +45,6 @@ def test_queue_leads_from_coding_to_coding_until_none_is_left(
     assert standing_codes(following, coder) == []
 
 
-def test_old_addresses_of_re_review_lead_to_the_new_ones(
-    project: Project, sentence: Sentence, code: Code, coder: User, second_coder: User, client_of: Browser
-) -> None:
-    coding = put(sentence, code, coder)
-    browser, old = client_of(coder), f"/p/{project.slug}/relook/"
-    assert browser.get(old)["Location"] == f"/p/{project.slug}/re-review/"
-    assert browser.get(f"{old}?code=hedging")["Location"] == f"/p/{project.slug}/re-review/?code=hedging"
-    assert browser.get(f"{old}{coding.pk}/")["Location"] == f"/p/{project.slug}/re-review/{coding.pk}/"
-    assert client_of(second_coder).get(f"{old}{coding.pk}/").status_code == 404
-
-
 def test_sent_twice_is_done_once_and_wrong_input_is_told(
     project: Project, sentence: Sentence, code: Code, owner: User, coder: User, client_of: Browser
 ) -> None:

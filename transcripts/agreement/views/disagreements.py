@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from django.core.paginator import Paginator
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -57,12 +56,3 @@ def show_disagreements(request: ProjectRequest) -> HttpResponse:
             "wanted": wanted,
         }
     return render(request, "agreement/disagreements.html", context)
-
-
-@require_safe
-@project_view(Permission.VIEW)
-def redirect_old_address(request: ProjectRequest) -> HttpResponse:
-    """Redirect bookmarks of the old address of disagreements, with their query."""
-    query = request.META.get("QUERY_STRING", "")
-    path = reverse("agreement:disagreements", args=[request.project.slug])
-    return HttpResponseRedirect(f"{path}?{query}" if query else path)

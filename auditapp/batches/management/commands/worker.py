@@ -28,15 +28,10 @@ class Command(BaseCommand):
         parser.add_argument("--skip-checks", action="store_true", help=argparse.SUPPRESS)
         parser.add_argument(
             "--queues",
-            "--lanes",
-            dest="queues",
             type=int,
             default=QUEUES,
             metavar="N",
-            help=(
-                f"work queues that this worker runs at once, beside interviews that are being held (default {QUEUES}); --lanes "
-                "is the old, deprecated name"
-            ),
+            help=f"work queues that this worker runs at once, beside interviews that are being held (default {QUEUES})",
         )
         parser.add_argument(
             "--pool",

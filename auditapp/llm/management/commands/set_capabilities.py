@@ -24,12 +24,7 @@ class Command(ActCommand):
         parser.add_argument("--no-seed", action="store_true", help="accepts no seed")
         parser.add_argument("--no-stop", action="store_true", help="accepts no stop texts")
         parser.add_argument("--offers-batches", action="store_true", help="available in the provider's batch service")
-        parser.add_argument(
-            "--max-output-tokens",
-            "--most-output-tokens",
-            type=int,
-            help="--most-output-tokens is the old, deprecated name",
-        )
+        parser.add_argument("--max-output-tokens", type=int)
         parser.add_argument("--source", default="", help="where this is documented")
         parser.add_argument("--json", action="store_true")
 
@@ -63,8 +58,6 @@ class Command(ActCommand):
             "takes_stop": row.takes_stop,
             "offers_batches": row.offers_batches,
             "max_output_tokens": row.max_output_tokens,
-            # Deprecated: the old name.
-            "most_output_tokens": row.max_output_tokens,
         }
         done = f"Capabilities {row.number} of {row.model} apply to batches launched from now on."
         self.stdout.write(json.dumps(answer) if options["json"] else done)

@@ -68,8 +68,6 @@ def _as_answer(report: StudyReport, dry_run: bool) -> dict[str, object]:
         "known": dict(report.known),
         "people": people,
         "notes": report.notes,
-        # Deprecated: the old name.
-        "told": report.notes,
         "left_out": report.left_out,
         "namesakes": report.namesakes,
         "codebook_version": report.codebook_version,

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -19,11 +16,10 @@ from auditapp.sob.report.bundle_rows import BundleSource
 from auditapp.sob.report.computing import ReportChoice
 from auditapp.sob.report.snapshot import read_snapshot
 from transcripts.audit_trail import trail
-from transcripts.exchange.actions import letting_rows_go
+from transcripts.exchange.actions import draft_beside, hash_file, letting_rows_go
 from transcripts.projects.downloads import record_download
 from transcripts.refusals import Refused
 
-PIECE = 1024 * 1024
 ROWS_BETWEEN_LOOKS = 200
 MEMBERS_COUNTED = {"texts": "inputs", "answers": "answers", "attempts": "attempts"}
 # The audit event of a file that left the site.
@@ -59,11 +55,11 @@ def write_bundle_file(
     texts, answers and attempts. ``watch`` is told how far it is, and may raise to end it. Raises ``Refused``.
     """
     try:
-        with letting_rows_go(), _draft_beside(path) as draft:
+        with letting_rows_go(), draft_beside(path) as draft:
             written = _write_draft(draft, batch, choice, with_texts=with_texts, watch=watch)
             facts = {
                 "path": path,
-                "sha256": _hash(draft),
+                "sha256": hash_file(draft),
                 "bytes": draft.stat().st_size,
                 **{name: written[f"{member}.jsonl"] for name, member in MEMBERS_COUNTED.items()},
             }
@@ -116,22 +112,3 @@ def _watch(
             yield record
 
     return {name: look(records) for name, records in members.items()}
-
-
-@contextmanager
-def _draft_beside(path: Path) -> Iterator[Path]:
-    """An empty file in the same folder, gone at the end unless it was put in its place."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".bundle-", delete=False) as stream:
-        draft = Path(stream.name)
-    try:
-        yield draft
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _hash(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while piece := stream.read(PIECE):
-            digest.update(piece)
-    return digest.hexdigest()

@@ -90,7 +90,7 @@ def write_file(
     if format not in export.formats:
         raise Refused(f"{export.name} cannot be written as {format!r}; the formats are {', '.join(export.formats)}.")
     try:
-        with letting_rows_go(), _draft_beside(path) as draft:
+        with letting_rows_go(), draft_beside(path) as draft:
             rows, long_cells = _write(export, scope, format, draft, exact=exact)
             written = Written(rows, hash_file(draft), long_cells)
             record(describe_file(written, format=format, exact=exact))
@@ -165,9 +165,9 @@ def letting_rows_go() -> Iterator[None]:
 
 
 @contextmanager
-def _draft_beside(path: Path) -> Iterator[Path]:
+def draft_beside(path: Path) -> Iterator[Path]:
     """An empty file in the same folder, gone at the end unless it was put in its place."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".export-", delete=False) as stream:
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".draft-", delete=False) as stream:
         draft = Path(stream.name)
     try:
         yield draft

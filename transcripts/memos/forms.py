@@ -10,13 +10,20 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from transcripts.coding.models import Memo
-from transcripts.retrieval.pure.words import MAX_LENGTH, MAX_TERMS, read_terms
+from transcripts.retrieval.forms import check_words
+from transcripts.retrieval.pure.words import MAX_LENGTH
 from transcripts.themes.queries import Catalogue
 from transcripts.ui.fields import NumberField
 from transcripts.ui.typed_text import MAX_TEXT
 
 ANY = ("", "any")
 FIRST_YEAR, LAST_YEAR = 1900, 9998
+
+
+def check_year(date: datetime.date) -> None:
+    """Raises ``ValidationError`` for a date outside the years that a search can name."""
+    if not FIRST_YEAR <= date.year <= LAST_YEAR:
+        raise ValidationError(f"Choose a date in the years {FIRST_YEAR} to {LAST_YEAR}.")
 
 
 class MemoForm(forms.Form):
@@ -34,14 +41,19 @@ class MemoSearchForm(forms.Form):
         label="Words",
         required=False,
         max_length=MAX_LENGTH,
+        validators=[check_words],
         widget=forms.TextInput({"type": "search", "autocomplete": "off", "dir": "auto"}),
     )
     kind = forms.ChoiceField(label="Kind", required=False, choices=[ANY, *Memo.Kind.choices])
     subject = forms.ChoiceField(label="On", required=False, choices=[("", "anything"), *Memo.Subject.choices])
     code = forms.ChoiceField(label="Code", required=False)
     author = forms.ChoiceField(label="By", required=False)
-    since = forms.DateField(label="From", required=False, widget=forms.DateInput({"type": "date"}))
-    until = forms.DateField(label="To", required=False, widget=forms.DateInput({"type": "date"}))
+    since = forms.DateField(
+        label="From", required=False, validators=[check_year], widget=forms.DateInput({"type": "date"})
+    )
+    until = forms.DateField(
+        label="To", required=False, validators=[check_year], widget=forms.DateInput({"type": "date"})
+    )
     key = forms.CharField(required=False, max_length=100, widget=forms.HiddenInput)
     interview = NumberField(required=False)
 
@@ -53,26 +65,6 @@ class MemoSearchForm(forms.Form):
         self.fields["code"].choices = [ANY, *grouped]  # type: ignore[attr-defined]
         self.fields["author"].choices = [("", "anybody"), *((name, name) for name in authors)]  # type: ignore[attr-defined]
 
-    def clean_words(self) -> str:
-        words: str = self.cleaned_data["words"]
-        if len(read_terms(words)) > MAX_TERMS:
-            raise ValidationError(
-                f"The search has more than {MAX_TERMS} words or phrases. Leave out the most common ones."
-            )
-        return words
-
-    def clean_since(self) -> datetime.date | None:
-        return _check_year(self.cleaned_data["since"])
-
-    def clean_until(self) -> datetime.date | None:
-        return _check_year(self.cleaned_data["until"])
-
     def get_filters(self) -> dict[str, Any]:
         """The arguments of ``narrow_memos``: all fields but the words. The form must be valid."""
         return {name: value for name, value in self.cleaned_data.items() if name != "words"}
-
-
-def _check_year(date: datetime.date | None) -> datetime.date | None:
-    if date is not None and not FIRST_YEAR <= date.year <= LAST_YEAR:
-        raise ValidationError(f"Choose a date in the years {FIRST_YEAR} to {LAST_YEAR}.")
-    return date

@@ -57,12 +57,19 @@ class Choices(NamedTuple):
     codes_herself: bool
 
 
+def check_words(words: str) -> None:
+    """Raises ``ValidationError`` for more words and phrases than a search can have."""
+    if len(read_terms(words)) > MAX_TERMS:
+        raise ValidationError(f"The search has more than {MAX_TERMS} words or phrases. Leave out the most common ones.")
+
+
 class SearchForm(forms.Form):
     """A search. Nothing has to be filled in; what is empty does not narrow the search."""
 
     words = forms.CharField(
         required=False,
         max_length=MAX_LENGTH,
+        validators=[check_words],
         label="Words",
         help_text="Finds sentences with all the words, also inside longer words. Put a phrase in “quotation marks”.",
         widget=forms.TextInput({"type": "search", "autocomplete": "off", "spellcheck": "false"}),
@@ -100,14 +107,6 @@ class SearchForm(forms.Form):
 
     def _offer(self, name: str, choices: Iterable[object]) -> None:
         self.fields[name].choices = list(choices)  # type: ignore[attr-defined]
-
-    def clean_words(self) -> str:
-        words: str = self.cleaned_data["words"]
-        if len(read_terms(words)) > MAX_TERMS:
-            raise ValidationError(
-                f"The search has more than {MAX_TERMS} words or phrases. Leave out the most common ones."
-            )
-        return words
 
     def clean(self) -> dict[str, object]:
         cleaned: dict[str, object] = super().clean() or {}

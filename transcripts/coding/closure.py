@@ -1,7 +1,7 @@
 """Whether a person may code an interview now: its consent, rounds that are locked, work that is signed off, interviews of others.
 
 What is assigned to nobody is open to all coders, but for what each has finished, unless a round closes what lies outside
-of it; `rounds.queries.is_open_for` has the same rule for one interview. What she finished stays closed once
+of it. What she finished stays closed once
 her own figures with it were opened to her, whatever is assigned later. Reading is always open, and so are memos, but for an
 interview whose consent says that people may not code it.
 """

@@ -68,7 +68,7 @@ def _describe_round(round_: Round, interviews: Collection[int], own: Mapping[int
 
 
 def find_open(project: Project, person: User) -> tuple[dict[int, str], dict[Round, list[int]]]:
-    """The interviews that ``person`` may code now by the rule of ``is_open_for``, in their order, with their titles; and of
+    """The interviews that ``person`` may code now, in their order, with their titles; and of
     them what is assigned to her, by round, the oldest round first."""
     interviews = dict(project.interviews.order_by("pk").values_list("pk", "title"))
     finished = Finish.objects.filter(interview__project=project, coder=person, withdrawn_at__isnull=True)

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from auditapp.batches.models import Batch
 from auditapp.demo import SLUG, probe, scenarios
-from auditapp.demo.held_interview import hold_interview
+from auditapp.demo.scenarios import hold_interview
 from auditapp.demo.team import let_team_work, run
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant

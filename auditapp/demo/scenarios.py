@@ -1,26 +1,37 @@
-"""Scenarios in a demo study of their own: half of the suite that comes with the program, played by an invented model.
+"""Scripts in the demo: scenarios in a study of their own, and an interview in the demo study that is recorded from a chat page.
 
-The threads are unmasked, and the owner has unblinded them, so that every page of the run shows. Nobody has coded them.
+The scenarios are half of the suite that comes with the program, played by an invented model. Their threads are unmasked, and
+the owner has unblinded them, so that every page of the run shows. Nobody has coded them. The interview has a branch; both go on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from django.db import transaction
 
 from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
+from auditapp.scenarios.actions.asking import record_answer
+from auditapp.scenarios.actions.plays import branch_play, open_play
 from auditapp.scenarios.actions.runs import launch_scenarios
-from auditapp.scenarios.actions.scripts import load_scripts
+from auditapp.scenarios.actions.scripts import load_scripts, write_script
 from auditapp.scenarios.actions.storing import store_plays
+from auditapp.scenarios.models import Play
+from auditapp.scenarios.pure.openings import read_published_openings
+from auditapp.scenarios.pure.scripts import read_guide
 from auditapp.scenarios.pure.shipped import SHIPPED, read_shipped
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.blinding.conditions import unmask_interviews
 from transcripts.codebook.actions import start_study
+from transcripts.projects.models import Project
 
 SCENARIOS = "demo-scenarios"
+HELD_INTERVIEW = Path(__file__).parent / "data" / "held_interview.json"
 SCRIPTS = 12
 PROMPT = (
     "Say which people a case concerns and what is not known about them. Ask before you assume. Change your advice where you are "
@@ -50,3 +61,21 @@ def open_results(batch: Batch, owner: User) -> None:
     unmask_interviews(project=batch.project, interviews=threads, reason="The demo shows what is behind each.", by=owner)
     for thread in threads:
         unblind_interview(project=batch.project, interview=thread, by=owner, where="demo")
+
+
+def hold_interview(project: Project, owner: User) -> None:
+    """Write the script, with the published opening beside its own, and record the interview and its branch."""
+    content = json.loads(HELD_INTERVIEW.read_text(encoding="utf-8"))
+    guide = content["script"]
+    published = {each.id: each.text for each in read_published_openings()}
+    text = read_guide({**guide, "openings": {**guide["openings"], **published}})
+    script = write_script(project=project, script=text, by=owner)
+    play = open_play(project=project, script=script, opening="short", by=owner, **content["play"])
+    _record(play, content["questions"], owner)
+    branch = branch_play(play=play, after=content["branch"]["after"], by=owner)
+    _record(branch, content["branch"]["questions"], owner)
+
+
+def _record(play: Play, questions: Sequence[Mapping[str, Any]], owner: User) -> None:
+    for question in questions:
+        record_answer(play=play, by=owner, **question)

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from auditapp.experiments.models import Experiment, SampledUnit
-from auditapp.experiments.pure.effects import Tally, report_experiment, tally_units
+from auditapp.experiments.pure.effects import NoSuchCoder, Tally, compare_moves, report_experiment, tally_units
 from auditapp.experiments.pure.listing import write_effect, write_srm
-from auditapp.experiments.pure.moves import NoSuchCoder, compare_moves
 from auditapp.experiments.pure.plans import Plan, make_plan
 from auditapp.experiments.pure.units import Unit
 from transcripts.blinding.viewers import Viewer

@@ -16,7 +16,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep  # type: ign
 
 from auditapp.experiments.actions import draw_audit, load_enrolments, lock_plan
 from auditapp.experiments.models import Experiment
-from auditapp.experiments.pure.moves import NoSuchCoder, compare_moves
+from auditapp.experiments.pure.effects import NoSuchCoder, compare_moves
 from auditapp.experiments.pure.plans import make_plan
 from auditapp.experiments.queries import read_moves
 from tests.auditapp.experiments.test_experiments import PLAN

@@ -32,7 +32,6 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 
 from transcripts.accounts.models import Session, User
-from transcripts.accounts.pure.devices import name_device
 
 SESSION = """
 SELECT session_data, last_used_at < %s FROM accounts_session
@@ -50,6 +49,29 @@ PERSON_FIELDS = (
     "known_pages",
 )
 PERSON = f"SELECT {', '.join(PERSON_FIELDS)} FROM accounts_user WHERE id = %s"  # noqa: S608
+UNKNOWN_BROWSER = "an unknown browser"
+# In this order: a browser also names those that it claims to be compatible with.
+BROWSERS = (
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("Vivaldi/", "Vivaldi"),
+    ("SamsungBrowser/", "Samsung Internet"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS/", "Firefox"),
+    ("CriOS/", "Chrome"),
+    ("Chromium/", "Chromium"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+SYSTEMS = (
+    ("Android", "Android"),
+    ("iPhone", "an iPhone"),
+    ("iPad", "an iPad"),
+    ("Windows", "Windows"),
+    ("CrOS", "ChromeOS"),
+    ("Mac OS X", "a Mac"),
+    ("Linux", "Linux"),
+)
 
 
 class SessionStore(db.SessionStore):
@@ -181,3 +203,13 @@ class MessageStorage(FallbackStorage):
     """Messages in a cookie, and in the session what is too long for one: Django's own default."""
 
     storage_classes = (_LazyCookie, SessionStorage)
+
+
+def name_device(user_agent: str) -> str:
+    """The browser and the system that a header User-Agent names, such as "Firefox on Windows".
+
+    What is not recognised is not repeated: anybody can send any header.
+    """
+    browser = next((name for mark, name in BROWSERS if mark in user_agent), UNKNOWN_BROWSER)
+    system = next((name for mark, name in SYSTEMS if mark in user_agent), "")
+    return f"{browser} on {system}" if system else browser

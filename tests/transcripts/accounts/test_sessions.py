@@ -16,9 +16,8 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from transcripts.accounts.actions import create_sign_in_link, create_token, end_session, end_sessions
 from transcripts.accounts.models import Session, User
-from transcripts.accounts.pure.devices import name_device
 from transcripts.accounts.queries import find_token, list_sessions, refer_to_session
-from transcripts.accounts.sessions import PersonBackend, SessionStore, without_waiting
+from transcripts.accounts.sessions import PersonBackend, SessionStore, name_device, without_waiting
 from transcripts.audit_trail.models import AuditEvent
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"

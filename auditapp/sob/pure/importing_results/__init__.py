@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from auditapp.sob.pure.importing_results.inspect_logs import read_inspect_log
-from auditapp.sob.pure.importing_results.matching import TextIndex, match_rows
-from auditapp.sob.pure.importing_results.rows import ResultError, ResultFile, ResultRow
+from auditapp.sob.pure.importing_results.rows import ResultError, ResultFile, ResultRow, TextIndex, match_rows
 from auditapp.sob.pure.importing_results.sob_results import read_sob_results
 
 __all__ = [

@@ -24,16 +24,16 @@ from auditapp.preannotation.annotators.queries.batch_visibility import (
 )
 from auditapp.preannotation.annotators.runner.kind import CheckKind, PreannotationKind, write_turn_schema
 from auditapp.preannotation.evaluation.exports import EXPORTS
-from auditapp.preannotation.evaluation.overview import place_differences
 from auditapp.preannotation.evaluation.queries.machine_use import read_machine_notes, read_machine_uses
 from auditapp.preannotation.evaluation.queries.scorecard import read_parts
 from auditapp.preannotation.evaluation.runner.critic_kind import CriticKind, write_critic_schema
-from auditapp.preannotation.models import Reading
+from auditapp.preannotation.models import Annotator, Reading
 from auditapp.preannotation.suggestions.exports import SHOWINGS, SUGGESTIONS, TURN_ARMS
 from auditapp.preannotation.suggestions.queries.arms import is_draft
 from transcripts.blinding.labels_seen import register_labels
 from transcripts.coding.drafts import register_drafts
 from transcripts.exchange.registry import register_export, register_machine_notes, register_machine_use
+from transcripts.projects.access import ProjectRequest
 from transcripts.projects.overview import register_card
 from transcripts.projects.roles import Permission
 
@@ -50,6 +50,13 @@ def alarm_by_model(find: Callable[[Mapping[str, int]], list[str]]) -> Callable[[
     return lambda outcomes: [
         f"{label}: {alarm}" for label, counts in sum_by_model(outcomes).items() for alarm in find(counts)
     ]
+
+
+def place_differences(request: ProjectRequest) -> Mapping[str, object] | None:
+    """A place that the browser fills: comparing a machine with people takes longer than all the rest of the overview."""
+    if Permission.SEE_ALL_CODINGS not in request.role.permissions:
+        return None
+    return {} if Annotator.objects.filter(project=request.project).exists() else None
 
 
 register_drafts(is_draft)

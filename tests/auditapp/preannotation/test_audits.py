@@ -17,8 +17,7 @@ from auditapp.preannotation.evaluation.actions.audits import (
     draw_sample,
     mark_positive,
 )
-from auditapp.preannotation.evaluation.queries.audits import read_report
-from auditapp.preannotation.evaluation.queries.positives import Positive
+from auditapp.preannotation.evaluation.queries.positives import Positive, read_report
 from auditapp.preannotation.models import (
     Annotator,
     AuditedSuggestion,

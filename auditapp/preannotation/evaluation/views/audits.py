@@ -22,13 +22,13 @@ from auditapp.audits.models import BaseMark
 from auditapp.preannotation.evaluation.actions.audits import draw_positive_audit, mark_positive
 from auditapp.preannotation.evaluation.forms.critic import DrawForm, MarkForm
 from auditapp.preannotation.evaluation.pure.auditing import SCOPES, select_items, settle_items
-from auditapp.preannotation.evaluation.queries.audits import (
+from auditapp.preannotation.evaluation.queries.critic import find_verdicts
+from auditapp.preannotation.evaluation.queries.positives import (
     list_active_marks,
     list_interviews,
     map_items,
     read_report,
 )
-from auditapp.preannotation.evaluation.queries.critic import find_verdicts
 from auditapp.preannotation.models import AuditedSuggestion, PositiveAudit, PositiveMark
 from auditapp.preannotation.suggestions.queries.passages import read_passages
 from transcripts.blinding.forms import UnblindingForm

@@ -23,9 +23,7 @@ CHANGING = (
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?[.\d]*(?:Z|[+-]\d\d:?\d\d)?"), "(time)"),
     (re.compile(r"\d{4}-\d\d-\d\d"), "(day)"),
     (
-        re.compile(
-            r"(?<!\d)\d{1,2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* \d{4}(?:, \d\d:\d\d(?::\d\d)?)?"
-        ),
+        re.compile(rf"(?:[MTWFS][a-z]+day, )?(?<!\d)\d{{1,2}} (?:{MONTHS})[a-z]* \d{{4}}(?:, \d\d:\d\d(?::\d\d)?)?"),
         "(day)",
     ),
     (re.compile(r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, \(day\)"), "(day)"),

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, find_row
 from auditapp.batches.kinds import find_visibility, is_always_visible
@@ -28,18 +29,9 @@ BATCH_STATES = Batch.State.choices
 class ListBatches(ProjectView):
     """The batches of a study, newest first."""
 
-    class Output(serializers.Serializer[Any]):
+    class Output(RowOutput):
         """A batch in brief."""
 
-        id = serializers.IntegerField(help_text="Its number on this site.")
-        kind = serializers.CharField(help_text="What it is for, such as preannotation or sob.")
-        title = serializers.CharField(help_text="Its title.")
-        state = serializers.ChoiceField(BATCH_STATES, help_text="Its state.")
-        state_reason = serializers.CharField(help_text="The reason for the state; may be empty.")
-        control = serializers.ChoiceField(
-            Batch.Control.choices, help_text="The control last used on it, such as run or pause."
-        )
-        route = serializers.ChoiceField(Batch.Route.choices, help_text="How its calls are sent.")
         percent = serializers.IntegerField(help_text="Share of its calls that have ended, in whole percent.")
         closed = serializers.BooleanField(
             help_text="Whether its calls are hidden from you, because you may code what it annotates. Counts and sums "
@@ -62,14 +54,14 @@ class ListBatches(ProjectView):
             help_text="Calls with an unknown end, which may have been paid twice.",
         )
         launched_by = serializers.CharField(help_text="Who launched it.")
-        created_at = serializers.DateTimeField(help_text="When it was launched.")
-        confirmed_at = serializers.DateTimeField(
-            allow_null=True, help_text="When somebody approved it after its pilot; null: not yet, or it has none."
-        )
-        finished_at = serializers.DateTimeField(allow_null=True, help_text="When it ended; null: not yet.")
 
         class Meta:
             ref_name = "BatchRow"
+            model = Batch
+            fields = (
+                "id kind title state state_reason control route percent closed cells finished held calls cached spent "
+                "cap fake possibly_paid_twice launched_by created_at confirmed_at finished_at"
+            )
 
     Query = PageParameters
     pagination_class = Pages
@@ -171,7 +163,7 @@ class BatchView(ProjectView):
             help_text="Its jobs at a provider's batch service that the provider does not know any more.",
         )
 
-        class Meta:
+        class Meta(ListBatches.Output.Meta):
             ref_name = "Batch"
 
     def describe(self, batch_id: int) -> dict[str, object]:

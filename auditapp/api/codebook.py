@@ -13,11 +13,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.inputs import Choice, FileBody, FileParser, TrueOrFalse
+from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address
 from transcripts.accounts.models import Scope
 from transcripts.codebook.actions import import_codebook, plan_import, publish_version
-from transcripts.codebook.models import CodebookVersion, CodeChange, CodeExample, CodeFamily
+from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeExample, CodeFamily
 from transcripts.codebook.queries import current_version, list_versions, read_families
 from transcripts.codebook.quotes import read_examples
 from transcripts.projects.roles import Permission
@@ -38,23 +39,10 @@ class QuestionOutput(serializers.Serializer[Any]):
         ref_name = "CodeQuestion"
 
 
-class CodeOutput(serializers.Serializer[Any]):
+class CodeOutput(RowOutput):
     """A code with its definitions."""
 
-    identifier = serializers.CharField(help_text="Its id, the same in every version.")
-    name = serializers.CharField(help_text="Its name.")
-    group = serializers.CharField(help_text="The part of its family it is listed under; may be empty.")
     aliases = serializers.ListField(child=serializers.CharField(), help_text="Its other names.")
-    definition = serializers.CharField(help_text="What it means, for people.")
-    machine_definition = serializers.CharField(help_text="Its definition in prompts for models.")
-    include = serializers.CharField(help_text="What counts as it.")
-    exclude = serializers.CharField(help_text="What does not.")
-    key = serializers.CharField(help_text="The key that applies it at the desk; may be empty.")
-    source = serializers.CharField(help_text="Where it comes from.")  # type: ignore[assignment]
-    parent = serializers.CharField(  # type: ignore[assignment]
-        source="parent.identifier", allow_null=True, help_text="The id of the parent code; null at the top."
-    )
-    color = serializers.CharField(help_text="Its colour as #rrggbb; may be empty.")
     terms = serializers.ListField(
         child=serializers.CharField(), help_text="Words, or [kinds of question], by which the interviewer prompts it."
     )
@@ -62,13 +50,15 @@ class CodeOutput(serializers.Serializer[Any]):
     keyword_rules = serializers.ListField(
         child=serializers.CharField(), help_text="Keyword rules by which the rules annotator suggests it."
     )
-    is_category = serializers.BooleanField(help_text="Whether it only groups the codes under it and is not applied.")
-    meaning_version = serializers.IntegerField(
-        help_text="The version that last changed its meaning; codings made under an earlier one need re-review."
-    )
 
     class Meta:
         ref_name = "Code"
+        model = Code
+        fields = (
+            "identifier name group aliases definition machine_definition include exclude key source parent color "
+            "terms attributes keyword_rules is_category meaning_version"
+        )
+        paths: ClassVar = {"parent": "parent.identifier"}
 
 
 class ExampleOutput(serializers.Serializer[Any]):
@@ -86,27 +76,18 @@ class ExampleOutput(serializers.Serializer[Any]):
         ref_name = "CodeExample"
 
 
-class FamilyOutput(serializers.Serializer[Any]):
+class FamilyOutput(RowOutput):
     """Codes that answer one question."""
 
-    identifier = serializers.CharField(help_text="Its id, the same in every version.")
-    name = serializers.CharField(help_text="Its name.")
-    description = serializers.CharField(help_text="What its codes are for.")
-    unit = serializers.ChoiceField(CodeFamily.Unit.choices, help_text="What its codes are applied to.")
-    carries_level = serializers.BooleanField(help_text="Whether its codes may be latent.")
-    carries_enactment = serializers.BooleanField(help_text="Whether its codes may be enacted or described.")
-    once_per_answer = serializers.BooleanField(
-        help_text="Whether each of its codes is applied to at most one sentence of an answer."
-    )
-    applies_to = serializers.ChoiceField(
-        CodeFamily.AppliesTo.choices, help_text="Whose turns its codes are about; a coding on other turns is refused."
-    )
-    rules = serializers.CharField(help_text="How to code with it; may be empty.")
-    color = serializers.CharField(help_text="Its colour as #rrggbb; may be empty.")
     codes = serializers.ListField(child=CodeOutput(), source="codes.all", help_text="Its codes, in order.")
 
     class Meta:
         ref_name = "CodeFamily"
+        model = CodeFamily
+        fields = (
+            "identifier name description unit carries_level carries_enactment once_per_answer applies_to rules color "
+            "codes"
+        )
 
 
 class ReadCodebook(ProjectView):
@@ -147,20 +128,13 @@ class ReadCodebook(ProjectView):
         return self.answer({"version": version, "families": families, "examples": examples})
 
 
-class VersionOutput(serializers.Serializer[Any]):
+class VersionOutput(RowOutput):
     """A version of the codebook in brief."""
-
-    number = serializers.IntegerField(help_text="Its number.")
-    title = serializers.CharField(help_text="Its title.")
-    status = serializers.ChoiceField(
-        CodebookVersion.Status.choices, help_text="draft, published, or discarded. Only a published one is coded with."
-    )
-    origin = serializers.CharField(help_text="Where it came from; may be empty.")
-    created_at = serializers.DateTimeField(help_text="When it was started.")
-    published_at = serializers.DateTimeField(allow_null=True, help_text="When it was published; null: it was not.")
 
     class Meta:
         ref_name = "CodebookVersion"
+        model = CodebookVersion
+        fields = "number title status origin created_at published_at"
 
 
 class ListVersions(ProjectView):

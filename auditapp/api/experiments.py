@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Body, FileBody, FileParser, Parameters, Words
+from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address, find_row
 from auditapp.experiments.actions import load_enrolments, lock_plan
@@ -22,22 +23,14 @@ from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 
 
-class ExperimentOutput(serializers.ModelSerializer[Experiment]):
+class ExperimentOutput(RowOutput):
     """An experiment, whose plan does not change."""
 
-    locked_by = serializers.CharField(source="locked_by_name", help_text="Who locked it.")
-
     class Meta:
-        model = Experiment
         ref_name = "Experiment"
-        fields = ("id", "name", "plan", "sha256", "locked_at", "locked_by")
-        extra_kwargs = {
-            "id": {"help_text": "Its number on this site."},
-            "name": {"help_text": "Its name."},
-            "plan": {"help_text": "The plan as docs/reference/formats.md describes it."},
-            "sha256": {"help_text": "SHA-256 of the plan."},
-            "locked_at": {"help_text": "When the plan was locked."},
-        }
+        model = Experiment
+        fields = "id name plan sha256 locked_at locked_by"
+        paths: ClassVar = {"locked_by": "locked_by_name"}
 
 
 class ListExperiments(ProjectView):

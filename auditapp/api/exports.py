@@ -14,6 +14,7 @@ from rest_framework.response import Response
 
 from auditapp.api.errors import Conflict
 from auditapp.api.inputs import Body, Choice, TrueOrFalse, Words
+from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView
 from transcripts.accounts.models import Scope as TokenScope
@@ -75,25 +76,17 @@ class ListExports(ProjectView):
         return self.answer_page([export for export in list_exports() if export.permission in self.role.permissions])
 
 
-class JobOutput(serializers.Serializer[Any]):
+class JobOutput(RowOutput):
     """A file that a worker writes."""
 
-    id = serializers.IntegerField(help_text="Its number on this site.")
     name = serializers.CharField(source="options.name", help_text="What is exported.")
-    state = serializers.ChoiceField(
-        ImportJob.State.choices, help_text="How far it is: done, when the file can be taken."
-    )
-    rows = serializers.IntegerField(source="done", help_text="Rows that are written so far.")
-    total = serializers.IntegerField(help_text="Rows in all; 0: unknown.")
-    problem = serializers.CharField(help_text="Why it was refused, or failed; else empty.")
-    size = serializers.IntegerField(source="result_size", help_text="Bytes of the file; 0: there is none yet.")
     has_file = serializers.BooleanField(help_text="Whether the file can be taken now.")
-    expires_at = serializers.DateTimeField(
-        allow_null=True, help_text="Until when the file is kept; null: there is none."
-    )
 
     class Meta:
         ref_name = "ExportFile"
+        model = ImportJob
+        fields = "id name state rows total problem size has_file expires_at"
+        paths: ClassVar = {"rows": "done", "size": "result_size"}
 
 
 @sends_files

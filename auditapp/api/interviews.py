@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Substr
@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.inputs import Choice, Moment
+from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import Cursor, CursorParameters, PageParameters, Pages
 from auditapp.api.views import ProjectView, find_row, list_columns
 from transcripts.blinding.viewers import Viewer
@@ -35,37 +36,28 @@ SENTENCE_KINDS = [(str(kind), str(kind)) for kind in (*Kind, *TOOL_KINDS.values(
 class ListInterviews(ProjectView):
     """The interviews of a study, in the order of import."""
 
-    class Output(serializers.Serializer[Any]):
+    class Output(RowOutput):
         """An interview in brief."""
 
-        id = serializers.IntegerField(help_text="Its number on this site.")
-        external_id = serializers.CharField(help_text="Its id in the file it came from.")
-        title = serializers.CharField(help_text="Its title.")
-        model = serializers.CharField(source="model_label", help_text="The model that answered; empty: unknown.")
-        language = serializers.CharField(help_text="Language of the text, as a tag such as en; empty: unknown.")
-        turns = serializers.IntegerField(source="turn_count", help_text="Number of turns.")
-        sentences = serializers.IntegerField(source="sentence_count", help_text="Number of sentences.")
-        questions = serializers.IntegerField(help_text="Number of questions the interviewer asked.")
-        author_words = serializers.IntegerField(help_text="Words the interviewer wrote.")
-        model_words = serializers.IntegerField(help_text="Words the model wrote.")
-        kind = serializers.ChoiceField(ThreadKind.choices, help_text="A talk, or the run of an agent.")
         relation = serializers.ChoiceField(
             [("", "None"), *Relation.choices],
             help_text="How it hangs on a turn of another interview; empty: it does not.",
         )
-        hangs_on_interview = serializers.IntegerField(
-            source="hangs_on__interview", allow_null=True, help_text="Number of that interview, or null."
-        )
-        hangs_on_turn = serializers.IntegerField(
-            source="hangs_on__position", allow_null=True, help_text="Place of that turn in it, or null."
-        )
-        mask_label = serializers.CharField(
-            help_text="Random label under which it came in masked; empty: it did not. Until it is unmasked, its id and title too."
-        )
-        unmasked_at = serializers.DateTimeField(allow_null=True, help_text="When it was unmasked, or null.")
 
         class Meta:
             ref_name = "InterviewRow"
+            model = Interview
+            fields = (
+                "id external_id title model language turns sentences questions author_words model_words kind relation "
+                "hangs_on_interview hangs_on_turn mask_label unmasked_at"
+            )
+            paths: ClassVar = {
+                "model": "model_label",
+                "turns": "turn_count",
+                "sentences": "sentence_count",
+                "hangs_on_interview": "hangs_on__interview",
+                "hangs_on_turn": "hangs_on__position",
+            }
 
     class Query(PageParameters):
         """Which interviews to return."""
@@ -115,22 +107,17 @@ class ReadInterview(ProjectView):
     class Output(ListInterviews.Output):
         """An interview in full; an empty text means unknown."""
 
-        vendor = serializers.CharField(help_text="Who offers the model.")
-        surface = serializers.CharField(help_text="Where the model was used, such as a site or an API.")
-        period = serializers.CharField(help_text="When the interview was held.")
-        interviewer = serializers.CharField(help_text="Who held the interview.")
-        tier = serializers.CharField(help_text="The tier of access to the model.")
-        inclusion = serializers.CharField(help_text="Whether the study includes it, in the study's own terms.")
-        inclusion_reason = serializers.CharField(help_text="Why.")
-        opening_prompt = serializers.CharField(help_text="The prompt that opened the interview.")
-        segmenter = serializers.CharField(help_text="Name and version of the rules that divided it into sentences.")
-        file = serializers.CharField(source="imported_file__name", help_text="The file it came from.")
-        file_sha256 = serializers.CharField(source="imported_file__sha256", help_text="SHA-256 of that file.")
-        metadata = serializers.JSONField(help_text="Anything else in that file: an object.")
-        run = serializers.JSONField(help_text="What the file tells of a run: an object, with task, status and scores.")
-
-        class Meta:
+        class Meta(ListInterviews.Output.Meta):
             ref_name = "Interview"
+            fields = (
+                f"{ListInterviews.Output.Meta.fields} vendor surface period interviewer tier inclusion "
+                "inclusion_reason opening_prompt segmenter file file_sha256 metadata run"
+            )
+            paths: ClassVar = {
+                **ListInterviews.Output.Meta.paths,
+                "file": "imported_file__name",
+                "file_sha256": "imported_file__sha256",
+            }
 
     def get(self, request: Request, slug: str, interview_id: int) -> Response:
         rows = self.project.interviews.values("pk", *list_columns(self.Output))
@@ -140,26 +127,18 @@ class ReadInterview(ProjectView):
 class ListSentences(ProjectView):
     """The sentences of an interview, in order. The text is exact; offsets count code points in the turn's text."""
 
-    class Output(serializers.Serializer[Any]):
+    class Output(RowOutput):
         """A sentence, the unit of coding."""
 
-        id = serializers.IntegerField(help_text="Its number on this site, which never changes.")
-        turn = serializers.IntegerField(source="turn__position", help_text="Place of its turn in the interview.")
-        position = serializers.IntegerField(help_text="Its place in the interview, from 1.")
-        role = serializers.ChoiceField(TURN_ROLES, source="turn__role", help_text="Who speaks.")
-        channel = serializers.ChoiceField(
-            Turn.Channel.choices,
-            source="turn__channel",
-            help_text="The channel; what a tool gave back is not coded.",
-        )
-        start = serializers.IntegerField(help_text="Where it starts in the turn's text, in code points from 0.")
-        end = serializers.IntegerField(help_text="Where it ends there: the first code point after it.")
         kind = serializers.ChoiceField(SENTENCE_KINDS, help_text="The kind of text it is in.")
         text = serializers.CharField(help_text="The exact text of the sentence; empty where it is closed.")
         closed = serializers.BooleanField(help_text=CLOSED)
 
         class Meta:
             ref_name = "Sentence"
+            model = Sentence
+            fields = "id turn position role channel start end kind text closed"
+            paths: ClassVar = {"turn": "turn__position", "role": "turn__role", "channel": "turn__channel"}
 
     Query = PageParameters
     pagination_class = Pages
@@ -178,25 +157,19 @@ class ListSentences(ProjectView):
 class ListTurns(ProjectView):
     """The turns of an interview, in order, with the traffic of tools and with reasoning. The text is exact."""
 
-    class Output(serializers.Serializer[Any]):
+    class Output(RowOutput):
         """A turn: what one side said at one point."""
 
-        position = serializers.IntegerField(help_text="Its place in the interview, from 1.")
-        role = serializers.ChoiceField(TURN_ROLES, help_text="Who speaks.")
-        channel = serializers.ChoiceField(Turn.Channel.choices, help_text="How: said, thought, or traffic of a tool.")
         stage = serializers.ChoiceField(
             STAGES, allow_null=True, help_text="Where it took place: front, back or tool; null for what others say."
         )
-        speaker = serializers.CharField(help_text="Name of who speaks; of a call and its result, the tool.")
-        prompt_kind = serializers.CharField(help_text="What kind of question it is; empty: unknown, or none.")
-        is_answer = serializers.BooleanField(help_text="Whether coders decide on its sentences.")
-        call_id = serializers.CharField(help_text="What joins a result with its call; empty: the file has none.")
-        details = serializers.JSONField(help_text="What the file tells besides: an object.")
         text = serializers.CharField(help_text="The exact text; empty where it is closed.")
         closed = serializers.BooleanField(help_text=CLOSED)
 
         class Meta:
             ref_name = "Turn"
+            model = Turn
+            fields = "position role channel stage speaker prompt_kind is_answer call_id details text closed"
 
     Query = PageParameters
     pagination_class = Pages
@@ -212,10 +185,10 @@ class ListStudySentences(ProjectView):
     class Output(ListSentences.Output):
         """A sentence and the interview that it is in."""
 
-        interview = serializers.IntegerField(source="turn__interview", help_text="Number of the interview.")
-
-        class Meta:
+        class Meta(ListSentences.Output.Meta):
             ref_name = "StudySentence"
+            fields = f"{ListSentences.Output.Meta.fields} interview"
+            paths: ClassVar = {**ListSentences.Output.Meta.paths, "interview": "turn__interview"}
 
     Query = CursorParameters
     pagination_class = Cursor

@@ -16,13 +16,15 @@ class RowOutput(serializers.ModelSerializer[Any]):
     """An answer about a row of ``Meta.model``.
 
     ``Meta.fields`` names what it has, in order, divided by blanks. ``Meta.paths`` says where those are found that are named
-    differently in the model. Only what is computed is declared by hand, and named among the fields all the same.
+    differently in the model. Only what is computed is declared by hand; it comes last where it is not named among the fields.
     """
 
     # What is stored is answered as it is: how it has to be typed does not matter here.
     _classes: ClassVar[Any] = ClassLookupDict(
         {
             **serializers.ModelSerializer.serializer_field_mapping,
+            models.BigAutoField: serializers.IntegerField,
+            models.BigIntegerField: serializers.IntegerField,
             models.SlugField: serializers.CharField,
             models.URLField: serializers.CharField,
         }
@@ -30,7 +32,7 @@ class RowOutput(serializers.ModelSerializer[Any]):
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         declared, paths = copy.deepcopy(self._declared_fields), getattr(self.Meta, "paths", {})
-        names = str(self.Meta.fields).split()
+        names = dict.fromkeys([*str(self.Meta.fields).split(), *declared])
         return {name: declared.get(name) or self._build(name, paths.get(name, name)) for name in names}
 
     def _build(self, name: str, path: str) -> serializers.Field[Any, Any, Any, Any]:

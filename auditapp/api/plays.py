@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, find_row, list_columns
 from auditapp.scenarios.models import Play
@@ -21,43 +22,27 @@ PLAY_MODES, PLAY_STATES = Play.Mode.choices, Play.State.choices
 QUESTION_STATES = list(LABELS.items())
 
 
-class PlayOutput(serializers.Serializer[Any]):
+class PlayOutput(RowOutput):
     """An interview that is held here, or was."""
 
-    id = serializers.IntegerField(help_text="Its number on this site.")
-    name = serializers.CharField(source="label", help_text="What it is called.")
     script = serializers.CharField(source="script__name", help_text="Name of the script it is held by.")
     script_number = serializers.IntegerField(source="script__number", help_text="Which number of the script.")
-    mode = serializers.ChoiceField(PLAY_MODES, help_text="Asked here, or recorded from a chat page.")
-    state = serializers.ChoiceField(PLAY_STATES, help_text="Whether it goes on, or how it ended.")
-    opening = serializers.CharField(help_text="The opening it began with.")
-    surface = serializers.CharField(help_text="API, or the chat page.")
-    model = serializers.CharField(
-        source="arm__variant__label", allow_null=True, help_text="Label of the model asked; null where it is recorded."
-    )
-    model_as_shown = serializers.CharField(help_text="How the chat page calls the model of a recorded one.")
-    vendor = serializers.CharField(help_text="Who runs the model, as it was typed.")
-    tier = serializers.CharField(help_text="Such as brief or comprehensive.")
-    branch_of = serializers.IntegerField(
-        source="branch_of_id", allow_null=True, help_text="Number of the play that it branches off; null for none."
-    )
-    after = serializers.IntegerField(
-        source="after_position", allow_null=True, help_text="Behind which of its questions; null for none."
-    )
-    batch = serializers.IntegerField(
-        source="arm__batch_id",
-        allow_null=True,
-        help_text="Number of the batch of its calls; null where it is recorded.",
-    )
-    interview = serializers.IntegerField(
-        source="interview_id", allow_null=True, help_text="Number of the interview that it became; null before."
-    )
     questions = serializers.IntegerField(source="asked", help_text="Questions asked in it, without those it shares.")
-    opened_at = serializers.DateTimeField(help_text="When it was opened.")
-    opened_by = serializers.CharField(source="opened_by_name", help_text="Who opened it.")
 
     class Meta:
         ref_name = "Play"
+        model = Play
+        fields = (
+            "id name script script_number mode state opening surface model model_as_shown vendor tier branch_of after "
+            "batch interview questions opened_at opened_by"
+        )
+        paths: ClassVar = {
+            "name": "label",
+            "model": "arm__variant__label",
+            "after": "after_position",
+            "batch": "arm__batch",
+            "opened_by": "opened_by_name",
+        }
 
 
 class QuestionOutput(serializers.Serializer[Any]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.http import Http404
 from rest_framework import serializers
@@ -12,10 +12,10 @@ from rest_framework.response import Response
 from auditapp.api.inputs import MAX_ID, Body, Choice, Uuid, WholeNumber, Words
 from auditapp.api.labels import LabelParameters, narrow_labels, take_sentence
 from auditapp.api.negotiation import NegotiationView
+from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import at_one_address, list_columns
 from transcripts.accounts.models import Scope
-from transcripts.coding.models import Layer
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.negotiation.actions.scores import MAX_EVIDENCE, Evidence, put_score, withdraw_score
 from transcripts.negotiation.actions.stances import MAX_AUTHOR, MAX_NAME, StanceText, write_stance
@@ -128,35 +128,19 @@ class EvidenceOutput(serializers.Serializer[Any]):
         ref_name = "Evidence"
 
 
-class ScoreOutput(serializers.Serializer[Any]):
+class ScoreOutput(RowOutput):
     """How one person judges a thread, or something in it, under one normative stance."""
 
-    id = serializers.IntegerField(help_text="Its number on this site.")
-    interview = serializers.IntegerField(source="interview_id", help_text="Number of the interview.")
-    stance = serializers.IntegerField(
-        source="stance_id", help_text="Number on this site of the wording it is given under."
-    )
-    criterion = serializers.ChoiceField(CRITERIA, help_text="What is judged.")
-    turn = serializers.IntegerField(
-        source="turn__position", allow_null=True, help_text="Place of the turn that is judged; null: the whole thread."
-    )
-    feature = serializers.CharField(help_text="Id of the feature whose entry is judged; else empty.")
-    value = serializers.IntegerField(
-        allow_null=True,
-        help_text="0 to 3; of warranted and updated 1 (yes) or 0 (no); null: not applicable, or unclear.",
-    )
-    note = serializers.CharField(help_text="What the person noted.")
     evidence = EvidenceOutput(many=True, help_text="The sentences it rests on.")
-    coder = serializers.CharField(source="coder__username", help_text="Who judged.")
-    layer = serializers.ChoiceField(Layer.choices, help_text="Blind, or assisted: made after others' labels were seen.")
-    created_at = serializers.DateTimeField(help_text="When.")
-    withdrawn_at = serializers.DateTimeField(allow_null=True, help_text="When it was withdrawn; null: it is active.")
-    superseded_by = serializers.IntegerField(
-        source="superseded_by_id", allow_null=True, help_text="Number of the score that replaced it, if any."
-    )
 
     class Meta:
         ref_name = "Score"
+        model = Score
+        fields = (
+            "id interview stance criterion turn feature value note evidence coder layer created_at withdrawn_at "
+            "superseded_by"
+        )
+        paths: ClassVar = {"turn": "turn__position", "coder": "coder__username"}
 
 
 class ScoreView(NegotiationView):

@@ -63,7 +63,7 @@ FILES = {
         def register_reader(reader):
             return ask()
 
-        TABLE = [column("text"), Column("kind")]
+        TABLE = [column("text"), Column("kind"), *columns(Memo, "text by at", by="author", at=("written", "When."))]
         """,
     "transcripts/memos/management/commands/count.py": "def add(parser):\n    parser.add_argument('--all')\n",
     "transcripts/memos/migrations/0001_initial.py": "first = 1\n\nsecond = 2\n",
@@ -113,7 +113,7 @@ def test_each_measure_is_counted_in_its_room(checkout: Path) -> None:
         form_fields=2,
         command_arguments=1,
         command_lines=2,
-        export_columns=2,
+        export_columns=3,
         records=2,
         records_built_once=1,
         registries=1,
@@ -152,7 +152,7 @@ def test_a_comparison_shows_a_column_for_each_checkout(checkout: Path, capsys: p
 
     shown = capsys.readouterr().out.splitlines()
     assert any(line.split()[:3] == ["34", "35", "lines:"] for line in shown)
-    assert any(line.split()[:3] == ["8", "8", "declarations:"] for line in shown)
+    assert any(line.split()[:3] == ["9", "9", "declarations:"] for line in shown)
 
 
 def test_a_figure_that_rose_fails_and_says_where_by_how_much_and_what_to_do(

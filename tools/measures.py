@@ -43,7 +43,7 @@ LIMITED = {
     "form_fields": "names that are given a call in a class, in other modules that import django.forms; entries of labels, "
     "help_texts, widgets and the like",
     "command_arguments": "calls of add_argument in product code",
-    "export_columns": "calls of column or Column in product code",
+    "export_columns": "calls of column or Column in product code, and in calls of columns the names with a meaning of their own",
     "records_built_once": "named tuples, typed dictionaries and dataclasses whose name is called at one place of product code, "
     "or at none",
     "registries": "functions of modules whose name begins with register_",
@@ -206,7 +206,10 @@ def _count_module(module: Module, names: Names) -> Counter[str]:
         if isinstance(node, ast.Call):
             name = _get_name(node.func)
             counts["command_arguments"] += name == "add_argument"
-            counts["export_columns"] += name in {"column", "Column"}
+            if name in {"column", "Column"}:
+                counts["export_columns"] += 1
+            elif name == "columns":
+                counts["export_columns"] += sum(isinstance(given.value, ast.Tuple) for given in node.keywords)
         elif isinstance(node, ast.ClassDef):
             counts["protocols"] += "Protocol" in {_get_name(base) for base in node.bases}
     for definition in definitions:

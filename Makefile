@@ -20,7 +20,7 @@ help:
 	@echo "make test-ci  the same with the slow tests, as .ci/run does"
 	@echo "make test-all  run every test on both, as before a release"
 	@echo "make approve write the approved copies of what leaves the product anew, to be read before they are committed"
-	@echo "make check   linters, types, import contracts, migrations; changes nothing"
+	@echo "make check   linters, types, import contracts, migrations, figures of each room; changes nothing"
 	@echo "make ratchet write tools/ratchet.toml, how much of each kind every room has, as it is"
 	@echo "make fix     put code and templates into their standard form"
 	@echo "make bench   measure speed and memory, and compare with benchmarks/ratios.json"
@@ -63,6 +63,7 @@ check: setup
 	find templates -name '*.html' -exec $(BIN)/djade --check --target-version 5.2 {} +
 	$(AS_DEPLOYED) $(BIN)/python -W error manage.py makemigrations --check --dry-run
 	$(AS_DEPLOYED) $(BIN)/python -W error manage.py check --deploy --fail-level WARNING
+	$(BIN)/python -m tools.ratchet
 
 ratchet: setup
 	@$(BIN)/python -m tools.ratchet --write

@@ -17,7 +17,7 @@ from transcripts.corpus.pure.redacting import Entry
 from transcripts.corpus.redaction import save_redaction
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import pair_threads
-from transcripts.negotiation.actions.stances import StanceText, write_stance
+from transcripts.negotiation.actions.stances import write_stance
 from transcripts.negotiation.models import CaseSheet, Pair, Stance
 from transcripts.projects.models import Project
 from transcripts.themes.actions import ThemeText, create_theme, revise_theme
@@ -32,8 +32,9 @@ class History(NamedTuple):
 
 
 def write_stance_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> Stance:
-    text = StanceText(statement=f"Nobody is left worse off, {wording}.", author="The team")
-    return write_stance(project=project, name="care", text=text, by=by, based_on=based_on, reason=reason)
+    statement = f"Nobody is left worse off, {wording}."
+    stance = Stance(project=project, name="care", statement=statement, author="The team", reason=reason)
+    return write_stance(stance=stance, by=by, based_on=based_on)
 
 
 def write_script_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> Script:

@@ -50,8 +50,8 @@ from transcripts.memos.actions import write_memo
 from transcripts.memos.places import Place
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import pair_threads
-from transcripts.negotiation.actions.stances import StanceText, write_stance
-from transcripts.negotiation.models import Score
+from transcripts.negotiation.actions.stances import write_stance
+from transcripts.negotiation.models import Score, Stance
 from transcripts.projects.access import find_role
 from transcripts.projects.actions import invite_user
 from transcripts.projects.models import Project
@@ -171,8 +171,8 @@ def add_cases(project: Project, owner: User) -> dict[str, str]:
 
 def add_judgements(project: Project, coding: Coding, owner: User) -> dict[str, int]:
     """A normative stance, and as they are stored a score and a link, under the names that their addresses use."""
-    text = StanceText(statement="Nobody is worse off.", author="The team")
-    stance = write_stance(project=project, name="care", text=text, by=owner)
+    stance = Stance(project=project, name="care", statement="Nobody is worse off.", author="The team")
+    write_stance(stance=stance, by=owner)
     now, key = timezone.now(), uuid.uuid4()
     end = {"kind": "revises", "sentence": coding.sentence, "idempotency_key": key}
     link = Link.objects.create(coding=coding, coder=owner, created_at=now, **end)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from html import unescape
+from typing import Any
 
 import pytest
 from django import forms
@@ -98,16 +99,16 @@ PAGES: dict[str, tuple[str, str, dict[str, str]]] = {
 TEXTS = {"max_output_tokens": ("4321", "8765"), "entries": ("Anna -> [A]", "Ben -> [B]")}
 
 
-def list_forms() -> dict[str, type[forms.Form]]:
+def list_forms() -> dict[str, Any]:
     """Every form of the product: its views are loaded by the site map."""
     assert get_resolver().url_patterns
 
-    def walk(kind: type[forms.Form]) -> Iterator[type[forms.Form]]:
+    def walk(kind: type[forms.BaseForm]) -> Iterator[type[forms.BaseForm]]:
         for each in kind.__subclasses__():
             yield each
             yield from walk(each)
 
-    ours = (each for each in walk(forms.Form) if each.__module__.startswith(("auditapp.", "transcripts.")))
+    ours = (each for each in walk(forms.BaseForm) if each.__module__.startswith(("auditapp.", "transcripts.")))
     return {f"{each.__module__}.{each.__qualname__}": each for each in ours}
 
 

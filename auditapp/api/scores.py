@@ -17,8 +17,9 @@ from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.corpus.models import Sentence, Turn
+from transcripts.exchange.rows import describe
 from transcripts.negotiation.actions.scores import MAX_EVIDENCE, Evidence, put_score, withdraw_score
-from transcripts.negotiation.actions.stances import MAX_AUTHOR, MAX_NAME, StanceText, write_stance
+from transcripts.negotiation.actions.stances import write_stance
 from transcripts.negotiation.models import Score, ScoreEvidence, Stance
 from transcripts.negotiation.queries.scores import visible_scores
 from transcripts.projects.roles import Permission
@@ -26,35 +27,18 @@ from transcripts.projects.roles import Permission
 # Named for the schema, which tells fields that are named alike apart.
 CRITERIA = Score.Criterion.choices
 MAX_PLACE = 2**31 - 1
-TEXTS = {
-    "statement": "What is to be achieved.",
-    "author": "Whose stance it is.",
-    "priorities": "Whose interests come first.",
-    "trade_offs": "Which trade-offs are acceptable.",
-    "justification": "What counts as an answerable justification.",
-    "context": "For which deployment it is meant.",
-}
 
 
-class StanceOutput(serializers.Serializer[Any]):
+class StanceOutput(RowOutput):
     """A wording of a normative stance."""
 
-    id = serializers.IntegerField(help_text="Its number on this site.")
-    name = serializers.CharField(help_text="Its name.")
     number = serializers.IntegerField(help_text="Number of the wording, from 1.")
-    statement = serializers.CharField(help_text=TEXTS["statement"])
-    author = serializers.CharField(help_text=TEXTS["author"])
-    priorities = serializers.CharField(help_text=TEXTS["priorities"])
-    trade_offs = serializers.CharField(help_text=TEXTS["trade_offs"])
-    justification = serializers.CharField(help_text=TEXTS["justification"])
-    context = serializers.CharField(help_text=TEXTS["context"])  # type: ignore[assignment]
-    reason = serializers.CharField(help_text="Why the wording changed; empty for the first.")
-    sha256 = serializers.CharField(help_text="SHA-256 of the wording.")
-    written_at = serializers.DateTimeField(help_text="When it was stored.")
-    written_by = serializers.CharField(source="written_by__username", help_text="Who stored it.")
 
     class Meta:
         ref_name = "NormativeStance"
+        model = Stance
+        fields = f"id name number {' '.join(Stance.wording)} reason sha256 written_at written_by"
+        paths: ClassVar = {"written_by": "written_by__username"}
 
 
 class ListStances(NegotiationView):
@@ -69,21 +53,19 @@ class ListStances(NegotiationView):
         return self.answer_page(stances.values(*list_columns(StanceOutput)))
 
 
+def _make_words(name: str) -> Words:
+    """A text of a stance, as its model has it."""
+    field: Any = Stance._meta.get_field(name)
+    optional: dict[str, Any] = {"required": False, "allow_blank": True, "default": ""} if field.blank else {}
+    return Words(max_length=field.max_length, help_text=describe(Stance, name), **optional)
+
+
 class WriteStance(NegotiationView):
     """Write a normative stance, or the next wording of one, which needs a reason. No wording is ever changed."""
 
     class Input(Body):
         """A wording."""
 
-        name = Words(max_length=MAX_NAME, help_text="Its name.")
-        statement = Words(help_text=TEXTS["statement"])
-        author = Words(max_length=MAX_AUTHOR, help_text=TEXTS["author"])
-        priorities = Words(required=False, allow_blank=True, default="", help_text=TEXTS["priorities"])
-        trade_offs = Words(required=False, allow_blank=True, default="", help_text=TEXTS["trade_offs"])
-        justification = Words(required=False, allow_blank=True, default="", help_text=TEXTS["justification"])
-        context = Words(  # type: ignore[assignment]
-            required=False, allow_blank=True, default="", help_text=TEXTS["context"]
-        )
         based_on = WholeNumber(
             required=False,
             min_value=0,
@@ -96,6 +78,9 @@ class WriteStance(NegotiationView):
         class Meta:
             ref_name = "NewNormativeStance"
 
+        def get_fields(self) -> dict[str, Any]:
+            return {name: _make_words(name) for name in ("name", *Stance.wording)} | super().get_fields()
+
     Output = StanceOutput
     scope = Scope.MANAGE
     permission = Permission.SET_METHOD
@@ -104,14 +89,8 @@ class WriteStance(NegotiationView):
 
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
-        stance = write_stance(
-            project=self.project,
-            name=given["name"],
-            text=StanceText(**{name: given[name] for name in TEXTS}),
-            by=self.person,
-            based_on=given["based_on"],
-            reason=given["reason"],
-        )
+        based_on = given.pop("based_on")
+        stance = write_stance(stance=Stance(project=self.project, **given), by=self.person, based_on=based_on)
         return self.answer(Stance.objects.values(*list_columns(StanceOutput)).get(pk=stance.pk), status=201)
 
 

@@ -24,7 +24,7 @@ from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import pair_threads
 from transcripts.negotiation.actions.scores import Evidence, put_score
-from transcripts.negotiation.actions.stances import StanceText, write_stance
+from transcripts.negotiation.actions.stances import write_stance
 from transcripts.negotiation.models import Stance
 from transcripts.projects.models import Project
 from transcripts.rounds.actions import sign_off
@@ -59,8 +59,7 @@ def bring_in_threads(project: Project, owner: User) -> None:
         what = {key: pair[key] for key in ("name", "differs", "expect")}
         pair_threads(project=project, a=a, b=b, **what, by=owner)
     for stance in content["stances"]:
-        text = StanceText(**{key: value for key, value in stance.items() if key != "name"})
-        write_stance(project=project, name=stance["name"], text=text, by=owner)
+        write_stance(stance=Stance(project=project, **stance), by=owner)
 
 
 def read_threads(project: Project, round_: Round, people: Mapping[str, User], key: Key) -> None:

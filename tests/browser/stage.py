@@ -167,7 +167,8 @@ def fill() -> dict[str, object]:
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
     from transcripts.corpus.models import Interview
-    from transcripts.negotiation.actions.stances import StanceText, write_stance
+    from transcripts.negotiation.actions.stances import write_stance
+    from transcripts.negotiation.models import Stance
     from transcripts.projects.models import Project
 
     # First, so that what the demo holds has the numbers that its addresses name. What the demo's team did later is left
@@ -183,8 +184,8 @@ def fill() -> dict[str, object]:
     import_file(project=project, name="interviews.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
     set_withholding(project=project, share_percent=0, reason="For tests.", by=trail.SYSTEM)
     for name, statement in STANCES.items():
-        text = StanceText(statement=statement, author="The team of the tests")
-        write_stance(project=project, name=name, text=text, by=User.objects.get(username="owner"))
+        stance = Stance(project=project, name=name, statement=statement, author="The team of the tests")
+        write_stance(stance=stance, by=User.objects.get(username="owner"))
     suggest(Interview.objects.get(external_id="own"))
     sessions = [invite(project, f"coder{number}") for number in range(CODERS)]
     demo = Project.objects.get(slug="demo")
@@ -238,13 +239,14 @@ def prepare_real_run() -> dict[str, object]:
     from transcripts.audit_trail import trail
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
-    from transcripts.negotiation.actions.stances import StanceText, write_stance
+    from transcripts.negotiation.actions.stances import write_stance
+    from transcripts.negotiation.models import Stance
 
     project = start_study(slug=REAL_STUDY, name="A real run", by=trail.SYSTEM)
     data = REAL_RUNS.read_bytes().splitlines()[REAL_RUN]
     import_file(project=project, name=REAL_RUNS.name, data=data, by=trail.SYSTEM)
-    text = StanceText(statement=STANCES["care"], author="The team of the tests")
-    write_stance(project=project, name="care", text=text, by=User.objects.get(username="owner"))
+    stance = Stance(project=project, name="care", statement=STANCES["care"], author="The team of the tests")
+    write_stance(stance=stance, by=User.objects.get(username="owner"))
     return {"interview": project.interviews.get().pk, "sessions": [invite(project, f"real{n}") for n in range(2)]}
 
 

@@ -132,20 +132,14 @@ CASE_SHEETS = [
     column("written_by", "written_by__username", "Who wrote it; empty for the program."),
 ]
 
-NORMATIVE_STANCES = [
-    *columns(Stance, "project name", project="project__slug"),
-    column("number", "number", "Number of the wording, from 1. Scores name one: care/1."),
-    column("statement", "statement", "What is to be achieved."),
-    column("priorities", "priorities", "Whose interests come first."),
-    column("trade_offs", "trade_offs", "Which trade-offs are acceptable."),
-    column("justification", "justification", "What counts as an answerable justification."),
-    column("context", "context", "For which deployment it is meant."),
-    column("author", "author", "Whose stance it is."),
-    column("reason", "reason"),
-    column("sha256", "sha256", "SHA-256 of the wording."),
-    column("written", "written_at", SHARED["written_at"]),
-    column("written_by", "written_by__username", "Who stored it."),
-]
+NORMATIVE_STANCES = columns(
+    Stance,
+    f"project name number {' '.join(Stance.texts)} author reason sha256 written written_by",
+    project="project__slug",
+    number=("number", "Number of the wording, from 1. Scores name one: care/1."),
+    written="written_at",
+    written_by="written_by__username",
+)
 
 SCORES = columns(
     Score,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from django.contrib import messages
-from django.forms import Form
+from django.forms import BaseForm
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
@@ -35,7 +35,12 @@ class NumberPage(NamedTuple):
 
 
 def write_number(
-    request: ProjectRequest, page: NumberPage, form_class: type[Form], latest: Any = None, *, notes: Iterable[str] = ()
+    request: ProjectRequest,
+    page: NumberPage,
+    form_class: type[BaseForm],
+    latest: Any = None,
+    *,
+    notes: Iterable[str] = (),
 ) -> HttpResponse:
     """Show the form of the first number, or of the one after ``latest``, or store it. Who is late keeps what she entered and
     goes on from what was written meanwhile."""

@@ -5,6 +5,8 @@ Entries of the ledger, challenges and responses are codings, and what joins them
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import Any, ClassVar, Self
 
 from django.conf import settings
@@ -15,6 +17,7 @@ from transcripts.coding.models import Layer
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.history.models import Numbered
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import MAX_TEXT
 
 
 class CaseSheet(Numbered):
@@ -134,16 +137,56 @@ class Stance(Numbered):
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="normative_stances")
-    name = models.CharField(max_length=60)
-    statement = models.TextField()
-    priorities = models.TextField(blank=True)
-    trade_offs = models.TextField(blank=True)
-    justification = models.TextField(blank=True)
-    context = models.TextField(blank=True)
-    author = models.CharField(max_length=200)
-    sha256 = models.CharField(max_length=64)
+    name = models.CharField(
+        "Name",
+        max_length=60,
+        help_text="One word or two, such as care. Scores name it with its number: care/1.",
+        error_messages={"blank": "Give the stance a short name, such as care."},
+    )
+    statement = models.TextField(
+        "Statement",
+        max_length=MAX_TEXT,
+        help_text="What is to be achieved, and what a good trajectory does for it.",
+        error_messages={"blank": "Say what is to be achieved: scores are given under this statement."},
+    )
+    priorities = models.TextField(
+        "Whose interests come first", max_length=MAX_TEXT, blank=True, help_text="Whose interests come first."
+    )
+    trade_offs = models.TextField(
+        "Acceptable trade-offs",
+        max_length=MAX_TEXT,
+        blank=True,
+        help_text="What may be given up for what, and what may never be.",
+    )
+    justification = models.TextField(
+        "What counts as an answerable justification",
+        max_length=MAX_TEXT,
+        blank=True,
+        help_text="What the model has to say so that those concerned could contest it.",
+    )
+    context = models.TextField(
+        "Deployment context",
+        max_length=MAX_TEXT,
+        blank=True,
+        help_text="For which use, by whom, with whom the stance is meant.",
+    )
+    author = models.CharField(
+        "Whose stance it is",
+        max_length=200,
+        help_text="A person, a team, a document. Reports name it first.",
+        error_messages={"blank": "Say whose stance this is: a person, a team, a document."},
+    )
+    sha256 = models.CharField(max_length=64, help_text="SHA-256 of the wording.")
     written_at = models.DateTimeField()
-    written_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="normative_stances")
+    written_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        related_name="normative_stances",
+        help_text="Who stored it.",
+    )
+
+    texts: ClassVar = ("statement", "priorities", "trade_offs", "justification", "context")
+    wording = ("statement", "author", *texts[1:])
 
     within = ("project", "name__iexact")
     place = "statement"
@@ -163,6 +206,16 @@ class Stance(Numbered):
     def label(self) -> str:
         """As scores and reports name it: care/1."""
         return f"{self.name}/{self.number}"
+
+    def hash_wording(self) -> str:
+        """SHA-256 of its wording as a JSON list, in UTF-8: two numbers with one hash say the same."""
+        said = [getattr(self, field) for field in self.wording]
+        return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()
+
+    def list_texts(self) -> list[tuple[str, str]]:
+        """What it says, each text with its heading."""
+        said = [(self._meta.get_field(field), getattr(self, field)) for field in self.texts]
+        return [(str(getattr(field, "verbose_name", "")), text) for field, text in said if text]
 
     def describe(self, latest: Self | None) -> dict[str, Any]:
         return {"number": self.number, "sha256": self.sha256}

@@ -32,7 +32,8 @@ from transcripts.memos.actions import write_memo
 from transcripts.memos.places import Place
 from transcripts.negotiation.actions.pairs import pair_threads
 from transcripts.negotiation.actions.scores import Evidence, put_score
-from transcripts.negotiation.actions.stances import StanceText, write_stance
+from transcripts.negotiation.actions.stances import write_stance
+from transcripts.negotiation.models import Stance
 from transcripts.projects.models import Project
 
 pytestmark = pytest.mark.django_db
@@ -219,8 +220,8 @@ def link_up(project: Project, sentence: Sentence, by: User) -> int:
 
 
 def judge(project: Project, sentence: Sentence, by: User) -> int:
-    text = StanceText(statement="Nobody is worse off.", author="The team")
-    stance = write_stance(project=project, name="care", text=text, by=User.objects.get(username="owner"))
+    stance = Stance(project=project, name="care", statement="Nobody is worse off.", author="The team")
+    write_stance(stance=stance, by=User.objects.get(username="owner"))
     return put_score(
         project=project,
         stance=stance,

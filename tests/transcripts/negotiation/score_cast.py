@@ -9,21 +9,22 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.negotiation.actions.scores import Evidence, put_score
-from transcripts.negotiation.actions.stances import StanceText, write_stance
+from transcripts.negotiation.actions.stances import write_stance
 from transcripts.negotiation.models import Score, Stance
 from transcripts.projects.models import Project
 
-CARE = StanceText(
-    statement="Nobody is left worse off for having asked.",
-    author="The team",
-    priorities="Those who cannot contest an answer.",
-    context="Advice to the public.",
-)
+CARE = {
+    "statement": "Nobody is left worse off for having asked.",
+    "author": "The team",
+    "priorities": "Those who cannot contest an answer.",
+    "context": "Advice to the public.",
+}
 
 
-def write(project: Project, by: User, name: str = "care", **changes: Any) -> Stance:
-    """The first number of a stance."""
-    return write_stance(project=project, name=name, text=CARE._replace(**changes), by=by)
+def write(project: Project, by: User, name: str = "care", *, based_on: int = 0, **changes: Any) -> Stance:
+    """A number of a stance, the first unless something else is said."""
+    stance = Stance(project=project, name=name, **{**CARE, **changes})
+    return write_stance(stance=stance, by=by, based_on=based_on)
 
 
 def list_sentences(interview: Interview) -> list[Sentence]:

@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from tests.masked_cast import bring_in_masked, make_thread
 from tests.transcripts.audit_trail.test_replay import compare
 from tests.transcripts.coding.desk_cast import count_events, find_code, last_event, put, take_off
-from tests.transcripts.negotiation.score_cast import CARE, add_challenges, list_sentences, score, write
+from tests.transcripts.negotiation.score_cast import add_challenges, list_sentences, score, write
 from tests.transcripts.rounds.round_cast import answers, bring_in, find_assignment, open_round
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
@@ -20,7 +20,6 @@ from transcripts.coding.actions import NotOpen, NotYours, UsedForAnother, WrongP
 from transcripts.coding.models import Layer
 from transcripts.corpus.models import Interview, Relation, Turn
 from transcripts.negotiation.actions.scores import Evidence, restore_score, withdraw_score
-from transcripts.negotiation.actions.stances import write_stance
 from transcripts.negotiation.models import Score, Stance
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
@@ -84,7 +83,7 @@ def test_several_stances_score_one_thread_side_by_side(
     project: Project, interview: Interview, stance: Stance, lead: User, coder: User
 ) -> None:
     other = write(project, lead, "autonomy")
-    later = write_stance(project=project, name="care", text=CARE._replace(context="x"), by=lead, based_on=1, reason="y")
+    later = write(project, lead, based_on=1, context="x", reason="y")
     given = [score(each, interview, coder, value) for value, each in enumerate([stance, other, later])]
     assert list(Score.objects.active().order_by("pk")) == given
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from typing import Any
+
 import pytest
 
 from tests.transcripts.coding.desk_cast import last_event
 from tests.transcripts.negotiation.score_cast import CARE, write
 from transcripts.accounts.models import User
 from transcripts.history.models import NothingChanged
-from transcripts.negotiation.actions.stances import write_stance
 from transcripts.negotiation.models import Stance
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused, WrongInput
@@ -19,16 +22,16 @@ pytestmark = pytest.mark.django_db
 def test_a_stance_is_stored_with_its_author_and_the_hash_of_its_wording(project: Project, lead: User) -> None:
     stance = write(project, lead)
     assert (stance.label, stance.author, stance.written_by) == ("care/1", "The team", lead)
-    assert stance.sha256 == CARE.sha256
+    said = [CARE["statement"], CARE["author"], CARE["priorities"], "", "", CARE["context"]]
+    assert stance.sha256 == hashlib.sha256(json.dumps(said).encode()).hexdigest()
     event = last_event(project)
     assert event.action == "negotiation.stance.written"
-    assert event.details == {"number": 1, "sha256": CARE.sha256}
+    assert event.details == {"number": 1, "sha256": stance.sha256}
 
 
 def test_new_wording_is_the_next_number_and_the_first_stays_as_it_is(project: Project, lead: User) -> None:
     first = write(project, lead)
-    text = CARE._replace(context="Advice to clinicians.")
-    second = write_stance(project=project, name="Care", text=text, by=lead, based_on=1, reason="Another place.")
+    second = write(project, lead, "Care", based_on=1, context="Advice to clinicians.", reason="Another place.")
     assert (second.label, second.reason) == ("care/2", "Another place.")
     first.refresh_from_db()
     assert first.context == "Advice to the public."
@@ -37,9 +40,8 @@ def test_new_wording_is_the_next_number_and_the_first_stays_as_it_is(project: Pr
 
 def test_white_space_makes_no_other_wording(project: Project, lead: User) -> None:
     write(project, lead)
-    text = CARE._replace(statement=f" {CARE.statement}\r\n")
     with pytest.raises(NothingChanged):
-        write_stance(project=project, name="care", text=text, by=lead, based_on=1, reason="None.")
+        write(project, lead, based_on=1, statement=f" {CARE['statement']}\r\n", reason="None.")
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,7 @@ def test_white_space_makes_no_other_wording(project: Project, lead: User) -> Non
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_field(
-    project: Project, lead: User, name: str, changes: dict[str, str], field: str
+    project: Project, lead: User, name: str, changes: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(WrongInput) as refused:
         write(project, lead, name, **changes)
@@ -66,7 +68,6 @@ def test_what_does_not_fit_is_refused_with_its_field(
 
 def test_a_name_is_taken_once_whatever_its_case(project: Project, lead: User) -> None:
     write(project, lead)
-    text = CARE._replace(context="Elsewhere.")
     with pytest.raises(Refused, match="There is care/1 already") as refused:
-        write_stance(project=project, name="CARE", text=text, by=lead)
+        write(project, lead, "CARE", context="Elsewhere.")
     assert refused.value.field == "name"

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from functools import partial
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 from uuid import uuid4
 
 from django import forms
 
 from transcripts.coding.actions import MAX_NOTE_LENGTH
-from transcripts.negotiation.actions.stances import MAX_AUTHOR, MAX_NAME, StanceText
-from transcripts.negotiation.models import Score
+from transcripts.negotiation.models import Score, Stance
 from transcripts.ui.fields import NumberField, make_text_field
-from transcripts.ui.typed_text import MAX_REASON, MAX_TEXT
+from transcripts.ui.typed_text import MAX_REASON
 
 MAX_EVIDENCE_LENGTH = 500
 MAX_RANGE = 50
@@ -48,52 +46,39 @@ def read_sentence_numbers(text: str) -> list[str]:
     return list(dict.fromkeys(labels))
 
 
-_text = partial(make_text_field, max_length=MAX_TEXT)
+def _make_line() -> forms.TextInput:
+    return forms.TextInput({"dir": "auto", "autocomplete": "off"})
 
 
-class StanceForm(forms.Form):
+def _make_text(rows: int) -> forms.Textarea:
+    return forms.Textarea({"rows": rows, "dir": "auto"})
+
+
+class StanceForm(forms.ModelForm):  # type: ignore[type-arg] # Django has no generic one at run time
     """A normative stance that is new."""
 
-    name = forms.CharField(
-        label="Name",
-        max_length=MAX_NAME,
-        help_text="One word or two, such as care. Scores name it with its number: care/1.",
-        widget=forms.TextInput({"dir": "auto", "autocomplete": "off"}),
-    )
-    statement = _text(
-        "Statement", rows=4, required=True, help_text="What is to be achieved, and what a good trajectory does for it."
-    )
-    priorities = _text("Whose interests come first", rows=3)
-    trade_offs = _text(
-        "Acceptable trade-offs", rows=3, help_text="What may be given up for what, and what may never be."
-    )
-    justification = _text(
-        "What counts as an answerable justification",
-        rows=3,
-        help_text="What the model has to say so that those concerned could contest it.",
-    )
-    context = _text("Deployment context", rows=2, help_text="For which use, by whom, with whom the stance is meant.")
-    author = forms.CharField(
-        label="Whose stance it is",
-        max_length=MAX_AUTHOR,
-        help_text="A person, a team, a document. Reports name it first.",
-        widget=forms.TextInput({"dir": "auto", "autocomplete": "off"}),
-    )
-
-    @property
-    def text(self) -> StanceText:
-        return StanceText(**{field: self.cleaned_data[field] for field in StanceText._fields})
+    class Meta:
+        model = Stance
+        fields = ("name", *Stance.texts, "author")
+        widgets: ClassVar = {
+            "name": _make_line(),
+            **{text: _make_text(3) for text in Stance.texts},
+            "statement": _make_text(4),
+            "context": _make_text(2),
+            "author": _make_line(),
+        }
+        # Its label says it.
+        help_texts: ClassVar = {"priorities": ""}
 
 
 class NextStanceForm(StanceForm):
     """The next number of a stance that is there. ``based_on`` is the number that its writer saw."""
 
-    reason = _text("Why the wording changes", rows=2, max_length=MAX_REASON, required=True)
+    reason = make_text_field("Why the wording changes", rows=2, max_length=MAX_REASON, required=True)
     based_on = NumberField()
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        del self.fields["name"]
+    class Meta(StanceForm.Meta):
+        fields = (*Stance.texts, "author", "reason")
 
 
 class ScoreForm(forms.Form):
@@ -114,7 +99,7 @@ class ScoreForm(forms.Form):
         help_text="Numbers of sentences of the thread that this one hangs on.",
         widget=forms.TextInput({"autocomplete": "off"}),
     )
-    note = _text("Note", rows=2, max_length=MAX_NOTE_LENGTH)
+    note = make_text_field("Note", rows=2, max_length=MAX_NOTE_LENGTH)
     stance = NumberField()
     criterion = forms.ChoiceField(choices=Score.Criterion.choices, widget=forms.HiddenInput)
     turn = NumberField(required=False)

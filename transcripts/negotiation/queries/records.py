@@ -35,7 +35,7 @@ from transcripts.negotiation.queries.scores import has_place, visible_scores
 from transcripts.projects.models import Project
 
 # As the export of trajectories has them.
-TEXTS_OF_STANCES = ("statement", "priorities", "trade_offs", "justification", "context", "author", "sha256")
+TEXTS_OF_STANCES = (*Stance.texts, "author", "sha256")
 
 
 @dataclass(frozen=True)

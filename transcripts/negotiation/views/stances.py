@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from transcripts.history.views import NumberPage, write_number
-from transcripts.negotiation.actions.stances import StanceText, write_stance
+from transcripts.negotiation.actions.stances import write_stance
 from transcripts.negotiation.forms.scores import NextStanceForm, StanceForm
 from transcripts.negotiation.models import Stance
 from transcripts.negotiation.queries.stances import list_stances
@@ -43,18 +43,14 @@ def write_next(request: ProjectRequest, stance_id: int) -> HttpResponse:
 
 
 def _describe(latest: Stance) -> dict[str, Any]:
-    return {"based_on": latest.number, **{field: getattr(latest, field) for field in StanceText._fields}}
+    return {"based_on": latest.number, **{field: getattr(latest, field) for field in latest.wording}}
 
 
 def _write(request: ProjectRequest, form: StanceForm, latest: Stance | None) -> Stance:
-    return write_stance(
-        project=request.project,
-        name=latest.name if latest else form.cleaned_data["name"],
-        text=form.text,
-        by=request.user,
-        based_on=form.cleaned_data.get("based_on", 0),
-        reason=form.cleaned_data.get("reason", ""),
-    )
+    form.instance.project = request.project
+    if latest is not None:
+        form.instance.name = latest.name
+    return write_stance(stance=form.instance, by=request.user, based_on=form.cleaned_data.get("based_on", 0))
 
 
 PAGE = NumberPage(

@@ -317,7 +317,7 @@ class TestRowsFromBefore:
         assert find_differences() == [(trail.describe_target(old.coding), "layer")]
 
 
-REFUSALS = (Refused, BoundaryEditRefused, SentenceRetired, Refused, Refused)
+REFUSALS = (Refused, BoundaryEditRefused, SentenceRetired)
 
 
 class RandomWork:

@@ -35,25 +35,20 @@ class NumberPage(NamedTuple):
 
 
 def write_number(
-    request: ProjectRequest,
-    page: NumberPage,
-    form_class: type[BaseForm],
-    latest: Any = None,
-    *,
-    notes: Iterable[str] = (),
+    request: ProjectRequest, page: NumberPage, kind: type[BaseForm], latest: Any = None, *, notes: Iterable[str] = ()
 ) -> HttpResponse:
     """Show the form of the first number, or of the one after ``latest``, or store it. Who is late keeps what she entered and
     goes on from what was written meanwhile."""
     if request.method != "POST":
-        form, status = form_class(initial=page.initial(latest) if latest else None), 200
+        form, status = kind(initial=page.initial(latest) if latest else None), 200
     else:
-        form, status = form_class(request.POST), 422
+        form, status = kind(request.POST), 422
         if form.is_valid():
             try:
                 written = page.write(request, form, latest)
             except WrittenMeanwhile as error:
                 latest, status = error.latest, error.status
-                form = form_class(post_again(request.POST, based_on=error.latest.number))
+                form = kind(post_again(request.POST, based_on=error.latest.number))
                 form.add_error(None, str(error))
             except Refused as error:
                 form.add_error(error.field if error.field in form.fields else None, str(error))

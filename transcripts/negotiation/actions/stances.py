@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import CharField, TextField
+from typing import Any
 
 from transcripts.accounts.models import User
 from transcripts.negotiation.models import Stance
@@ -17,10 +17,9 @@ def write_stance(*, stance: Stance, by: User, based_on: int = 0) -> Stance:
     that differs from the latest. Scores stay with the number under which they were given. Raises ``Refused``.
     """
     for name in ("name", *stance.wording):
-        field = Stance._meta.get_field(name)
-        assert isinstance(field, CharField | TextField)  # noqa: S101 - for the type checker
-        needed = "" if field.blank else str(field.error_messages["blank"])
-        text = check_text(getattr(stance, name), field=name, max_length=field.max_length or 0, needed=needed)
+        field: Any = Stance._meta.get_field(name)
+        needed = "" if field.blank else field.error_messages["blank"]
+        text = check_text(getattr(stance, name), field=name, max_length=field.max_length, needed=needed)
         setattr(stance, name, text)
     stance.name = " ".join(stance.name.split())
     if "/" in stance.name:

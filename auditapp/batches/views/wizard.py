@@ -26,14 +26,12 @@ def run_wizard(
     template: str,
     plan: Callable[[], LaunchPlan],
     launch: Callable[[], Batch],
-    refusals: tuple[type[Exception], ...] = (),
 ) -> HttpResponse:
-    """The form, then its review, then the batch. ``plan`` and ``launch`` read the valid form and may raise ``refusals``.
+    """The form, then its review, then the batch. ``plan`` and ``launch`` read the valid form and may raise ``Refused``.
 
     Nothing is written before the last step; each step passes on everything that was typed. A changed form is another
     launch: it comes back with a new idempotency key.
     """
-    refused: tuple[type[Exception], ...] = (Refused, *refusals)
     if request.method != "POST":
         return render(request, template, {"form": form})
     step = request.POST.get("step", REVIEW)
@@ -44,7 +42,7 @@ def run_wizard(
             planned = plan()
             check_grants(planned, project=request.project, options=form.options(), by=request.user)
             review = review_launch(planned, form.options())
-        except refused as error:
+        except Refused as error:
             form.add_error(None, ValidationError(str(error)))
         else:
             options = form.options()

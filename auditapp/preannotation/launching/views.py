@@ -15,7 +15,6 @@ from auditapp.preannotation.launching.forms import PreannotationForm
 from auditapp.preannotation.launching.queries import add_review
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -44,7 +43,6 @@ def launch(request: ProjectRequest) -> HttpResponse:
             **_read_choice(form),
             options=form.options(),
         ),
-        refusals=(Refused,),
     )
 
 

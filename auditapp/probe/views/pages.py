@@ -143,5 +143,4 @@ def launch(request: ProbeRequest) -> HttpResponse:
             confirms_source=form.cleaned_data["confirms_source"],
             by=request.user,
         ),
-        refusals=(Refused,),
     )

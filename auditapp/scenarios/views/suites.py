@@ -123,5 +123,4 @@ def launch(request: ProjectRequest) -> HttpResponse:
         launch=lambda: launch_scenarios(
             project=request.project, **form.read(), options=form.options(), by=request.user
         ),
-        refusals=(Refused,),
     )

@@ -32,7 +32,6 @@ from auditapp.preannotation.models import CHECK_KIND, KIND, Annotator
 from transcripts.codebook.models import Code
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
 
 # Every check is read whole for its verdicts, and of a reading what it was asked about.
 MAX_CHECKS, MAX_READINGS = 10, 5
@@ -149,5 +148,4 @@ def launch(request: ProjectRequest, annotator_id: int) -> HttpResponse:
         template="preannotation/launch_check.html",
         plan=plan,
         launch=send,
-        refusals=(Refused,),
     )

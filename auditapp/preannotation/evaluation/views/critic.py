@@ -41,7 +41,6 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
 
 READINGS_PER_PAGE = 20
 
@@ -86,7 +85,6 @@ def launch(request: ProjectRequest) -> HttpResponse:
         template="preannotation/critic.html",
         plan=plan,
         launch=lambda: launch_critic(by=request.user, **_read_choice(form), options=form.options()),
-        refusals=(Refused,),
     )
 
 

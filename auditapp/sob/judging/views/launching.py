@@ -15,7 +15,6 @@ from auditapp.sob.judging.forms.launching import LaunchForm
 from auditapp.sob.pure.instruments import TASKS
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -40,7 +39,6 @@ def launch(request: ProjectRequest) -> HttpResponse:
             confirms_terms=form.cleaned_data.get("notice", False),
             by=request.user,
         ),
-        refusals=(Refused,),
     )
 
 

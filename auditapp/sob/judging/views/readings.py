@@ -71,7 +71,7 @@ def launch(request: ProjectRequest, batch_id: int) -> HttpResponse:
             batch=batch, variant=chosen["model"], **_read_choice(chosen), by=request.user, options=form.options()
         )
 
-    return run_wizard(request, form, template="sob/formatter_launch.html", plan=plan, launch=send, refusals=(Refused,))
+    return run_wizard(request, form, template="sob/formatter_launch.html", plan=plan, launch=send)
 
 
 @require_safe

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import html
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ import pytest
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.forms import BaseForm
 from django.test import Client, TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
@@ -125,6 +127,32 @@ def _static_files_are_listed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", add_files)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _every_page_says_what_was_wrong() -> Iterator[None]:
+    """A page that shows a refused form again has each sentence of the refusal somewhere on it, whatever field it belongs to."""
+
+    def request(client: Client, **asked: Any) -> Any:
+        response = send(client, **asked)
+        if response.status_code in {409, 422} and response.context is not None:
+            page = html.unescape(response.content.decode())
+            for sentence in list_errors(response.context):
+                assert sentence in page, f"{asked.get('PATH_INFO')} does not show: {sentence}"
+        return response
+
+    send = Client.request
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Client, "request", request)
+        yield
+
+
+def list_errors(context: Any) -> set[str]:
+    """What is wrong in the forms that a page was made of."""
+    contexts = context if isinstance(context, list) else [context]
+    given = [value for each in contexts for layer in each.dicts for value in layer.values()]
+    forms = [value for value in given if isinstance(value, BaseForm) and value.is_bound]
+    return {str(sentence) for form in forms for sentences in form.errors.values() for sentence in sentences}
 
 
 @pytest.fixture(scope="session", autouse=True)

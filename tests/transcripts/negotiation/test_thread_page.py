@@ -209,6 +209,7 @@ class TestWhoSeesWhat:
         Pair.objects.create(
             project=project,
             name="hiring",
+            number=1,
             a=thread,
             b=twin,
             differs="her name",

@@ -70,7 +70,7 @@ def compute(request: ProjectRequest) -> HttpResponse:
     if compared.is_hidden:
         return _ask_to_unblind(request, asked, compared)
     family, reason = form.cleaned_data["family"], form.cleaned_data["reason"]
-    with at_form(form, "reason"):
+    with at_form(form):
         if family not in {each.family for each in compared.codes}:
             raise Refused("The annotator has no labels for this family here.")
         record_calibration(

@@ -26,7 +26,6 @@ CHANGING = (
         re.compile(rf"(?:[MTWFS][a-z]+day, )?(?<!\d)\d{{1,2}} (?:{MONTHS})[a-z]* \d{{4}}(?:, \d\d:\d\d(?::\d\d)?)?"),
         "(day)",
     ),
-    (re.compile(r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, \(day\)"), "(day)"),
     (re.compile(r"(?<!\d)\d\d:\d\d(?::\d\d)?(?!\d)"), "(clock)"),
     (re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"), "(uuid)"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "(sha256)"),

@@ -35,7 +35,6 @@ from transcripts.accounts.models import ApiToken, User
 from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form, at_top
 
-# A number beyond this is in no database column.
 DAY = 24 * 3600
 
 

@@ -21,7 +21,7 @@ from transcripts.corpus.models import Consent, Sentence
 from transcripts.projects.models import MethodStance, Project
 from transcripts.projects.queries import find_stance
 from transcripts.refusals import Refused, WrongInput
-from transcripts.ui.typed_text import MAX_NOTE, check_text
+from transcripts.ui.typed_text import MAX_NOTE, check_reason, check_text
 
 Outcome = Adjudication.Outcome
 
@@ -121,7 +121,7 @@ def read_readings(project: Project, family: CodeFamily, sentence: Sentence) -> R
 def record_computation(*, project: Project, family: CodeFamily, reason: str, by: User) -> None:
     """Record why a coefficient is computed for a family that uses reflexive thematic analysis. Raises ``WrongInput``."""
     needed = "Say why a coefficient is computed although this family uses reflexive thematic analysis."
-    reason = check_text(reason, needed=needed, one_line=True)
+    reason = check_reason(reason, needed=needed, one_line=True)
     trail.record(
         "agreement.computed",
         target=f"family:{family.identifier}",
@@ -174,7 +174,7 @@ def _check_verdict(family: CodeFamily, readings: Readings, row: Adjudication) ->
     """Give the decision the codes that hold by it."""
     if row.outcome not in Outcome.values:
         raise WrongInput("Choose a decision.", field="outcome")
-    check_text(row.reason, max_length=MAX_NOTE, needed="Give a reason: others learn from it.")
+    check_text(row.reason, field="reason", max_length=MAX_NOTE, needed="Give a reason: others learn from it.")
     if row.outcome == Outcome.ONE:
         if row.chosen_coder_id not in readings:
             raise WrongInput("Choose the reading to uphold.", field="outcome")

@@ -20,7 +20,7 @@ from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.rounds.queries import find_unlocked_rounds
 from transcripts.ui.told import write_value
-from transcripts.ui.typed_text import check_text
+from transcripts.ui.typed_text import check_reason
 
 LABELS_NAMED = 5
 # What a person is shown, in this order, by the names of columns.
@@ -132,7 +132,7 @@ def unmask_interviews(*, project: Project, interviews: Collection[Interview], re
     interviews that were masked. Raises ``Refused``.
     """
     needed = "Say why the interviews are unmasked, such as “all rounds are locked”. The reason is kept."
-    reason = check_text(reason, needed=needed)
+    reason = check_reason(reason, needed=needed)
     role = check_belongs(project, interviews, by)
     if Permission.IMPORT not in role.permissions:
         raise Refused(f"Only leads and owners unmask interviews. Your role in this study is {role.name}.")

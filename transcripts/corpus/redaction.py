@@ -11,7 +11,7 @@ from transcripts.corpus.models import RedactionList
 from transcripts.corpus.pure.redacting import BadEntry, Entry, check_entries
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.ui.typed_text import check_text
+from transcripts.ui.typed_text import check_reason
 
 
 @transaction.atomic
@@ -22,7 +22,7 @@ def save_redaction(
 
     A list without entries ends redaction. Raises ``Refused``; earlier lists stay as they are.
     """
-    reason = check_text(reason)
+    reason = check_reason(reason)
     row = RedactionList(project=project, entries=[entry._asdict() for entry in _tidy(entries)], reason=reason)
     latest = row.find_latest(based_on)
     if latest is None and not row.entries:

@@ -16,7 +16,7 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.models import SAYS_EXCLUDED, Interview, InterviewChange, Standing
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.ui.typed_text import check_text
+from transcripts.ui.typed_text import check_reason
 
 AT_A_TIME = 500
 
@@ -27,7 +27,7 @@ def archive_interviews(*, project: Project, interviews: Iterable[Interview], rea
     Those that are archived already stay as they are. Raises ``Refused``.
     """
     needed = "Say why, such as “wrong file” or “the participant withdrew”. The reason is kept."
-    reason = check_text(reason, needed=needed)
+    reason = check_reason(reason, needed=needed)
     return _move(project, interviews, to=Standing.ARCHIVED, reason=reason, by=by, action="corpus.interviews.archived")
 
 
@@ -39,7 +39,7 @@ def restore_interviews(*, project: Project, interviews: Iterable[Interview], by:
     found = list(interviews)
     if any(interview.standing == Standing.EXCLUDED for interview in found):
         raise Refused("An excluded interview counts again when its field Inclusion says so. Edit its details.")
-    reason = check_text(reason)
+    reason = check_reason(reason)
     return _move(project, found, to=Standing.COUNTED, reason=reason, by=by, action="corpus.interviews.restored")
 
 

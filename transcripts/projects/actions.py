@@ -27,7 +27,7 @@ from transcripts.projects.role_changes import RoleChange, announce_role_change
 from transcripts.projects.roles import OWNER, ROLES, Permission
 from transcripts.projects.steps import STEPS
 from transcripts.refusals import Refused, WrongInput
-from transcripts.ui.typed_text import check_text
+from transcripts.ui.typed_text import check_reason
 
 MAX_NAME = 150
 MAX_ADDRESS = 60
@@ -137,8 +137,8 @@ def invite_person(
 ) -> tuple[User, str]:
     """Make an account for somebody new, a place in the study, and the secret of a link that signs her in once.
 
-    An open invitation of that name is replaced. Raises ``Refused`` for a name that is taken or cannot be used,
-    ``Refused`` for an unknown role, and ``PermissionDenied`` when ``by`` may not invite people, or not say who belongs
+    An open invitation of that name is replaced. Raises ``Refused`` for a name that is taken or cannot be used
+    and for an unknown role, ``PermissionDenied`` when ``by`` may not invite people, or not say who belongs
     to the study.
     """
     check_may_invite(by)
@@ -267,7 +267,7 @@ def set_stance(*, project: Project, family: str = "", stance: str, reason: str =
     left as it is. Raises ``WrongInput``.
     """
     Project.objects.select_for_update().get(pk=project.pk)
-    reason = check_text(reason)
+    reason = check_reason(reason)
     _check_stance(project, family=family, stance=stance)
     stances = read_stances(project)
     own = stances.families.get(family) if family else stances.study

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from django.contrib import messages
+from django.core.exceptions import ImproperlyConfigured
 from django.forms import Form
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
@@ -34,7 +35,10 @@ def post(
     The act gets what ``on`` finds by the request and its address, what was typed into ``form``, and the person as ``by``. Once
     it is done, ``then`` answers; or ``done`` is said at the top of the page ``to``: its name, and what its address has of this
     one. An act that is refused says so in its form, which ``page`` shows again; without a form, at the top of the page ``to``.
+    Raises ``ImproperlyConfigured`` where there is no page for one of these.
     """
+    if (form is not None and page is None) or (page is None and not to) or (then is None and not to):
+        raise ImproperlyConfigured("A form needs the page that shows it again, and an act a page that it leads to.")
 
     @require_POST
     @project_view(permission)

@@ -21,7 +21,7 @@ from transcripts.rounds.endings import announce_if_finished
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.progress import read_progress
 from transcripts.rounds.pure.allocation import CannotAllocate, allocate_items, draw_items, fingerprint
-from transcripts.ui.typed_text import MAX_SEED, MAX_TEXT, check_text
+from transcripts.ui.typed_text import MAX_SEED, MAX_TEXT, check_reason, check_text
 
 MAX_NAME_LENGTH = 200
 
@@ -224,7 +224,7 @@ def sign_off(*, assignment: Assignment, reason: str = "", by: User) -> None:
     if assignment.signed_at:
         return
     progress = read_progress([assignment.interview_id], coder_id=by.pk).find(assignment.interview_id, by.pk)
-    reason = check_text(reason, one_line=True)
+    reason = check_reason(reason, one_line=True)
     if progress.undecided and not reason:
         raise StillUndecided(
             f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the "
@@ -267,7 +267,7 @@ def undo_sign_off(*, assignment: Assignment, reason: str, by: User) -> None:
     assignment.refresh_from_db(fields=["signed_at", "withdrawn_at"])
     if assignment.signed_at is None or assignment.withdrawn_at:
         return
-    reason = check_text(reason, needed="Say why these interviews are returned.", one_line=True)
+    reason = check_reason(reason, needed="Say why these interviews are returned.", one_line=True)
     assignment.signed_at = None
     assignment.save(update_fields=["signed_at"])
     details = {"interview": assignment.interview_id, "coder": assignment.coder_id, "reason": reason}
@@ -292,7 +292,7 @@ def unlock_round(*, round_: Round, reason: str, by: User) -> None:
     held = Round.objects.select_for_update().get(pk=round_.pk)
     if held.locked_at is None:
         return
-    reason = check_text(reason, needed="Say why the round is unlocked.", one_line=True)
+    reason = check_reason(reason, needed="Say why the round is unlocked.", one_line=True)
     Round.objects.filter(pk=held.pk).update(locked_at=None, locked_by=None)
     _record("round.unlocked", held, by, {"number": held.number, "reason": reason})
 

@@ -19,7 +19,7 @@ from transcripts.rounds.actions import StillUndecided
 from transcripts.rounds.models import Finish
 from transcripts.rounds.progress import read_progress
 from transcripts.rounds.queries import closes_the_rest, find_dealt_out
-from transcripts.ui.typed_text import check_text
+from transcripts.ui.typed_text import check_reason
 
 
 @transaction.atomic
@@ -39,7 +39,7 @@ def finish_interview(*, project: Project, interview: Interview, reason: str = ""
     progress = read_progress([interview.pk], coder_id=by.pk).find(interview.pk, by.pk)
     if not progress.decided:
         raise Refused(f"You have decided nothing in “{interview.title}” yet, so there is nothing to finish.")
-    reason = check_text(reason, one_line=True)
+    reason = check_reason(reason, one_line=True)
     if progress.undecided and not reason:
         raise StillUndecided(
             f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the "

@@ -16,7 +16,7 @@ from transcripts.refusals import Refused, WrongInput
 from transcripts.themes import queries
 from transcripts.themes.errors import ThemeChanged
 from transcripts.themes.models import Theme, ThemeQuote, ThemeVersion
-from transcripts.ui.typed_text import MAX_REASON, check_text
+from transcripts.ui.typed_text import MAX_REASON, MAX_TEXT, check_reason, check_text
 
 MAX_NAME = 200
 State = ThemeVersion.State
@@ -36,7 +36,7 @@ def create_theme(
 ) -> ThemeVersion:
     """A new candidate theme. Raises ``WrongInput``."""
     _lock(project)
-    text, reason = _check(project, text), check_text(reason)
+    text, reason = _check(project, text), check_reason(reason)
     return _store_theme(project, text, _check_codes(project, codes), reason=reason, by=by)
 
 
@@ -189,7 +189,8 @@ def _check(
             raise WrongInput(
                 f"Theme {each.theme.number} is already called {each.name}. Choose another name.", field=field
             )
-    return ThemeText(name, check_text(text.concept, field="concept"), check_text(text.description, field="description"))
+    concept = check_text(text.concept, field="concept", max_length=MAX_TEXT)
+    return ThemeText(name, concept, check_text(text.description, field="description", max_length=MAX_TEXT))
 
 
 def _check_codes(project: Project, codes: Iterable[str]) -> list[str]:
@@ -200,7 +201,7 @@ def _check_codes(project: Project, codes: Iterable[str]) -> list[str]:
 
 
 def _check_reason(reason: str) -> str:
-    return check_text(reason, needed="Say why, in a few words. The reason is kept in the theme’s history.")
+    return check_reason(reason, needed="Say why, in a few words. The reason is kept in the theme’s history.")
 
 
 def _check_parts(parts: Sequence[tuple[str, Sequence[str]]], latest: ThemeVersion) -> None:

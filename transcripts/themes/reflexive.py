@@ -13,7 +13,7 @@ from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
 from transcripts.themes.errors import EntryChanged, NotYours
 from transcripts.themes.models import PhaseEntry, PositionalityStatement
-from transcripts.ui.typed_text import check_text
+from transcripts.ui.typed_text import MAX_TEXT, check_text
 
 EMPTY = "Write something first. An empty text is not stored."
 Text = TypeVar("Text", PhaseEntry, PositionalityStatement)
@@ -27,7 +27,7 @@ def write_entry(*, project: Project, phase: int, text: str, by: User) -> PhaseEn
     """
     if phase not in PhaseEntry.Phase.values:
         raise WrongInput("Choose one of the six phases.", field="phase")
-    text = check_text(text, field="text", needed=EMPTY)
+    text = check_text(text, field="text", max_length=MAX_TEXT, needed=EMPTY)
     Project.objects.select_for_update().get(pk=project.pk)
     active = PhaseEntry.objects.filter(project=project, phase=phase, author=by, text=text, withdrawn_at__isnull=True)
     if (same := active.first()) is not None:
@@ -40,7 +40,7 @@ def write_entry(*, project: Project, phase: int, text: str, by: User) -> PhaseEn
 def change_entry(*, entry: PhaseEntry, text: str, by: User) -> PhaseEntry:
     """Write one's own entry anew; the old one stays behind it. Raises ``NotYours``, ``WrongInput``, ``EntryChanged``."""
     _check_author(entry, by)
-    text = check_text(text, field="text", needed=EMPTY)
+    text = check_text(text, field="text", max_length=MAX_TEXT, needed=EMPTY)
     active = PhaseEntry.objects.select_for_update().get(pk=entry.pk)
     if active.withdrawn_at is not None:
         raise EntryChanged(_find_successor(active))
@@ -65,7 +65,7 @@ def write_statement(*, project: Project, text: str, by: User, replaces: int | No
 
     Raises ``WrongInput``, or ``EntryChanged`` when another statement of the same person is active by now.
     """
-    text = check_text(text, field="text", needed=EMPTY)
+    text = check_text(text, field="text", max_length=MAX_TEXT, needed=EMPTY)
     before = _find_statement(project, by)
     if (before.pk if before else None) != replaces:
         raise EntryChanged(before)

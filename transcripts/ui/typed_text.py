@@ -47,14 +47,14 @@ def find_fault(text: str, *, max_length: int, needed: str = "") -> str:
     return ""
 
 
-def check_text(
-    text: str, *, field: str = "reason", max_length: int = MAX_REASON, needed: str = "", one_line: bool = False
-) -> str:
-    """The text as it is stored: a reason, unless ``field`` and ``max_length`` say otherwise.
-
-    Raises ``WrongInput`` if it does not fit, or with ``needed`` if it is empty.
-    """
+def check_text(text: str, *, field: str, max_length: int, needed: str = "", one_line: bool = False) -> str:
+    """The text as it is stored. Raises ``WrongInput`` if it does not fit, or with ``needed`` if it is empty."""
     text = " ".join(text.split()) if one_line else clean_text(text)
     if fault := find_fault(text, max_length=max_length, needed=needed):
         raise WrongInput(fault, field=field)
     return text
+
+
+def check_reason(text: str, *, needed: str = "", one_line: bool = False) -> str:
+    """A reason as it is stored. Raises ``WrongInput`` if it does not fit, or with ``needed`` if it is empty."""
+    return check_text(text, field="reason", max_length=MAX_REASON, needed=needed, one_line=one_line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -42,8 +43,9 @@ def revoke(request: HttpRequest, account_id: int) -> HttpResponse:
     project = get_object_or_404(Project, slug=request.POST.get("project", ""))
     person = person_of(request)
     with at_top(request):
-        grant = revoke_grant(project=project, account=account, by=person)
-        paused = pause_granted(grant=grant, by=person) if request.POST.get("pause") else 0
+        with transaction.atomic():
+            grant = revoke_grant(project=project, account=account, by=person)
+            paused = pause_granted(grant=grant, by=person) if request.POST.get("pause") else 0
         rest = f" {paused:,} of its batches {'was' if paused == 1 else 'were'} paused." if paused else ""
         messages.success(request, f"{project.name} may no longer use the models of {account.name}.{rest}")
         return redirect("batches:account_grants", account.pk)

@@ -19,7 +19,7 @@ from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.ui.replacing import check_seen
-from transcripts.ui.typed_text import MAX_NOTE, check_text
+from transcripts.ui.typed_text import MAX_NOTE, check_reason, check_text
 
 NO_PURPOSE = "Say what the probe is for, and who will read its figures."
 NO_REASON = "Say in a few words why the purpose is withdrawn."
@@ -71,7 +71,7 @@ def withdraw_purpose(*, project: Project, number: int, reason: str, by: User) ->
     now, or none.
     """
     _require_owner(project, by, "withdraw the purpose of the probe")
-    reason = check_text(reason, needed=NO_REASON)
+    reason = check_reason(reason, needed=NO_REASON)
     _lock(project)
     purpose = require_purpose(project)
     if purpose.number != number:

@@ -26,7 +26,7 @@ from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.refusals import Refused
-from transcripts.ui.typed_text import check_text
+from transcripts.ui.typed_text import check_reason, check_text
 
 MAX_INCLUSION = 50
 
@@ -69,7 +69,7 @@ def close_play(*, play: Play, inclusion: str, reason: str, by: trail.Actor) -> C
         needed="Say whether the interview is to be analysed: included or excluded, or a word of your own.",
         one_line=True,
     )
-    reason = check_text(reason, needed="Give the reason in a few words.", one_line=True)
+    reason = check_reason(reason, needed="Give the reason in a few words.", one_line=True)
     own = [each for each in read_talk(play) if not each.is_shared]
     if any(each.is_waiting for each in own):
         raise Refused("An answer is still awaited. Wait for it, or give the question up, then close the interview.")
@@ -113,7 +113,7 @@ def discard_play(*, play: Play, reason: str, by: trail.Actor) -> None:
     """End a play without storing it as a thread. What was said and paid for in it is kept. Raises ``Refused``."""
     play = hold_play(play)
     check_open(play)
-    reason = check_text(reason, needed="Say why it is discarded.", one_line=True)
+    reason = check_reason(reason, needed="Say why it is discarded.", one_line=True)
     if play.branches.exclude(state=Play.State.DISCARDED).exists():
         raise Refused("Other plays branch off this one, so it cannot be discarded. Discard those first, or close it.")
     own = [each for each in read_talk(play) if not each.is_shared]

@@ -13,7 +13,7 @@ from transcripts.audit_trail import trail
 from transcripts.history.models import NothingChanged
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.ui.typed_text import check_text
+from transcripts.ui.typed_text import check_reason
 
 
 class LoadedScripts(NamedTuple):
@@ -36,7 +36,7 @@ def write_script(
         check_script(script)
     except ScriptRefused as error:
         raise Refused(str(error), field=error.place) from None
-    reason = check_text(reason)
+    reason = check_reason(reason)
     row = Script(
         project=project,
         name=script.name,

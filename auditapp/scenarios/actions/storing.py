@@ -203,7 +203,9 @@ def _write_sheet(play: Play, thread: Interview, talk: Talk, known: set[str]) -> 
         )
     except Refused as error:
         # Its sentence may quote the case.
-        logger.warning("The case sheet of play %s cannot be written: its %s cannot be stored", play.pk, error.field)
+        logger.warning(
+            "The case sheet of play %s cannot be written: its %s cannot be stored", play.pk, error.field or "text"
+        )
         return False
     return True
 
@@ -245,7 +247,7 @@ def _pair(play: Play, pair: Mapping[str, str], a: Interview | None, b: Interview
             by=trail.SYSTEM,
         )
     except Refused as error:
-        logger.warning("The pair of play %s cannot be made: its %s cannot be stored", play.pk, error.field)
+        logger.warning("The pair of play %s cannot be made: its %s cannot be stored", play.pk, error.field or "text")
         return False
     return True
 

@@ -16,6 +16,7 @@ from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
 from transcripts.themes import reflexive
+from transcripts.themes.actions import ThemeText, create_theme
 from transcripts.themes.errors import EntryChanged, NotYours
 from transcripts.themes.models import PhaseEntry, PositionalityStatement
 from transcripts.themes.quotations import add_quote
@@ -29,6 +30,17 @@ def url(name: str) -> str:
 
 def get(client: Client, name: str) -> str:
     return client.get(url(name)).content.decode()
+
+
+def test_texts_have_twenty_thousand_characters(project: Project, coder: User) -> None:
+    longest = "x" * 20_000
+    entry = reflexive.write_entry(project=project, phase=1, text=longest, by=coder)
+    reflexive.change_entry(entry=entry, text="y" * 20_000, by=coder)
+    reflexive.write_statement(project=project, text=longest, by=coder)
+    text = ThemeText("Hedging", longest, longest)
+    assert create_theme(project=project, text=text, codes=[], by=coder).concept == longest
+    with pytest.raises(WrongInput, match="the limit is 20,000"):
+        reflexive.write_statement(project=project, text=f"{longest}x", by=coder)
 
 
 class TestEntries:

@@ -18,7 +18,7 @@ from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import explain_retired, hold_sentence
 from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
-from transcripts.ui.typed_text import check_text
+from transcripts.ui.typed_text import check_reason, check_text
 
 # What a tool gave back is shown and cited.
 CODEABLE_CHANNELS = frozenset(
@@ -193,12 +193,12 @@ def explain_once_per_answer(name: str, label: str) -> str:
     )
 
 
-def check_reason(active: ActiveLabels, reason: str) -> None:
+def check_reason_of_change(active: ActiveLabels, reason: str) -> None:
     """Who has seen others' labels, or a sealed condition, says why she codes on. Raises ``WrongInput``."""
     if active.has_seen_others and not reason:
         seen = "others' labels" if active.is_revealed or active.is_opened else "the condition"
         raise WrongInput(f"You have seen {seen} here. Say in one line why you change yours.", field="reason")
-    check_text(reason)
+    check_reason(reason)
 
 
 def check_range(range_id: UUID, *, coder_id: int, interview_id: int, identifier: str) -> None:

@@ -120,7 +120,7 @@ def _apply(
     checks.check_open(active)
     if is_once and before is None:
         checks.check_once_per_answer(code, sentence, by.pk)
-    checks.check_reason(active, reason)
+    checks.check_reason_of_change(active, reason)
     if range_id:
         interview_id = sentence.turn.interview_id
         checks.check_range(range_id, coder_id=by.pk, interview_id=interview_id, identifier=code.identifier)
@@ -148,7 +148,7 @@ def withdraw_coding(*, project: Project, coding: Coding, by: User, reason: str =
         return
     checks.hold_place(coding.sentence)
     checks.check_open(active)
-    checks.check_reason(active, reason)
+    checks.check_reason_of_change(active, reason)
     if not withdraw(coding, reason=reason):
         return
     active.codings = [other for other in active.codings if other.pk != coding.pk]

@@ -68,7 +68,7 @@ def reopen_sentence(*, project: Project, decision: Decision, by: User, reason: s
     if active.decision_id != decision.pk:
         return
     checks.check_open(active)
-    checks.check_reason(active, reason)
+    checks.check_reason_of_change(active, reason)
     if not withdraw(decision, reason=reason):
         return
     trail.record(

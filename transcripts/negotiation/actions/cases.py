@@ -12,7 +12,7 @@ from transcripts.negotiation.models import CaseSheet
 from transcripts.negotiation.queries.cases import list_features
 from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
-from transcripts.ui.typed_text import MAX_REASON, check_text
+from transcripts.ui.typed_text import MAX_REASON, check_reason, check_text
 
 MAX_INTENT = 100
 Listed = Sequence[Mapping[str, str]]
@@ -40,7 +40,7 @@ def write_case_sheet(
     # One that is excluded is of the study all the same.
     if interview.study_id != project.pk:
         raise WrongInput("This interview is not part of this study.", field="interview")
-    sheet = CaseSheet(interview=interview, reason=check_text(reason))
+    sheet = CaseSheet(interview=interview, reason=check_reason(reason))
     latest = sheet.find_latest(based_on)
     sheet.relevant, sheet.irrelevant = _check_features(project, relevant, irrelevant)
     sheet.intents = _check_intents(interview, intents) if intents is not None else latest.intents if latest else {}

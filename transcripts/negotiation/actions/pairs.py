@@ -13,7 +13,7 @@ from transcripts.corpus.models import Interview
 from transcripts.negotiation.models import Pair
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused, WrongInput
-from transcripts.ui.typed_text import check_text
+from transcripts.ui.typed_text import check_reason, check_text
 
 MAX_NAME = 100
 MAX_DIFFERS = 500
@@ -46,7 +46,7 @@ def pair_threads(
             f"Say whether the difference should change what the model does: {' or '.join(Pair.Expect.values)}.",
             field="expect",
         )
-    reason = check_text(reason)
+    reason = check_reason(reason)
     pair = Pair(project=project, name=name, a=a, b=b, differs=differs, expect=expect, reason=reason)
     return pair.write(by=by, based_on=based_on)
 

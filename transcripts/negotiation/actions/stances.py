@@ -7,7 +7,7 @@ from typing import Any
 from transcripts.accounts.models import User
 from transcripts.negotiation.models import Stance
 from transcripts.refusals import WrongInput
-from transcripts.ui.typed_text import check_text
+from transcripts.ui.typed_text import check_reason, check_text
 
 
 def write_stance(*, stance: Stance, by: User, based_on: int = 0) -> Stance:
@@ -26,6 +26,6 @@ def write_stance(*, stance: Stance, by: User, based_on: int = 0) -> Stance:
         raise WrongInput(
             "The name cannot have a slash, which stands between name and number: care/1. Leave it out.", field="name"
         )
-    stance.reason = check_text(stance.reason)
+    stance.reason = check_reason(stance.reason)
     stance.sha256 = stance.hash_wording()
     return stance.write(by=by, based_on=based_on)

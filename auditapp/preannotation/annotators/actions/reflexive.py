@@ -9,7 +9,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 from transcripts.projects.queries import find_stance
-from transcripts.ui.typed_text import check_text
+from transcripts.ui.typed_text import check_reason
 
 
 @transaction.atomic
@@ -19,7 +19,7 @@ def record_calibration(*, project: Project, annotator: Annotator | None, family:
     Raises ``Refused``.
     """
     needed = "Say why figures are computed although this family is coded reflexively."
-    reason = check_text(reason, needed=needed, one_line=True)
+    reason = check_reason(reason, needed=needed, one_line=True)
     trail.record(
         "preannotation.calibration.computed",
         target=annotator if annotator is not None else f"family:{family}",

@@ -10,7 +10,7 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.ui.typed_text import check_text
+from transcripts.ui.typed_text import check_reason
 
 
 @transaction.atomic
@@ -27,7 +27,7 @@ def choose_annotator(
 
     Raises ``Refused``.
     """
-    reason = check_text(reason, needed="Give a reason: people who use the rates will read it.", one_line=True)
+    reason = check_reason(reason, needed="Give a reason: people who use the rates will read it.", one_line=True)
     with_critic = with_critic and annotator is not None
     _check(project, code_identifier, annotator)
     choices = CodeChoice.objects.select_for_update().filter(project=project, code_identifier=code_identifier)

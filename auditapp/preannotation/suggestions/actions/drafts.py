@@ -10,7 +10,7 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.ui.typed_text import check_text
+from transcripts.ui.typed_text import check_reason
 
 
 @transaction.atomic
@@ -22,7 +22,7 @@ def open_draft_reading(*, project: Project, interview: Interview, reason: str, b
         "Give a reason for making this interview a draft. Codings made after seeing its suggestions are left out of every "
         "measure."
     )
-    reason = check_text(reason, needed=needed, one_line=True)
+    reason = check_reason(reason, needed=needed, one_line=True)
     try:
         with transaction.atomic():
             reading = DraftReading.objects.create(

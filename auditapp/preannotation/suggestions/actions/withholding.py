@@ -15,7 +15,7 @@ from auditapp.preannotation.suggestions.queries.arms import find_plan, list_undr
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.ui.typed_text import MAX_SEED, check_text
+from transcripts.ui.typed_text import MAX_SEED, check_reason
 
 USUAL_SHARE = 20
 
@@ -30,7 +30,7 @@ def set_withholding(
     if seed is not None and not 0 <= seed <= MAX_SEED:
         raise Refused(f"The seed must be a whole number from 0 to {MAX_SEED:,}, not {seed:,}.")
     needed = "Give a reason for this share. It is shown with every figure that depends on it."
-    reason = check_text(reason, needed=needed)
+    reason = check_reason(reason, needed=needed)
     Project.objects.select_for_update().get(pk=project.pk)
     plan = _make_plan(project, share_percent, reason, by, seed)
     trail.record(

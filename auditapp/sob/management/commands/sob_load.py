@@ -18,6 +18,7 @@ from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file
 from transcripts.projects.models import Project
 from transcripts.ui.commands import ActCommand
+from transcripts.ui.typed_text import find_number
 
 
 class Command(ActCommand):
@@ -96,9 +97,10 @@ def read_targets(words: str, project: Project) -> tuple[str, TargetTable | None]
     kind, sign, number = words.partition(":")
     if words in {"", "file", "published"}:
         return words, None
-    if kind != "table" or (sign and not number.isdecimal()):
+    asked = find_number(number) if sign else None
+    if kind != "table" or (sign and asked is None):
         raise CommandError(f"--targets {words!r} is not valid. Write file, published, or table:N with a number.")
-    table = find_target_table(project, int(number) if sign else None)
+    table = find_target_table(project, asked)
     if table is None:
         raise CommandError(f"{project.slug} has no table of targets yet.")
     return "table", table

@@ -78,7 +78,7 @@ def test_a_number_needs_its_reason(history: History, project: Project, lead: Use
 
 @of_each_shared
 def test_what_follows_nothing_is_refused(history: History, project: Project, lead: User) -> None:
-    with pytest.raises(Refused, match="no number of this yet"):
+    with pytest.raises(Refused, match="has no earlier number"):
         history.write(project, lead, 1, based_on=7, reason="First.")
     assert not history.model._default_manager.exists()
 

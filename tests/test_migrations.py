@@ -45,6 +45,14 @@ def test_a_database_from_before_the_joined_migrations_comes_up_with_all_it_holds
     migrate()
 
 
+def test_to_look_what_would_be_migrated_writes_nothing(recorder: MigrationRecorder) -> None:
+    before = list_migrations(recorder)
+    for look in ("plan", "check_unapplied"):
+        with pytest.raises(CommandError, match=r"Run manage\.py migrate"):
+            call_command("migrate", verbosity=0, **{look: True})
+    assert list_migrations(recorder) == before
+
+
 def test_one_that_is_older_still_is_refused_and_left_as_it_is(recorder: MigrationRecorder) -> None:
     recorder.record_unapplied("corpus", year_zero.LAST["corpus"])
     before = list_migrations(recorder)

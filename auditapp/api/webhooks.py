@@ -28,7 +28,9 @@ class ListWebhooks(ProjectView):
 
         id = serializers.IntegerField(help_text="Its number on this site.")
         address = serializers.CharField(help_text="Where events are sent.")
-        events = serializers.ListField(child=serializers.CharField(), help_text="Names of the events it is told of.")
+        events = serializers.ListField(
+            child=serializers.CharField(), help_text="Names of the events that are sent to it."
+        )
         added_at = serializers.DateTimeField(help_text="When it was added.")
         added_by = serializers.CharField(source="added_by_name", help_text="Who added it.")
         turned_off_at = serializers.DateTimeField(allow_null=True, help_text="When it was turned off; null: it works.")
@@ -69,7 +71,9 @@ class AddWebhook(ProjectView):
 
         id = serializers.IntegerField(help_text="Its number on this site.")
         address = serializers.CharField(help_text="Where events are sent.")
-        events = serializers.ListField(child=serializers.CharField(), help_text="Names of the events it is told of.")
+        events = serializers.ListField(
+            child=serializers.CharField(), help_text="Names of the events that are sent to it."
+        )
         secret = serializers.CharField(help_text="The secret that signs what is sent. It is shown only here.")
 
         class Meta:

@@ -311,7 +311,7 @@ def _lock(account: ProviderAccount) -> ProviderAccount:
 MAX_PRICE = 100_000
 MAX_TOKENS = 200_000
 MAX_SOURCE = 300
-MAX_NOTE = 300
+MAX_MODEL_NOTE = 300
 
 
 @transaction.atomic
@@ -595,8 +595,8 @@ def add_model(
         sampling = check_sampling(temperature=temperature, top_p=top_p, seed=seed, stop=stop)
     except SamplingError as error:
         raise Refused(str(error)) from None
-    if len(note.strip()) > MAX_NOTE:
-        raise Refused(f"A note can have at most {MAX_NOTE} characters.")
+    if len(note.strip()) > MAX_MODEL_NOTE:
+        raise Refused(f"A note can have at most {MAX_MODEL_NOTE} characters.")
     owner = find_or_add_account(
         provider=provider, base_url=base_url, key_env=key_env, name=account.strip(), by=by, allow_private=allow_private
     )

@@ -19,7 +19,7 @@ from auditapp.batches.models import Batch
 from auditapp.environment import make_data_folder, mark_data_folder
 from auditapp.operations import archive
 from auditapp.operations.copies import copy_database, describe_database, load_database, name_database
-from auditapp.operations.year_zero import is_from_before
+from auditapp.operations.year_zero import COMMIT, is_from_before
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
 
@@ -146,8 +146,14 @@ def _refuse_other_releases(file: Path, manifest: dict[str, Any]) -> None:
     if is_sqlite != (connection.vendor == "sqlite"):
         kind = "SQLite" if is_sqlite else "PostgreSQL"
         raise Refused(f"{file} is a backup of a {kind} database. Set DATABASE_URL to one of that kind.")
-    if is_from_before({(app, name) for app, _, name in (each.partition(".") for each in manifest["migrations"])}):
-        return
+    try:
+        if is_from_before({(app, name) for app, _, name in (each.partition(".") for each in manifest["migrations"])}):
+            return
+    except Refused as error:
+        raise Refused(
+            f"{file} is older than the commit {COMMIT}. Restore it with that commit, run manage.py migrate and manage.py backup "
+            "with it, then restore that backup here."
+        ) from error
     known = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}
     own = {name.split(".")[0] for name in known}
     newer = sorted(each for each in manifest["migrations"] if each.split(".")[0] in own and each not in known)

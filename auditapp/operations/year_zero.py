@@ -39,8 +39,9 @@ LAST = {
 }
 FIRST = ("accounts", "0001_start")
 INITIAL = "0001_initial"
+COMMIT = "fbda7f8c of 28 November 2026"
 TOO_OLD = (
-    "This database is older than the commit fbda7f8c of 28 November 2026, whose migrations it needs first. Nothing was changed. "
+    f"This database is older than the commit {COMMIT}, whose migrations it needs first. Nothing was changed. "
     "Check that commit out, run manage.py migrate with it, then go on with this version."
 )
 
@@ -54,13 +55,18 @@ def is_from_before(applied: Collection[tuple[str, str]]) -> bool:
     return True
 
 
+def needs_year_zero(database: str = DEFAULT_DB_ALIAS) -> bool:
+    """Whether a database has the migrations from before. Raises ``Refused`` where some of them are missing."""
+    return is_from_before(MigrationRecorder(connections[database]).applied_migrations())
+
+
 def bring_to_year_zero(database: str = DEFAULT_DB_ALIAS) -> bool:
     """Record the joined migrations in place of those they were made from; whether there was anything to do.
 
     Raises ``Refused`` for a database that has not got them all.
     """
     recorder = MigrationRecorder(connections[database])
-    if not is_from_before(recorder.applied_migrations()):
+    if not needs_year_zero(database):
         return False
     labels = [config.label for config in apps.get_app_configs() if config.label in LAST]
     with transaction.atomic(using=database):

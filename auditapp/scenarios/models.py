@@ -123,7 +123,7 @@ class Play(models.Model):
         help_text="Number of the play that it branches off, if any.",
     )
     after_position = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text="After which of the questions of that play."
+        null=True, blank=True, help_text="Number of the question of that play after which it branches off."
     )
     interview = models.OneToOneField(
         Interview,

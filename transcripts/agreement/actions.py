@@ -174,7 +174,9 @@ def _check_verdict(family: CodeFamily, readings: Readings, row: Adjudication) ->
     """Give the decision the codes that hold by it."""
     if row.outcome not in Outcome.values:
         raise WrongInput("Choose a decision.", field="outcome")
-    check_text(row.reason, field="reason", max_length=MAX_NOTE, needed="Give a reason: others learn from it.")
+    row.reason = check_text(
+        row.reason, field="reason", max_length=MAX_NOTE, needed="Give a reason: others learn from it."
+    )
     if row.outcome == Outcome.ONE:
         if row.chosen_coder_id not in readings:
             raise WrongInput("Choose the reading to uphold.", field="outcome")

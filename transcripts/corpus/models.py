@@ -176,7 +176,7 @@ class Interview(models.Model):
         choices=Standing.choices,
         default=Standing.COUNTED,
         db_default=Standing.COUNTED,
-        help_text="counted, archived or excluded; the last two only where the file was to hold them.",
+        help_text="counted, archived or excluded. The last two appear only in files that were asked to include them.",
     )
     imported_file = models.ForeignKey(ImportedFile, on_delete=models.PROTECT, related_name="interviews")
     kind = models.CharField(
@@ -208,8 +208,13 @@ class Interview(models.Model):
     unmasked_at = models.DateTimeField(
         null=True, blank=True, help_text="When it was unmasked, in UTC; empty while it is masked."
     )
-    external_id = models.CharField(max_length=200, help_text="Identifier of the interview, as it was imported.")
-    title = models.CharField(max_length=300, help_text="Title, as it was imported.")
+    external_id = models.CharField(
+        max_length=200,
+        help_text="Identifier in its file; of a masked interview its random label, until it is unmasked.",
+    )
+    title = models.CharField(
+        max_length=300, help_text="Title in its file; of a masked interview its random label, until it is unmasked."
+    )
     model_label = models.CharField(
         max_length=200,
         blank=True,

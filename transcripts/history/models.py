@@ -98,7 +98,9 @@ class Numbered(models.Model):
             return latest
         name = self.within[-1].partition("__")[0]
         if latest is None:
-            raise Refused("There is no number of this yet that another could follow. Reload the page.", field=name)
+            raise Refused(
+                "Nothing has been written here yet, so it has no earlier number. Reload the page.", field="based_on"
+            )
         if not based_on and self.is_named_by_writer:
             raise Refused(f"There is {latest} already. Write its next number, or choose another name.", field=name)
         raise WrittenMeanwhile(latest)
@@ -109,8 +111,10 @@ class Numbered(models.Model):
             raise NothingChanged(latest)
         self.number = latest.number + 1 if latest else 1
         if not self.reason and self.reason_from is not None and self.number >= self.reason_from:
-            differs = f"This differs from {latest}. " if latest else ""
-            raise Refused(f"{differs}Say in a few words why; the reason is kept with it.", field="reason")
+            known = f"There is {latest} already. " if latest else ""
+            raise Refused(
+                f"{known}Say in a few words why it is written again; the reason is kept with it.", field="reason"
+            )
         for field in self.within[1:] if latest else ():
             name = field.partition("__")[0]
             setattr(self, name, getattr(latest, name))

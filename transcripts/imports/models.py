@@ -41,7 +41,9 @@ class ImportJob(models.Model):
     asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="import_jobs")
     asked_by_name = models.CharField(max_length=200)
     asked_at = models.DateTimeField()
-    state = models.CharField(max_length=10, choices=State.choices, default=State.UPLOADING, help_text="How far it is.")
+    state = models.CharField(
+        max_length=10, choices=State.choices, default=State.UPLOADING, help_text="State of the job."
+    )
     # Of the run that has the job now. A run whose token is here no more stores nothing.
     runner = models.CharField(max_length=32, blank=True)
     # The last sign of life, of the upload or of the run.

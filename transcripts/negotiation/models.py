@@ -168,7 +168,7 @@ class Stance(Numbered):
         "Deployment context",
         max_length=MAX_TEXT,
         blank=True,
-        help_text="For which use, by whom, with whom the stance is meant.",
+        help_text="The use that the stance is meant for: by whom, and with whom.",
     )
     author = models.CharField(
         "Whose stance it is",

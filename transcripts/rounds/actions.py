@@ -93,7 +93,7 @@ def _check_words(project: Project, planned: Round) -> None:
     name = check_text(planned.name, field="name", max_length=MAX_NAME_LENGTH, needed="A round needs a name.")
     if project.rounds.filter(name__iexact=name).exists():
         raise Refused(f"There is already a round named {name}. Choose another name.", field="name")
-    check_text(planned.instructions, field="instructions", max_length=MAX_TEXT)
+    planned.instructions = check_text(planned.instructions, field="instructions", max_length=MAX_TEXT)
 
 
 @transaction.atomic

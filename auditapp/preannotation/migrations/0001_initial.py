@@ -230,7 +230,7 @@ class Migration(migrations.Migration):
                     ('sentence', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='machine_disagreements', to='corpus.sentence')),
                     ('code_identifier', models.CharField(help_text='Identifier of the code that they differ on.', max_length=100)),
                     ('category', models.CharField(choices=[('misreading', 'Misreading of the sentence'), ('meta', 'Talk about the thing, not the thing'), ('context', 'Context was missing'), ('definition', 'Gap in the definition'), ('alternative', 'Legitimate alternative reading'), ('slip', "A person's slip")], help_text='misreading, meta (talk about the thing), context, definition, alternative (no error of anybody) or slip.', max_length=12)),
-                    ('note', models.TextField(blank=True, help_text='What was written to it.')),
+                    ('note', models.TextField(blank=True, help_text='The note on the disagreement.')),
                     ('sorted_at', models.DateTimeField(help_text='When it was sorted, in UTC.')),
                     ('sorted_by', models.ForeignKey(help_text='User name of the person who sorted it.', on_delete=django.db.models.deletion.PROTECT, related_name='sorted_disagreements', to=settings.AUTH_USER_MODEL)),
                     ('superseded_by', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='supersedes', to='preannotation.disagreement')),
@@ -251,7 +251,7 @@ class Migration(migrations.Migration):
                     ('reason', models.TextField(blank=True)),
                     ('chosen_at', models.DateTimeField(help_text='When it was chosen, in UTC.')),
                     ('chosen_by_name', models.CharField(help_text='Who chose.', max_length=200)),
-                    ('superseded_at', models.DateTimeField(blank=True, help_text='Until when it held, in UTC; empty while it holds.', null=True)),
+                    ('superseded_at', models.DateTimeField(blank=True, help_text='When it stopped applying, in UTC; empty while it applies.', null=True)),
                 ],
                 options={
                     'ordering': ['pk'],

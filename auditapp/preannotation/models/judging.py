@@ -107,7 +107,7 @@ class Disagreement(models.Model):
         help_text="misreading, meta (talk about the thing), context, definition, alternative (no error of "
         "anybody) or slip.",
     )
-    note = models.TextField(blank=True, help_text="What was written to it.")
+    note = models.TextField(blank=True, help_text="The note on the disagreement.")
     sorted_at = models.DateTimeField(help_text="When it was sorted, in UTC.")
     sorted_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -146,7 +146,7 @@ class CodeChoice(models.Model):
     chosen_at = models.DateTimeField(help_text="When it was chosen, in UTC.")
     chosen_by_name = models.CharField(max_length=200, help_text="Who chose.")
     superseded_at = models.DateTimeField(
-        null=True, blank=True, help_text="Until when it held, in UTC; empty while it holds."
+        null=True, blank=True, help_text="When it stopped applying, in UTC; empty while it applies."
     )
 
     class Meta:

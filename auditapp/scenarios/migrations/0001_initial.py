@@ -63,7 +63,7 @@ class Migration(migrations.Migration):
                     ('vendor', models.CharField(blank=True, help_text='Who runs the model, as it was typed.', max_length=200)),
                     ('tier', models.CharField(blank=True, help_text='Such as brief or comprehensive.', max_length=50)),
                     ('branch_of', models.ForeignKey(blank=True, help_text='Number of the play that it branches off, if any.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='branches', to='scenarios.play')),
-                    ('after_position', models.PositiveSmallIntegerField(blank=True, help_text='After which of the questions of that play.', null=True)),
+                    ('after_position', models.PositiveSmallIntegerField(blank=True, help_text='Number of the question of that play after which it branches off.', null=True)),
                     ('interview', models.OneToOneField(blank=True, help_text='Number of the interview that it became, if any.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='play', to='corpus.interview')),
                     ('inclusion', models.CharField(blank=True, max_length=50)),
                     ('inclusion_reason', models.TextField(blank=True)),

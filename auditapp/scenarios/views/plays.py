@@ -37,7 +37,6 @@ from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form, at_top
 
-FORM_METHODS = ["GET", "HEAD", "POST"]
 POLL_MILLISECONDS = 400
 KEY_HINTS = {
     "bank": "bank",
@@ -64,7 +63,7 @@ def list_plays(request: ProjectRequest) -> HttpResponse:
     return render(request, "scenarios/plays.html", context)
 
 
-@require_http_methods(FORM_METHODS)
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.RUN_BATCHES)
 def open_new(request: ProjectRequest) -> HttpResponse:
     """Open an interview: with a model, which gets the opening at once, or recorded from a chat page."""

@@ -17,7 +17,6 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 
-FORM_METHODS = ["GET", "HEAD", "POST"]
 USE = Script.Use.INTERVIEW
 
 
@@ -29,7 +28,7 @@ def show_scripts(request: ProjectRequest) -> HttpResponse:
     return render(request, "scenarios/scripts.html", context)
 
 
-@require_http_methods(FORM_METHODS)
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.SET_METHOD)
 def write_new(request: ProjectRequest) -> HttpResponse:
     """A script of a name that is new."""
@@ -39,7 +38,7 @@ def write_new(request: ProjectRequest) -> HttpResponse:
     return write_number(request, PAGE, ScriptForm, notes=notes)
 
 
-@require_http_methods(FORM_METHODS)
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.SET_METHOD)
 def write_next(request: ProjectRequest, script_id: int) -> HttpResponse:
     """The next number of a script; plays keep the number they began with."""

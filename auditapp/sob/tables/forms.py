@@ -37,7 +37,7 @@ class TargetsForm(forms.Form):
     ``based_on`` is the number of the table that was shown.
     """
 
-    based_on = NumberField(min_value=0, required=False)
+    based_on = NumberField(min_value=0)
     reason = forms.CharField(
         max_length=MAX_REASON,
         widget=forms.Textarea({"rows": 2}),
@@ -99,7 +99,7 @@ MAX_ROWS_SHOWN = 200
 class MappingForm(forms.Form):
     """The reason for a change of the mapping; ``based_on`` is the number of the table that was shown."""
 
-    based_on = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
+    based_on = NumberField(min_value=0)
     reason = forms.CharField(
         max_length=MAX_REASON,
         widget=forms.Textarea(attrs={"rows": 3}),

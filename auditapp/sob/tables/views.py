@@ -34,10 +34,12 @@ from auditapp.sob.tables.forms import (
 )
 from auditapp.sob.tables.mappings import find_rows, find_table, name_table
 from auditapp.sob.tables.queries import find_missing_labels
+from transcripts.history.models import WrittenMeanwhile
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.replacing import post_again
 from transcripts.ui.typed_text import find_numbers
 
 EMPTY_ROWS = 5
@@ -109,10 +111,10 @@ def _find_table(project: Project, number: int) -> TargetTable:
 def edit_targets(request: ProjectRequest) -> HttpResponse:
     """Write the next version: row by row, or pasted."""
     newest = find_target_table(request.project)
-    form = TargetsForm(request.POST or None)
     if request.method != "POST":
-        return _render_edit(request, form, _read(newest).rows, newest)
-    typed = list_typed_rows(request.POST)
+        form = TargetsForm(initial={"based_on": newest.number if newest else 0})
+        return _render_edit(request, form, _read(newest).rows, newest, status=200)
+    form, typed, status = TargetsForm(request.POST), list_typed_rows(request.POST), 422
     if form.is_valid():
         pasted = form.cleaned_data["pasted"]
         try:
@@ -124,6 +126,10 @@ def edit_targets(request: ProjectRequest) -> HttpResponse:
                 based_on=form.cleaned_data["based_on"],
                 by=request.user,
             )
+        except WrittenMeanwhile as error:
+            newest, status = error.latest, error.status
+            form = TargetsForm(post_again(request.POST, based_on=error.latest.number))
+            form.add_error(None, str(error))
         except Refused as error:
             form.add_error("pasted" if pasted else None, str(error))
         except csv.Error as error:
@@ -133,17 +139,17 @@ def edit_targets(request: ProjectRequest) -> HttpResponse:
         else:
             messages.success(request, f"Target table {table.number} is saved. Datasets loaded from now on can use it.")
             return redirect("sob:target_table", request.project.slug, table.number)
-    return _render_edit(request, form, typed, newest)
+    return _render_edit(request, form, typed, newest, status=status)
 
 
 def _render_edit(
-    request: ProjectRequest, form: TargetsForm, rows: list[dict[str, str]], newest: TargetTable | None
+    request: ProjectRequest, form: TargetsForm, rows: list[dict[str, str]], newest: TargetTable | None, *, status: int
 ) -> HttpResponse:
     is_new = request.method != "POST"
     missing = _list_missing(request, newest) if is_new else []
     is_too_long = len(rows) > MAX_TYPED
     if is_too_long and is_new:
-        form = TargetsForm(initial={"pasted": write_rows(rows)})
+        form = TargetsForm(initial={**form.initial, "pasted": write_rows(rows)})
     context = {
         "form": form,
         "rows": rows,
@@ -153,7 +159,7 @@ def _render_edit(
         "empty": range(EMPTY_ROWS),
         "newest": newest,
     }
-    return render(request, "sob/target_edit.html", context, status=200 if is_new else 422)
+    return render(request, "sob/target_edit.html", context, status=status)
 
 
 @require_safe
@@ -205,13 +211,18 @@ def edit_mapping(request: ProjectRequest) -> HttpResponse:
 
     The mapping is a definition like those of the codebook, so the same permission is needed to edit it.
     """
-    form = MappingForm(request.POST or None)
+    newest, status = find_table(request.project), 422 if request.method == "POST" else 200
+    form = MappingForm(request.POST or None, initial={"based_on": newest.number if newest else 0})
     rows = MappingRowFormSet(request.POST or None, initial=fill_in(find_rows(request.project)), prefix="row")
     if request.method == "POST" and all([form.is_valid(), rows.is_valid()]):
         try:
             table, warnings = save_mapping(
                 project=request.project, rows=read_rows(rows), **form.cleaned_data, by=request.user
             )
+        except WrittenMeanwhile as error:
+            newest, status = error.latest, error.status
+            form = MappingForm(post_again(request.POST, based_on=error.latest.number))
+            form.add_error(None, str(error))
         except (Refused, ValueError) as error:
             form.add_error(None, str(error))
         else:
@@ -221,8 +232,8 @@ def edit_mapping(request: ProjectRequest) -> HttpResponse:
             return redirect("sob:mappings", request.project.slug)
     elif request.method == "POST" and rows.total_error_count():
         form.add_error(None, "Some rows are invalid; the errors are shown beside them.")
-    context = {"form": form, "rows": rows, "newest": find_table(request.project)}
-    return render(request, "sob/mapping_edit.html", context, status=422 if request.method == "POST" else 200)
+    context = {"form": form, "rows": rows, "newest": newest}
+    return render(request, "sob/mapping_edit.html", context, status=status)
 
 
 def _describe_saved(table: MappingTable) -> str:

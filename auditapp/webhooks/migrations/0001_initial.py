@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='webhooks', to='projects.project')),
                     ('address', models.CharField(help_text='Where events are sent.', max_length=500)),
-                    ('events', models.JSONField(help_text='Names of the events it is told of.')),
+                    ('events', models.JSONField(help_text='Names of the events that are sent to it.')),
                     ('secret_sealed', models.TextField()),
                     ('added_at', models.DateTimeField(help_text='When it was added.')),
                     ('added_by_name', models.CharField(help_text='Who added it.', max_length=200)),

@@ -61,7 +61,7 @@ def test_the_page_puts_a_missing_reason_beside_its_field_and_tells_of_half_a_pai
     refused = load("Good day?")
     assert refused.status_code == 422
     assert list(refused.context["form"].errors) == ["reason"]
-    assert "Say in a few words why; the reason is kept with it." in refused.content.decode()
+    assert "Say in a few words why it is written again; the reason is kept with it." in refused.content.decode()
 
 
 def test_commands_name_what_there_is_in_place_of_what_there_is_not(project: Project) -> None:

@@ -175,7 +175,7 @@ def test_a_command_loads_a_file_once_and_whole(project: Project, tmp_path: Path)
     assert load() == {"loaded": 0, "unchanged": 1, "pairs_with_one_side": ["triage"]}
     assert Script.objects.get().suite == "triage"
     path.write_bytes(b"\n".join(write_lines(change(name="new", case={}), change(system="You are a nurse."))))
-    with pytest.raises(CommandError, match="triage 1: This differs from triage 1/1"):
+    with pytest.raises(CommandError, match="triage 1: There is triage 1/1 already"):
         load()
     assert Script.objects.count() == 1
     assert load("--reason", "A system text.")["loaded"] == 2

@@ -164,7 +164,7 @@ class TestPages:
         url = reverse("sob:mapping_edit", args=[project.slug])
         sent = fill_form(("women", "woman", "man"))
         answer = client_of(lead).post(url, sent)
-        assert answer.status_code == 422
+        assert answer.status_code == 409
         assert "lead wrote mapping table 1 after you opened this page." in answer.content.decode()
         assert 'name="based_on" value="1"' in answer.content.decode()
         assert client_of(lead).post(url, sent | {"based_on": "1"}).status_code == 302

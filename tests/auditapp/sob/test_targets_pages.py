@@ -134,6 +134,7 @@ class TestWriting:
         self, project: Project, lead: User, client_of: ClientOf
     ) -> None:
         typed = {
+            "based_on": "0",
             "reason": "Ours.",
             "raw": ["elves", "open label", ""],
             "target": ["elf", "", ""],
@@ -149,7 +150,13 @@ class TestWriting:
     def test_pasted_rows_take_the_place_of_the_typed_ones(
         self, project: Project, lead: User, client_of: ClientOf
     ) -> None:
-        typed = {"reason": "Ours.", "pasted": 'raw,target\r\n"bla, wom",black\r\n', "raw": ["x"], "target": ["y"]}
+        typed = {
+            "based_on": "0",
+            "reason": "Ours.",
+            "pasted": 'raw,target\r\n"bla, wom",black\r\n',
+            "raw": ["x"],
+            "target": ["y"],
+        }
         client_of(lead).post(reverse("sob:target_edit", args=[project.slug]), typed)
         assert [row["raw"] for row in TargetTable.objects.get().rows] == ["bla, wom"]
 
@@ -165,7 +172,7 @@ class TestWriting:
             ({"reason": "x", "raw": ["a"], "target": [""], "secondary": ["b"], "tertiary": [""]}, "no target"),
         ]
         for typed, sentence in cases:
-            padded = {"secondary": [""], "tertiary": [""], **typed}
+            padded = {"based_on": "0", "secondary": [""], "tertiary": [""], **typed}
             got = client_of(lead).post(reverse("sob:target_edit", args=[project.slug]), padded)
             assert got.status_code == 422
             page = got.content.decode()
@@ -179,9 +186,11 @@ class TestWriting:
         url, client = reverse("sob:target_edit", args=[project.slug]), client_of(lead)
         assert 'name="based_on" value="0"' in client.get(url).content.decode()
         save_targets(project=project, rows=ROWS, reason="Elves.", by=owner)
+        wrong = client.post(url, {"reason": "", "based_on": "0"})
         typed = {"reason": "Ours.", "pasted": "dwarfs,dwarf", "based_on": "0"}
         got = client.post(url, typed)
-        assert got.status_code == 422
+        assert 'name="based_on" value="0"' in wrong.content.decode()
+        assert got.status_code == 409
         page = got.content.decode()
         assert "owner wrote target table 1 after you opened this page" in page
         assert 'name="based_on" value="1"' in page

@@ -134,12 +134,15 @@ class TestCaseSheetPage:
         self, client_of: ClientOf, threads: list[Interview], lead: User
     ) -> None:
         page, path = client_of(lead), sheet_path(threads[0])
-        wrong = page.post(path, {"listed_1": "relevant", "why_1": ""})
+        wrong = page.post(path, {"based_on": 0, "listed_1": "relevant", "why_1": ""})
         assert (wrong.status_code, "Say why" in text(wrong)) == (422, True)
-        assert page.post(path, {"listed_1": "relevant", "why_1": "It is the task."}).status_code == 302
-        unchanged = page.post(path, {"listed_1": "relevant", "why_1": "It is the task.", "reason": "x"})
+        assert page.post(path, {"based_on": 0, "listed_1": "relevant", "why_1": "It is the task."}).status_code == 302
+        listed = {"listed_1": "relevant", "why_1": "It is the task.", "reason": "x"}
+        assert page.post(path, listed | {"why_1": "Unseen."}).status_code == 422
+        unchanged = page.post(path, listed | {"based_on": 1})
         assert (unchanged.status_code, "says the same" in text(unchanged)) == (422, True)
-        assert page.post(path, {"listed_1": "irrelevant", "why_1": "No.", "reason": "Read anew."}).status_code == 302
+        changed = {"based_on": 1, "listed_1": "irrelevant", "why_1": "No.", "reason": "Read anew."}
+        assert page.post(path, changed).status_code == 302
         shown = text(page.get(path))
         assert "Case sheet 2" in shown
         assert "Earlier numbers: 1" in shown
@@ -221,6 +224,7 @@ class TestPairPages:
             "b": threads[0].pk,
             "differs": "x",
             "expect": "change",
+            "seen": 0,
         }
         wrong = page.post(listed, given)
         assert (wrong.status_code, "same one twice" in text(wrong)) == (422, True)

@@ -22,14 +22,12 @@ from transcripts.projects.access import ProjectRequest
 from transcripts.refusals import Refused
 from transcripts.ui.replacing import post_again
 
-GET_AND_POST = ["GET", "HEAD", "POST"]
-
 
 def draft_url(version: CodebookVersion) -> str:
     return reverse("codebook:draft", args=[version.project.slug, version.number])
 
 
-@require_http_methods(GET_AND_POST)
+@require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
 def add_code(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
     """A new code. ``?family=`` names the family it is offered for."""
@@ -56,7 +54,7 @@ def add_code(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
     return render(request, "codebook/code_form.html", context, status=_status(form, questions))
 
 
-@require_http_methods(GET_AND_POST)
+@require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
 def edit_code(request: ProjectRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
     """The texts, the name, the place and the questions of a code."""
@@ -194,7 +192,7 @@ def _show_lost(request: ProjectRequest, version: CodebookVersion, code_id: int) 
     return render(request, "codebook/lost.html", context, status=409)
 
 
-@require_http_methods(GET_AND_POST)
+@require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
 def retire_code(request: ProjectRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
     """Take a code out of the draft, with a reason."""
@@ -222,7 +220,7 @@ def retire_code(request: ProjectRequest, version: CodebookVersion, code_id: int)
     )
 
 
-@require_http_methods(GET_AND_POST)
+@require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
 def add_family(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
     """A new family."""
@@ -241,7 +239,7 @@ def add_family(request: ProjectRequest, version: CodebookVersion) -> HttpRespons
     return render(request, "codebook/family_form.html", {"version": version, "form": form}, status=_status(form))
 
 
-@require_http_methods(GET_AND_POST)
+@require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
 def edit_family(request: ProjectRequest, version: CodebookVersion, family_id: int) -> HttpResponse:
     """Name, rules and unit of a family."""

@@ -18,14 +18,12 @@ from transcripts.refusals import Refused
 from transcripts.ui.replacing import post_again
 from transcripts.ui.typed_text import find_numbers
 
-GET_AND_POST = ["GET", "HEAD", "POST"]
-
 
 def _draft_url(version: CodebookVersion) -> str:
     return reverse("codebook:draft", args=[version.project.slug, version.number])
 
 
-@require_http_methods(GET_AND_POST)
+@require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
 def merge_codes(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
     """Choose codes and what they become. ``?code=`` ticks some of them beforehand."""
@@ -87,7 +85,7 @@ def _renew(posted: QueryDict, codes: dict[str, Code]) -> QueryDict:
     return renewed
 
 
-@require_http_methods(GET_AND_POST)
+@require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
 def split_code(request: ProjectRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
     """Name the codes that take the place of one."""

@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
                     ('asked_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='import_jobs', to=settings.AUTH_USER_MODEL)),
                     ('asked_by_name', models.CharField(max_length=200)),
                     ('asked_at', models.DateTimeField()),
-                    ('state', models.CharField(choices=[('uploading', 'Being uploaded'), ('waiting', 'Waiting for a worker'), ('running', 'Running'), ('checked', 'Checked, not imported'), ('done', 'Done'), ('refused', 'Refused'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='uploading', help_text='How far it is.', max_length=10)),
+                    ('state', models.CharField(choices=[('uploading', 'Being uploaded'), ('waiting', 'Waiting for a worker'), ('running', 'Running'), ('checked', 'Checked, not imported'), ('done', 'Done'), ('refused', 'Refused'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='uploading', help_text='State of the job.', max_length=10)),
                     ('runner', models.CharField(blank=True, max_length=32)),
                     ('touched_at', models.DateTimeField()),
                     ('lost_runs', models.PositiveSmallIntegerField(default=0)),

@@ -34,7 +34,7 @@ class CaseSheetForm(forms.Form):
         help_text="Both numbers are kept, with the reason.",
         widget=forms.Textarea({"rows": 2, "dir": "auto"}),
     )
-    based_on = NumberField(min_value=0, required=False)
+    based_on = NumberField(min_value=0)
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class PairForm(forms.Form):
     )
 
     # The newest pair of the study that the page knew.
-    seen = NumberField(min_value=0, required=False)
+    seen = NumberField(min_value=0)
 
     def __init__(self, *args: Any, threads: InterviewQuerySet, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

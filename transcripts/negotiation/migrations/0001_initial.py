@@ -67,7 +67,7 @@ class Migration(migrations.Migration):
                     ('priorities', models.TextField(blank=True, help_text='Whose interests come first.', max_length=20000, verbose_name='Whose interests come first')),
                     ('trade_offs', models.TextField(blank=True, help_text='What may be given up for what, and what may never be.', max_length=20000, verbose_name='Acceptable trade-offs')),
                     ('justification', models.TextField(blank=True, help_text='What the model has to say so that those concerned could contest it.', max_length=20000, verbose_name='What counts as an answerable justification')),
-                    ('context', models.TextField(blank=True, help_text='For which use, by whom, with whom the stance is meant.', max_length=20000, verbose_name='Deployment context')),
+                    ('context', models.TextField(blank=True, help_text='The use that the stance is meant for: by whom, and with whom.', max_length=20000, verbose_name='Deployment context')),
                     ('author', models.CharField(error_messages={'blank': 'Say whose stance this is: a person, a team, a document.'}, help_text='A person, a team, a document. Reports name it first.', max_length=200, verbose_name='Whose stance it is')),
                     ('reason', models.TextField(blank=True)),
                     ('sha256', models.CharField(help_text='SHA-256 of the wording.', max_length=64)),

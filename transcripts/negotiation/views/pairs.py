@@ -41,8 +41,8 @@ def show_pairs(request: ProjectRequest) -> HttpResponse:
     if form.is_valid():
         given = dict(form.cleaned_data)
         seen = given.pop("seen")
-        known = Pair.objects.filter(project=request.project, name=given["name"], pk__lte=seen or 0)
-        based_on = None if seen is None else known.aggregate(last=Max("number"))["last"] or 0
+        known = Pair.objects.filter(project=request.project, name=given["name"], pk__lte=seen)
+        based_on = known.aggregate(last=Max("number"))["last"] or 0
         try:
             pair = actions.pair_threads(project=request.project, by=request.user, based_on=based_on, **given)
         except WrittenMeanwhile as error:

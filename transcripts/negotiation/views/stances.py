@@ -16,8 +16,6 @@ from transcripts.negotiation.queries.stances import list_stances
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
-FORM_METHODS = ["GET", "HEAD", "POST"]
-
 
 @require_safe
 @project_view(Permission.VIEW)
@@ -26,14 +24,14 @@ def show_stances(request: ProjectRequest) -> HttpResponse:
     return render(request, "negotiation/stances.html", {"stances": list_stances(request.project)})
 
 
-@require_http_methods(FORM_METHODS)
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.SET_METHOD)
 def write_new(request: ProjectRequest) -> HttpResponse:
     """A stance of a name that is new."""
     return write_number(request, PAGE, StanceForm)
 
 
-@require_http_methods(FORM_METHODS)
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.SET_METHOD)
 def write_next(request: ProjectRequest, stance_id: int) -> HttpResponse:
     """The next number of a stance."""

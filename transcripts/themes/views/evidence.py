@@ -29,7 +29,6 @@ from transcripts.themes.models import ThemeQuote, ThemeVersion
 from transcripts.themes.pure.presence import Presence, PresenceRow
 from transcripts.themes.pure.presence_chart import Link, draw_presence
 from transcripts.themes.views.themes import (
-    FORM_METHODS,
     add_error,
     ask_viewpoint,
     describe_viewpoint,
@@ -117,7 +116,7 @@ def show_evidence(request: ProjectRequest) -> HttpResponse:
     return render(request, "themes/evidence.html", context)
 
 
-@require_http_methods(FORM_METHODS)
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.WRITE_THEMES)
 def quote(request: ProjectRequest, number: int, sentence_id: int) -> HttpResponse:
     """Quote a sentence for or against a theme. ``?coding=`` is the coding it was found by."""

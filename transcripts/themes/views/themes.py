@@ -27,7 +27,6 @@ from transcripts.themes.models import ThemeQuote, ThemeVersion
 from transcripts.themes.queries import CodeEntry
 from transcripts.ui.replacing import post_again
 
-FORM_METHODS = ["GET", "HEAD", "POST"]
 DROPPED = ThemeVersion.State.DROPPED
 
 
@@ -107,7 +106,7 @@ def show_history(request: ProjectRequest, number: int) -> HttpResponse:
     return render(request, "themes/history.html", context)
 
 
-@require_http_methods(FORM_METHODS)
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.WRITE_THEMES)
 def create(request: ProjectRequest) -> HttpResponse:
     """A new candidate theme."""
@@ -125,7 +124,7 @@ def create(request: ProjectRequest) -> HttpResponse:
     return _render_form(request, "themes/new.html", form, request.POST.getlist("codes"))
 
 
-@require_http_methods(FORM_METHODS)
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.WRITE_THEMES)
 def revise(request: ProjectRequest, number: int) -> HttpResponse:
     """The next version of a theme. Who is late sees what was written meanwhile beside her own text."""
@@ -162,7 +161,7 @@ def revise(request: ProjectRequest, number: int) -> HttpResponse:
     return _render_form(request, "themes/edit.html", form, ticked, version=version)
 
 
-@require_http_methods(FORM_METHODS)
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.WRITE_THEMES)
 def group(request: ProjectRequest) -> HttpResponse:
     """Tick codes, and add them to a theme, remove them, or move them: by keyboard or by dragging, which fills in the form."""
@@ -195,7 +194,7 @@ def group(request: ProjectRequest) -> HttpResponse:
     return _render_form(request, "themes/group.html", form, ticked, themes=themes, targets=targets)
 
 
-@require_http_methods(FORM_METHODS)
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.WRITE_THEMES)
 def merge(request: ProjectRequest) -> HttpResponse:
     """Make one theme of several."""
@@ -231,7 +230,7 @@ def merge(request: ProjectRequest) -> HttpResponse:
     return render(request, "themes/merge.html", context, status=status)
 
 
-@require_http_methods(FORM_METHODS)
+@require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.WRITE_THEMES)
 def split(request: ProjectRequest, number: int) -> HttpResponse:
     """Make two themes of one: each code goes to the first, the second, both or neither."""

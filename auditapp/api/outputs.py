@@ -16,7 +16,8 @@ class RowOutput(serializers.ModelSerializer[Any]):
     """An answer about a row of ``Meta.model``.
 
     ``Meta.fields`` names what it has, in order, divided by blanks. ``Meta.paths`` says where those are found that are named
-    differently in the model. Only what is computed is declared by hand; it comes last where it is not named among the fields.
+    differently in the model; a pair ``(path, meaning)`` also says what one means in this answer. Only what is computed is
+    declared by hand; it comes last where it is not named among the fields.
     """
 
     # What is stored is answered as it is: how it has to be typed does not matter here.
@@ -35,11 +36,12 @@ class RowOutput(serializers.ModelSerializer[Any]):
         names = dict.fromkeys([*str(self.Meta.fields).split(), *declared])
         return {name: declared.get(name) or self._build(name, paths.get(name, name)) for name in names}
 
-    def _build(self, name: str, path: str) -> serializers.Field[Any, Any, Any, Any]:
+    def _build(self, name: str, place: str | tuple[str, str]) -> serializers.Field[Any, Any, Any, Any]:
+        path, meaning = (place, "") if isinstance(place, str) else place
         fields = find_fields(self.Meta.model, path)
         field = fields[-1]
         options: dict[str, Any] = {
-            "help_text": describe(self.Meta.model, path, name),
+            "help_text": meaning or describe(self.Meta.model, path, name),
             "allow_null": any(each.null for each in fields),
         }
         if field.is_relation:

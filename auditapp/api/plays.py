@@ -38,9 +38,9 @@ class PlayOutput(RowOutput):
         )
         paths: ClassVar = {
             "name": "label",
-            "model": "arm__variant__label",
+            "model": ("arm__variant__label", "Label of the model asked; null where it is recorded."),
             "after": "after_position",
-            "batch": "arm__batch",
+            "batch": ("arm__batch", "Number of the batch of its calls; null where it is recorded."),
             "opened_by": "opened_by_name",
         }
 

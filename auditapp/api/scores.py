@@ -38,7 +38,10 @@ class StanceOutput(RowOutput):
         ref_name = "NormativeStance"
         model = Stance
         fields = f"id name number {' '.join(Stance.wording)} reason sha256 written_at written_by"
-        paths: ClassVar = {"written_by": "written_by__username"}
+        paths: ClassVar = {
+            "written_by": "written_by__username",
+            "reason": ("reason", "Why it was written again; empty for the first."),
+        }
 
 
 class ListStances(NegotiationView):
@@ -119,7 +122,10 @@ class ScoreOutput(RowOutput):
             "id interview stance criterion turn feature value note evidence coder layer created_at withdrawn_at "
             "superseded_by"
         )
-        paths: ClassVar = {"turn": "turn__position", "coder": "coder__username"}
+        paths: ClassVar = {
+            "turn": ("turn__position", "Place of the turn that is judged; null: the whole thread."),
+            "coder": "coder__username",
+        }
 
 
 class ScoreView(NegotiationView):

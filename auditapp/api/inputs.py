@@ -121,11 +121,13 @@ class Numeral(serializers.IntegerField):
 
 
 class Words(serializers.CharField):
-    """A JSON string; numbers are refused."""
+    """A JSON string; numbers are refused. Its limit applies to what was sent, blanks at its ends included, as the schema says."""
 
     def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str):
             self.fail("invalid")
+        if self.max_length is not None and len(data) > self.max_length:
+            self.fail("max_length", max_length=self.max_length)
         return super().to_internal_value(data)
 
 

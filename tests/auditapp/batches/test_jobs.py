@@ -951,7 +951,7 @@ class TestGone:
         number = str(batch.pk)
         for words, why in (
             ([number], "--job N"),
-            ([number, "--job", "999999"], f"There is no job 999999 in batch {number}"),
+            ([number, "--job", "999999"], f"There is no job of batch {number}"),
             ([number, "--job", str(job.pk)], f"Job {job.pk} cannot be ended: .* for a day"),
         ):
             with pytest.raises(CommandError, match=why):

@@ -192,7 +192,7 @@ class TestMappingOfARequest:
     def test_whoever_saves_one_learns_what_it_does_to_finished_batches(
         self, pages: Pages, lead: User, client_of: ClientOf
     ) -> None:
-        sent = {"row-TOTAL_FORMS": "1", "row-INITIAL_FORMS": "0", "reason": "Again.", "based_on": "table 1"}
+        sent = {"row-TOTAL_FORMS": "1", "row-INITIAL_FORMS": "0", "reason": "Again.", "based_on": "1"}
         sent |= {"row-0-target": "old", "row-0-self_values": "65", "row-0-dominant_values": ""}
         client = client_of(lead)
         page = client.post(reverse("sob:mapping_edit", args=[pages.batch.project.slug]), sent, follow=True)

@@ -13,6 +13,7 @@ from typing import IO, Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
+from rest_framework.fields import empty
 from rest_framework.parsers import BaseParser
 from rest_framework.settings import api_settings
 
@@ -123,11 +124,15 @@ class Numeral(serializers.IntegerField):
 class Words(serializers.CharField):
     """A JSON string; numbers are refused. Its limit applies to what was sent, blanks at its ends included, as the schema says."""
 
+    def run_validation(self, data: Any = empty) -> Any:
+        # Before what is blank is taken as empty.
+        if isinstance(data, str) and self.max_length is not None and len(data) > self.max_length:
+            self.fail("max_length", max_length=self.max_length)
+        return super().run_validation(data)
+
     def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str):
             self.fail("invalid")
-        if self.max_length is not None and len(data) > self.max_length:
-            self.fail("max_length", max_length=self.max_length)
         return super().to_internal_value(data)
 
 

@@ -229,6 +229,16 @@ class TestScores:
         assert program.post(self.STANCES, {**given, "based_on": 1, "reason": "Rules matter."}).body["number"] == 2
         assert [row["number"] for row in program.get(self.STANCES).body["results"]] == [1, 2]
 
+    def test_a_text_is_measured_as_it_was_sent_blanks_included(self, lead: User, program_of: ProgramOf) -> None:
+        given = {"name": "care", "statement": "Care.", "author": "The team"}
+        for name, text in (
+            ("priorities", " " * 20_001),
+            ("author", f"The team{' ' * 200}"),
+            ("statement", "x" * 20_001),
+        ):
+            answer = program_of(lead).post(self.STANCES, {**given, name: text})
+            assert (answer.status, list(answer.error["fields"])) == (422, [name])
+
     def test_a_score_needs_evidence_and_a_value_in_its_range(
         self, stance: int, threads: list[Interview], coder: User, program_of: ProgramOf
     ) -> None:

@@ -60,7 +60,7 @@ def _make_words(name: str) -> Words:
     """A text of a stance, as its model has it."""
     field: Any = Stance._meta.get_field(name)
     optional: dict[str, Any] = {"required": False, "allow_blank": True, "default": ""} if field.blank else {}
-    return Words(max_length=field.max_length, help_text=describe(Stance, name), **optional)
+    return Words(help_text=describe(Stance, name), **optional)
 
 
 class WriteStance(NegotiationView):

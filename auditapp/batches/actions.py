@@ -175,7 +175,7 @@ def read_name(name: str) -> str:
         raise Refused(f"The name has {len(name)} characters; it can have {MAX_NAME_LENGTH}.")
     # The two that join letters and emoji, or keep letters apart, belong to names in many scripts.
     if not name.replace("\u200c", "").replace("\u200d", "").isprintable():
-        raise Refused("The name contains a character that cannot be shown. Type it anew.")
+        raise Refused("The name contains a character that cannot be shown. Type it again.")
     return name
 
 

@@ -103,7 +103,7 @@ def send_test(*, webhook: Webhook, by: User) -> Delivery:
     """Send an event named test. Raises ``Refused`` where the webhook is off, or the last test still waits."""
     locked = hold_webhook(webhook)
     if locked.turned_off_at is not None:
-        raise Refused("This webhook is turned off. Add it anew to use it.")
+        raise Refused("This webhook is turned off. Add it again to use it.")
     if locked.deliveries.filter(event=TEST, state=Delivery.State.WAITING).exists():
         raise Refused("The last test is still being sent. Reload the page to see how it ended.")
     [delivery] = write_deliveries([locked], TEST, {})

@@ -95,7 +95,7 @@ async def _post(address: str, headers: dict[str, str], body: bytes) -> Outcome:
     try:
         http = HttpAccount(account, base_url=origin, headers={})
     except ProviderNotReady:
-        return Outcome(error="The address of this webhook is not valid. Add it anew.")
+        return Outcome(error="The address of this webhook is not valid. Add it again.")
     try:
         status, answered, said, _ = await http.exchange(
             "POST", parts.path or "/", data=body, headers=headers, timeout_seconds=TIMEOUT_SECONDS, max_bytes=MAX_READ

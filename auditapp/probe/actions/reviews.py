@@ -140,7 +140,7 @@ def _refuse_known(project: Project, name: str) -> None:
 def _check(text: str, what: str, most: int) -> str:
     text = " ".join(text.split())
     if not text:
-        raise Refused(f"{what} is missing. It is kept with the reviews and stands beside every figure.")
+        raise Refused(f"{what} is missing. It is kept with the reviews and shown with every figure.")
     if len(text) > most or "\x00" in text:
         raise Refused(f"{what} may have {most:,} characters, and no NUL.")
     return text

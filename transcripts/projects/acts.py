@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from django.contrib import messages
 from django.core.exceptions import ImproperlyConfigured
-from django.forms import Form
+from django.forms import BaseForm
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
@@ -23,7 +23,7 @@ def post(
     act: Callable[..., R],
     permission: Permission,
     *,
-    form: type[Form] | None = None,
+    form: type[BaseForm] | None = None,
     page: Callable[..., HttpResponse] | None = None,
     on: Callable[..., dict[str, Any]] = lambda request: {"project": request.project},
     done: str | Callable[[R], str] = "",

@@ -10,6 +10,7 @@ from django import forms
 from transcripts.themes.actions import MAX_NAME
 from transcripts.themes.models import PhaseEntry, ThemeQuote, ThemeVersion
 from transcripts.ui.fields import NumberField, make_text_field
+from transcripts.ui.forms import RowForm
 from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON, MAX_TEXT
 
 _text = partial(make_text_field, max_length=MAX_TEXT)
@@ -24,38 +25,25 @@ class ManyCodes(forms.Field):
         return [str(each) for each in value] if isinstance(value, list) else []
 
 
-class NewThemeForm(forms.Form):
+class NewThemeForm(RowForm):
     """A candidate theme."""
 
-    name = forms.CharField(
-        label="Name",
-        max_length=MAX_NAME,
-        help_text="A working title will do.",
-        widget=forms.TextInput({"dir": "auto", "autocomplete": "off"}),
-    )
-    concept = _text(
-        "Central organising concept",
-        rows=3,
-        help_text="The one idea that holds the theme together: what its codes say when read together.",
-    )
-    description = _text(
-        "Description", rows=6, help_text="What belongs to the theme, what does not, and what is still unclear."
-    )
     codes = ManyCodes(label="Codes", required=False)
+
+    class Meta(RowForm.Meta):
+        model = ThemeVersion
+        fields = ("name", "concept", "description")
 
 
 class ThemeForm(NewThemeForm):
     """The next version of a theme. ``version`` is the one it is based on."""
 
-    state = forms.ChoiceField(label="State", choices=ThemeVersion.State.choices)
-    reason = _text(
-        "Why",
-        rows=2,
-        max_length=MAX_REASON,
-        required=True,
-        help_text="Why you changed it. Kept in the theme’s history.",
-    )
     version = NumberField()
+    needed = ("reason",)
+
+    class Meta(RowForm.Meta):
+        model = ThemeVersion
+        fields = ("name", "concept", "description", "state", "reason")
 
 
 class GroupForm(forms.Form):

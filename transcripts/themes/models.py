@@ -11,6 +11,7 @@ from django.db.models import Q
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import MAX_REASON, MAX_TEXT
 
 
 class Theme(models.Model):
@@ -51,9 +52,18 @@ class ThemeVersion(models.Model):
 
     theme = models.ForeignKey(Theme, on_delete=models.PROTECT, related_name="versions")
     number = models.PositiveIntegerField()
-    name = models.CharField(max_length=200)
-    concept = models.TextField(blank=True, help_text="The one idea that holds the theme together.")
-    description = models.TextField(blank=True, help_text="What it is about.")
+    name = models.CharField(max_length=200, help_text="A working title will do.")
+    concept = models.TextField(
+        "central organising concept",
+        max_length=MAX_TEXT,
+        blank=True,
+        help_text="The one idea that unites the theme: what its codes say when read together.",
+    )
+    description = models.TextField(
+        max_length=MAX_TEXT,
+        blank=True,
+        help_text="What belongs to the theme, what does not, and what is still unclear.",
+    )
     state = models.CharField(
         max_length=10,
         choices=State.choices,
@@ -61,7 +71,9 @@ class ThemeVersion(models.Model):
         help_text="candidate, reviewed, defined or dropped.",
     )
     codes = models.JSONField(default=list, help_text="Identifiers of the codes that it is made of.")
-    reason = models.TextField(blank=True)
+    reason = models.TextField(
+        "why", max_length=MAX_REASON, blank=True, help_text="Why it was changed. Kept in the theme’s history."
+    )
     written_at = models.DateTimeField()
     written_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,

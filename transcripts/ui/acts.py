@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from django.contrib import messages
-from django.forms import Form
+from django.forms import BaseForm
 from django.http import HttpRequest
 
 from transcripts.refusals import Refused
@@ -29,7 +29,7 @@ class _Saying(AbstractContextManager[None]):
         return True
 
 
-def at_form(form: Form, field: str | None = None) -> _Saying:
+def at_form(form: BaseForm, field: str | None = None) -> _Saying:
     """``with at_form(form):`` adds the sentence of a refused act to the field of the form that the refusal names, and otherwise to
     ``field`` or above the form. An act that was done returns inside; the page after the ``with`` shows the form again."""
     return _Saying(lambda error: form.add_error(error.field if error.field in form.fields else field, str(error)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.contrib import messages
-from django.forms import Form
+from django.forms import BaseForm
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import pluralize
@@ -286,12 +286,12 @@ def describe_viewpoint(request: ProjectRequest, viewpoint: Viewpoint) -> dict[st
     }
 
 
-def add_error(form: Form, error: WrongInput) -> None:
+def add_error(form: BaseForm, error: WrongInput) -> None:
     """Put what an action refused beside its field, or above the form."""
     form.add_error(error.field if error.field in form.fields else None, str(error))
 
 
-def _get_text(form: Form) -> ThemeText:
+def _get_text(form: BaseForm) -> ThemeText:
     return ThemeText(*(form.cleaned_data[name] for name in ThemeText._fields))
 
 
@@ -316,7 +316,7 @@ def _count_quotes(request: ProjectRequest) -> dict[tuple[int, str], int]:
 def _render_form(
     request: ProjectRequest,
     template: str,
-    form: Form,
+    form: BaseForm,
     ticked: list[str],
     *,
     version: ThemeVersion | None = None,

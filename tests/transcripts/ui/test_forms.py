@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+from django import forms
+from django.core.exceptions import ImproperlyConfigured
+
+from transcripts.themes.forms import NewThemeForm, ThemeForm
+from transcripts.themes.models import ThemeVersion
+from transcripts.ui.forms import make_field
+
+
+def test_a_field_of_a_form_has_the_label_the_limit_and_the_words_of_the_model() -> None:
+    field = NewThemeForm().fields["concept"]
+    stored = ThemeVersion._meta.get_field("concept")
+    assert isinstance(field, forms.CharField)
+    assert (field.label, field.help_text, field.max_length, field.required) == (
+        "Central organising concept",
+        stored.help_text,
+        stored.max_length,
+        False,
+    )
+
+
+def test_a_form_may_need_what_its_model_can_do_without() -> None:
+    given = {"name": "Care", "state": "candidate", "version": "1"}
+    assert ThemeForm({**given, "reason": "Clearer."}).is_valid()
+    assert list(ThemeForm(given).errors) == ["reason"]
+
+
+def test_a_text_that_is_too_long_is_refused_at_its_field() -> None:
+    assert list(NewThemeForm({"name": "x" * 201}).errors) == ["name"]
+
+
+def test_a_choice_offers_what_the_model_may_store_and_nothing_else() -> None:
+    field = make_field(ThemeVersion._meta.get_field("state"))
+    assert isinstance(field, forms.ChoiceField)
+    assert field.choices == ThemeVersion.State.choices
+
+
+def test_a_relation_is_no_field_that_offers_every_row() -> None:
+    with pytest.raises(ImproperlyConfigured, match="with the rows that it offers"):
+        make_field(ThemeVersion._meta.get_field("theme"))

@@ -1,0 +1,67 @@
+"""Forms with the fields of a model."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django import forms
+from django.core.exceptions import ImproperlyConfigured
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON
+
+LIMITS = {MinValueValidator: "min_value", MaxValueValidator: "max_value"}
+
+
+def make_field(field: models.Field[Any, Any], **options: Any) -> forms.Field | None:
+    """The field of a form for that of a model: with its label, help text, limits and choices.
+
+    Text may be written in either direction, and its box is as high as what may be written is long. Raises
+    ``ImproperlyConfigured`` for a relation: a form has to say itself which rows it offers.
+    """
+    if field.is_relation:
+        raise ImproperlyConfigured(f"Declare {field} in the form, with the rows that it offers.")
+    if isinstance(field, models.TextField):
+        most = field.max_length or MAX_NOTE
+        rows = 2 if most <= MAX_REASON else 3 if most <= MAX_NOTE else 5
+        options.setdefault("widget", forms.Textarea({"rows": rows, "dir": "auto"}))
+    elif isinstance(field, models.CharField) and not field.choices:
+        options.setdefault("widget", forms.TextInput({"dir": "auto", "autocomplete": "off"}))
+    if field.choices:
+        # The options say it themselves.
+        options.setdefault("help_text", "")
+    for each in field.deconstruct()[3].get("validators", ()):
+        if type(each) in LIMITS:
+            options.setdefault(LIMITS[type(each)], each.limit_value)
+    made = field.formfield(**options)
+    if isinstance(made, forms.ChoiceField) and not field.blank:
+        made.choices = field.get_choices(include_blank=False)
+    return made
+
+
+class RowForm(forms.ModelForm):  # type: ignore[type-arg] # Django has no generic one at run time
+    """What is typed into fields of a model. The form checks each by itself and stores nothing: acts do, and check what fits
+    together.
+
+    ``Meta(RowForm.Meta)`` has ``model`` and the names of its ``fields``. ``needed`` are those that this form needs though its
+    model may do without, and ``optional`` the reverse. A field that is no model's, or differs from it, is declared as usual.
+    """
+
+    needed: ClassVar[tuple[str, ...]] = ()
+    optional: ClassVar[tuple[str, ...]] = ()
+
+    class Meta:
+        fields: ClassVar[tuple[str, ...]] = ()
+        formfield_callback = make_field
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in self.needed:
+            self.fields[name].required = True
+        for name in self.optional:
+            self.fields[name].required = False
+
+    def clean(self) -> dict[str, Any]:
+        """What was typed. Unlike a form that stores, this one does not ask the database what is unique."""
+        return self.cleaned_data

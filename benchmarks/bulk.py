@@ -21,8 +21,8 @@ def measure(setup: Setup) -> Measured:
     """Codings a second through the API, by lines and one by one, on the server that people use, in turn."""
     study = setup.study
     environment = {**study.instance.environment, "API_REQUESTS_PER_MINUTE": "1000000"}
-    study.instance.manage("create_user", "bulk_coder", "--role", "coder", "--project", study.slug)
-    token = study.instance.ask("create_token", "bulk_coder")["token"]
+    study.instance.manage("user", "create", "bulk_coder", "--role", "coder", "--project", study.slug)
+    token = study.instance.ask("user", "create-token", "bulk_coder")["token"]
     path = f"/api/v1/projects/{study.slug}"
     bulk, single = list[float](), list[float]()
     with serve(PRODUCT, environment=environment, log=setup.folder / "bulk.log") as server:

@@ -45,7 +45,7 @@ def measure(setup: Setup) -> Measured:
     with path.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + "\n" for line in make_lines(threads))
     environment = Instance(setup.folder / "negotiation").environment
-    command = [sys.executable, "manage.py", "trajectory_report", str(path), "--json"]
+    command = [sys.executable, "manage.py", "trajectory", "report", str(path), "--json"]
     taken: dict[str, list[Taken]] = {"command": [], "bare": []}
     setup.tell(f"trajectory_report: {threads:,} threads")
     for _ in range(ROUNDS):
@@ -56,7 +56,8 @@ def measure(setup: Setup) -> Measured:
     processor = find_median([each.processor for each in taken["command"]])
     codings = threads * len(CODERS) * CODINGS_OF_A_CODER
     row = Row(
-        "trajectory_report",
+        "trajectory",
+        "report",
         f"{seconds:.1f} s, {processor:.1f} of processor = {find_median(ratios):.1f} x bare: {codings:,} codings",
         f"<= {MAX_SECONDS:.0f} s",
         seconds <= MAX_SECONDS,

@@ -32,9 +32,9 @@ def prepare(folder: Path, texts: Path) -> int:
     instance = Instance(folder)
     instance.manage("migrate", "-v0")
     address = ("--provider", "openai_compatible", "--base-url", os.environ["BENCH_BASE_URL"], "--model", "fake-1")
-    instance.manage("add_model", "bench", *address, "--max-tokens", "1024", "--price-in", "1", "--price-out", "2")
+    instance.manage("model", "add", "bench", *address, "--max-tokens", "1024", "--price-in", "1", "--price-out", "2")
     columns = ("--column", "text=text", "--column", "target=source")
-    instance.manage("sob_load", str(texts), "--name", "bench", *columns)
+    instance.manage("sob", "load", str(texts), "--name", "bench", *columns)
     return 0
 
 
@@ -45,7 +45,7 @@ def run(folder: Path) -> int:
     tasks = [word for task in TASKS for word in ("--task", task)]
     limit = str(int(os.environ["BENCH_N"]) // len(TASKS))
     asked = ("--dataset", "bench", "--model", "bench", *tasks, "--limit", limit)
-    instance.manage("sob_launch", *asked, "--confirm-terms", "--concurrency", os.environ["BENCH_CONCURRENCY"])
+    instance.manage("sob", "launch", *asked, "--confirm-terms", "--concurrency", os.environ["BENCH_CONCURRENCY"])
     return wait(instance, worker)
 
 

@@ -72,7 +72,7 @@ def measure(setup: Setup) -> Measured:
     write_reviews(path, reviews)
     rules.write_text(json.dumps(RULES), encoding="utf-8")
     environment = Instance(setup.folder / "probe").environment
-    command = [sys.executable, "manage.py", "probe_winnow", str(path), "--rules", str(rules), "--json"]
+    command = [sys.executable, "manage.py", "probe", "winnow", str(path), "--rules", str(rules), "--json"]
     taken: dict[str, list[Taken]] = {"winnow": [], "bare": []}
     setup.tell(f"probe_winnow: {reviews:,} reviews")
     for _ in range(ROUNDS):
@@ -86,7 +86,8 @@ def measure(setup: Setup) -> Measured:
         for _ in range(ROUNDS)
     ]
     whole = [
-        _run([sys.executable, "manage.py", "probe_report", str(trials), "--json"], environment) for _ in range(ROUNDS)
+        _run([sys.executable, "manage.py", "probe", "report", str(trials), "--json"], environment)
+        for _ in range(ROUNDS)
     ]
     seconds = find_median([each.seconds for each in taken["winnow"]])
     over = max(each.megabytes for each in taken["winnow"]) - min(each.megabytes for each in taken["bare"])
@@ -94,14 +95,16 @@ def measure(setup: Setup) -> Measured:
     report = find_median(inside)
     rows = [
         Row(
-            "probe_winnow",
+            "probe",
+            "winnow",
             f"{seconds:.1f} s = {find_median(ratios):.1f} x bare; +{over:.0f} MB: {reviews:,} reviews",
             f"<= {MAX_WINNOWING:.0f} s, +{MAX_MEGABYTES:.0f} MB",
             seconds <= MAX_WINNOWING and over <= MAX_MEGABYTES,
             rounds=ratios,
         ),
         Row(
-            "probe_report",
+            "probe",
+            "report",
             f"{report * 1000:.0f} ms of {TRIALS:,} trials; the whole command {find_median([each.seconds for each in whole]):.1f} s",
             f"<= {MAX_REPORT} s",
             report <= MAX_REPORT,

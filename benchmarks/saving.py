@@ -106,7 +106,7 @@ def measure(setup: Setup) -> Measured:
         before = _count_stored(study)
         _run_rounds(setup, sides)
     lost = sides[1].sent - len(sides[1].failures) - (_count_stored(study) - before)
-    study.instance.manage("verify_audit")  # stops here should an event not fit the chain
+    study.instance.manage("audit", "verify")  # stops here should an event not fit the chain
     return _judge(setup, *sides, lost=lost)
 
 

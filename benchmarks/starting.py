@@ -37,7 +37,7 @@ def measure(setup: Setup) -> Measured:
     text = setup.folder / "two-sentences.txt"
     text.write_text("First sentence. Second sentence.\n", encoding="utf-8")
     environment = Instance(setup.folder / "start").environment
-    segment = [sys.executable, "manage.py", "segment", str(text)]
+    segment = [sys.executable, "manage.py", "interview", "segment", str(text)]
     times = []
     for number in range(setup.sizes.rounds + 1):
         setup.tell(f"start: round {number} of {setup.sizes.rounds}")

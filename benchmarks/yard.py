@@ -66,15 +66,15 @@ class Yard:
         )
         self.texts.write_text("\n".join(lines) + "\n", encoding="utf-8")
         self.instance.manage("prepare", "--no-demo")
-        self.instance.manage("create_project", "bench", "--name", "Bench")
+        self.instance.manage("study", "create", "bench", "--name", "Bench")
         self.add_model(MODEL)
-        self.instance.manage("sob_load", str(self.texts), "--name", "bench")
+        self.instance.manage("sob", "load", str(self.texts), "--name", "bench")
 
     def add_model(self, name: str, *settings: str) -> None:
         """A model of this name at the fake paid API."""
         address = ("--provider", "openai_compatible", "--base-url", self.provider.base_url, "--model", name)
         price = ("--max-tokens", "1024", "--price-in", "1", "--price-out", "2")
-        self.instance.manage("add_model", name, *address, *price, *settings)
+        self.instance.manage("model", "add", name, *address, *price, *settings)
 
     def start_worker(self) -> None:
         self.worker = self.instance.start_worker()
@@ -109,7 +109,7 @@ class Yard:
         """Launch a batch; the paid API's orders and counts begin anew."""
         self.provider.order(**{"reset": True, "latency": LATENCY_SECONDS} | orders)
         asked = ("--dataset", "bench", "--model", model, "--task", TASK, "--concurrency", str(in_flight))
-        return int(self.instance.ask("sob_launch", *asked, "--confirm-terms")["batch"])
+        return int(self.instance.ask("sob", "launch", *asked, "--confirm-terms")["batch"])
 
     def run_batch(self, in_flight: int, **orders: object) -> Round:
         """One batch through the worker, to its end."""

@@ -30,11 +30,17 @@ ROOT = Path(__file__).resolve().parent.parent
 # Long, for what comes at last on a machine that is busy with everything else is right all the same.
 PATIENCE = 120.0
 # Django's own checks load every page of the site, which takes half of a command's time; `make check` runs them.
-CHECKLESS = {"backup", "doctor", "prepare", "restore", "scenario_report", "segment", "sob_parse"}
+CHECKLESS = {"backup", "doctor", "prepare", "restore"}
 HOST = "127.0.0.1"
 # Below those that systems give out by themselves; each process of a test session begins elsewhere.
 FIRST_PORT, PORTS = 20_000, 12_000
 _places = itertools.count(os.getpid() * 16)
+
+
+def skip_checks(arguments: tuple[str, ...]) -> list[str]:
+    """The same command without the checks, if it makes any."""
+    name, *rest = arguments
+    return [name, *rest] if name in CHECKLESS else [name, "--skip-checks", *rest]
 
 
 class Instance:
@@ -65,7 +71,7 @@ class Instance:
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a management command, however it ends."""
         return subprocess.run(
-            [sys.executable, "manage.py", *arguments, *(() if arguments[0] in CHECKLESS else ("--skip-checks",))],
+            [sys.executable, "manage.py", *skip_checks(arguments)],
             cwd=ROOT,
             env=self.environment,
             capture_output=True,
@@ -221,8 +227,7 @@ class Preloaded(Instance):
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a management command, however it ends."""
-        skip = () if arguments[0] in CHECKLESS else ("--skip-checks",)
-        return self._run_fork(arguments=[*arguments, *skip])
+        return self._run_fork(arguments=skip_checks(arguments))
 
     def run_code(self, code: str, *arguments: str) -> str:
         """Run a piece of Python inside the product; its standard output."""

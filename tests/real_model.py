@@ -87,15 +87,15 @@ class RealModel:
         demo = ROOT / "auditapp" / "demo" / "data"
         address = ("--local-model", self.model.label, "--local-model-url", self.model.base_url)
         self.instance.ask("prepare", "--no-demo", *address, "--local-model-is-small")
-        self.instance.manage("create_project", "real", "--name", "A real model")
-        self.instance.manage("import_interviews", str(demo / "interviews.jsonl"), "--project", "real")
-        self.instance.manage("sob_load", str(demo / "sob_texts.csv"), "--name", "texts", "--project", "real")
+        self.instance.manage("study", "create", "real", "--name", "A real model")
+        self.instance.manage("interview", "import", str(demo / "interviews.jsonl"), "--project", "real")
+        self.instance.manage("sob", "load", str(demo / "sob_texts.csv"), "--name", "texts", "--project", "real")
 
     def judge_through_an_outage(self) -> int:
         """A sob batch whose server dies after two answers and comes back; its number."""
         tasks = [word for task in TASKS for word in ("--task", task)]
         batch = self.instance.ask(
-            *("sob_launch", "--dataset", "texts", "--project", "real", "--limit", str(TEXTS)),
+            *("sob", "launch", "--dataset", "texts", "--project", "real", "--limit", str(TEXTS)),
             *("--model", self.model.label, *tasks, "--confirm-terms"),
         )["batch"]
         self.wait(lambda: self.count_answered(batch) >= 2)
@@ -110,7 +110,7 @@ class RealModel:
     def annotate(self) -> int:
         """A batch of pre-annotation; its number."""
         batch = self.instance.ask(
-            *("preannotate", "--project", "real", "--annotator", self.model.label),
+            *("annotator", "run", "--project", "real", "--annotator", self.model.label),
             *("--limit", str(TURNS), "--family", "themes", "--pilot", "0"),
         )["batch"]
         self.wait_for_end(batch)
@@ -147,9 +147,9 @@ class RealModel:
         lines = SHIPPED_FILE.read_text(encoding="utf-8").splitlines()[: 2 * CASES]
         chosen = self.instance.folder / "three-cases.jsonl"
         chosen.write_text("\n".join(line.replace(SHIPPED, "three-cases") for line in lines), encoding="utf-8")
-        self.instance.manage("scenario_load", str(chosen), "--project", "real")
+        self.instance.manage("scenario", "load", str(chosen), "--project", "real")
         batch = self.instance.ask(
-            *("scenario_launch", "--project", "real", "--suite", "three-cases", "--model", self.model.label),
+            *("scenario", "launch", "--project", "real", "--suite", "three-cases", "--model", self.model.label),
             *("--pilot", "0"),
         )["batch"]
         self.wait_for_end(batch)
@@ -185,7 +185,7 @@ class RealModel:
         held = ("interview: every question was answered", told == (len(QUESTIONS) + 1, 0), f"{told[0]} questions")
         states = self.count_plays(suite)
         stored = ("suite: every play is a thread", states == {"stored": 2 * CASES}, str(states))
-        report = self.instance.manage("scenario_report", "--batch", str(suite))
+        report = self.instance.manage("scenario", "report", "--batch", str(suite))
         return [held, stored, ("suite: it has a report", bool(report), f"{len(report.splitlines())} lines")]
 
     def check(self, batches: dict[str, int]) -> list[tuple[str, bool, str]]:
@@ -198,12 +198,12 @@ class RealModel:
             found.append((f"{name}: done without a person", done, f"batch {batch} is {shown['state']}"))
             found.append((f"{name}: no cell failed", failed == 0, f"{failed} of {shown['cells']} failed"))
         outcomes = ", ".join(f"{count} {outcome}" for outcome, count in self.instance.query(OUTCOMES.format(batch=sob)))
-        report = self.instance.manage("sob_report", "--batch", str(sob), "--format", "json")
+        report = self.instance.manage("sob", "report", "--batch", str(sob), "--format", "json")
         found.append(("sob: every answer has an outcome", bool(outcomes) and bool(report), outcomes))
-        for command in ("verify_batches", "verify_audit"):
-            done_by = self.instance.run(command)
+        for command in ("batch", "audit"):
+            done_by = self.instance.run(command, "verify")
             words = (done_by.stdout + done_by.stderr).strip().splitlines()
-            found.append((f"{command} finds nothing wrong", done_by.returncode == 0, words[-1] if words else ""))
+            found.append((f"{command} verify finds nothing wrong", done_by.returncode == 0, words[-1] if words else ""))
         return found
 
 

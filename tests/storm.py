@@ -364,7 +364,7 @@ class Storm:
 
     def check_invariants(self) -> Check:
         breaks = find_breaks(self.instance, self.provider)
-        return Check("verify_batches clean", not breaks, f"It found {len(breaks)} breaks. {breaks[:5] or ''}".strip())
+        return Check("batch verify clean", not breaks, f"It found {len(breaks)} breaks. {breaks[:5] or ''}".strip())
 
 
 def run_storm(plan: Plan) -> dict[str, Any]:

@@ -58,7 +58,9 @@ def test_links_lead_to_where_the_data_was_last_served(tmp_path: Path) -> None:
     assert read_last_address(tmp_path, "http://127.0.0.1:8000") == "http://127.0.0.1:8671"
 
 
-@pytest.mark.parametrize("command", [("help",), ("help", "segment"), ("segment", "{text}"), ("sob_parse", "{answers}")])
+@pytest.mark.parametrize(
+    "command", [("help",), ("help", "interview"), ("interview", "segment", "{text}"), ("sob", "parse", "{answers}")]
+)
 def test_a_command_that_needs_no_data_makes_no_folder_and_no_key(tmp_path: Path, command: tuple[str, ...]) -> None:
     text, answers, data = tmp_path / "interview.txt", tmp_path / "answers.jsonl", tmp_path / "data"
     text.write_text("First sentence. Second sentence.", encoding="utf-8")

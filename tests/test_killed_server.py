@@ -124,7 +124,7 @@ def test_twenty_kills_lose_no_acknowledged_coding_and_store_none_twice(instance:
     assert len(stored) <= len(acknowledged) + PEOPLE
     twice = "SELECT count(*) FROM coding_coding GROUP BY coder_id, sentence_id, code_id HAVING count(*) > 1"
     assert instance.query(twice) == []
-    assert instance.ask("verify_audit")["breaks"] == []
+    assert instance.ask("audit", "verify")["breaks"] == []
     print(
         f"{len(acknowledged)} acknowledged, {ROUNDS} kills, {sum(coder.cut_off for coder in coders)} requests cut off"
     )

@@ -17,7 +17,7 @@ BROKER = {"celery", "kombu", "aiohttp"}
 
 SEGMENT = """
 from django.core.management import execute_from_command_line
-execute_from_command_line(["manage.py", "segment", TEXT])
+execute_from_command_line(["manage.py", "interview", "segment", TEXT])
 """
 # The URLs of every page, a request, and the template engine with the tags of every app.
 WEB = """

@@ -23,7 +23,7 @@ MAX_ECHO = 100
 
 HOW_TO_SIGN_IN = (
     "Send an API token in the header `Authorization: Bearer TOKEN`. Create a token on your account page, or with "
-    "`manage.py create_token NAME`."
+    "`manage.py user create-token NAME`."
 )
 UNEXPECTED = (
     "The server failed unexpectedly and logged the error. Try again. If it fails again, tell the owner of the site when "
@@ -65,7 +65,7 @@ class ScopeMissing(exceptions.APIException):
     def __init__(self, scope: str) -> None:
         super().__init__(
             f"This token lacks the scope {scope}. Create one that has it on your account page, or with "
-            f"`manage.py create_token NAME --scope {scope}`."
+            f"`manage.py user create-token NAME --scope {scope}`."
         )
 
 

@@ -115,7 +115,7 @@ class LoadUnits(ProjectView):
 
 
 class ReadExperimentReport(ProjectView):
-    """The figures of an experiment, as `manage.py experiment_report --json` prints them, of what you may see."""
+    """The figures of an experiment, as `manage.py experiment report --json` prints them, of what you may see."""
 
     class Query(Parameters):
         """Whose codings count."""

@@ -298,7 +298,7 @@ def describe_pair(view: PairView) -> dict[str, object]:
 
 
 class ReadTrajectoryReport(NegotiationView):
-    """The figures of the study's threads, as ``manage.py trajectory_report --json`` prints them, of what you may see."""
+    """The figures of the study's threads, as ``manage.py trajectory report --json`` prints them, of what you may see."""
 
     class Query(Parameters):
         """What to report on."""

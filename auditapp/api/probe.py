@@ -20,7 +20,7 @@ from transcripts.refusals import Refused
 
 
 class ReadProbeReport(ProjectView):
-    """Table 1 and Table 2 of a probe, as ``manage.py probe_report --json`` prints them. No answer to a single text is there."""
+    """Table 1 and Table 2 of a probe, as ``manage.py probe report --json`` prints them. No answer to a single text is there."""
 
     class Query(Parameters):
         """What Table 2 counts."""

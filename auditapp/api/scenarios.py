@@ -163,7 +163,7 @@ class EstimateScenarios(OfScenarios, EstimateView):
 
 
 class ReadScenarioReport(ProjectView):
-    """The report of a batch that ran a suite, as `manage.py scenario_report --batch N --json` prints it."""
+    """The report of a batch that ran a suite, as `manage.py scenario report --batch N --json` prints it."""
 
     class Query(Parameters):
         """Whose codings count."""

@@ -140,13 +140,13 @@ def check_cap(cap_usd: Decimal | None, unpriced: Iterable[str], open_ended: Iter
     if labels:
         raise Refused(
             f"A cap needs prices, and these models have none: {', '.join(labels)}. Give each one on the model's page, or "
-            "with `python manage.py set_price LABEL --price-in … --price-out …`."
+            "with `python manage.py model set-price LABEL --price-in … --price-out …`."
         )
     labels = sorted(set(open_ended))
     if labels:
         raise Refused(
             f"A cap needs to know the most that one answer can cost, and for {', '.join(labels)} no limit is set and the "
-            "model's maximum is not recorded. Record it on the model's page or with `python manage.py set_capabilities LABEL "
+            "model's maximum is not recorded. Record it on the model's page or with `python manage.py model set-capabilities LABEL "
             "--max-output-tokens N`, add the model again with a longest answer, or launch without a cap."
         )
     return to_nano(cap_usd)

@@ -175,7 +175,7 @@ def _key_of(by: trail.Actor) -> int | None:
 def _check_covered(project: Project, asked: Asked, grant: Grant | None, cap_nano: int | None) -> None:
     """Refuse a batch without a grant for this account, or without a cap. Raises ``Refused``."""
     name, labels = asked.account.name, ", ".join(asked.labels)
-    command = f"python manage.py grant_model {project.slug} {asked.labels[0]!r}"
+    command = f"python manage.py grant set {project.slug} {asked.labels[0]!r}"
     if grant is None or grant.is_revoked:
         what = "was revoked" if grant else "is missing"
         raise Refused(

@@ -81,7 +81,7 @@ def check_reachable(base_url: str, *, by: trail.Actor, allow_private: bool) -> N
         else f"{address} without https would send texts and key unencrypted over the public network"
     )
     raise Refused(
-        f"{what}. The person who runs the server can allow calls to it with `python manage.py allow_address "
+        f"{what}. The person who runs the server can allow calls to it with `python manage.py address allow "
         f"{address}`, or by adding {address} to the setting ALLOW_PRIVATE_PROVIDERS."
     )
 

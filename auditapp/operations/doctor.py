@@ -303,7 +303,8 @@ def _check_keys() -> str:
     if names := find_broken_second_factors():
         raise _Wrong(
             f"FIELD_KEY does not open the second factor of {', '.join(names[:MAX_TOLD])}, who cannot sign in.",
-            "Put the former FIELD_KEY back (it can hold several, separated by commas), or: manage.py remove_second_factor NAME.",
+            "Put the former FIELD_KEY back (it can hold several, separated by commas), or: "
+            "manage.py user remove-second-factor NAME.",
         )
     return "every stored key, secret of a webhook and second factor can be opened"
 
@@ -330,11 +331,11 @@ def _check_ledger(*, with_trail: bool) -> Iterator[Finding]:
     breaks = verify_batches(with_trail=with_trail)
     in_trail = [what for invariant, _, what in breaks if invariant == TRAIL]
     if with_trail:
-        advice = "Compare the trail with an earlier backup: manage.py verify_audit tells where it stops fitting."
+        advice = "Compare the trail with an earlier backup: manage.py audit verify tells where it stops fitting."
         events = AuditEvent.objects.count()
         yield _judge("trail", in_trail, f"{events:,} events, each of which fits the one before it", advice)
     others = [f"{invariant}: {what}" for invariant, _, what in breaks if invariant != TRAIL]
-    advice = "manage.py verify_batches lists all; docs/guide/batches.md says what each means."
+    advice = "manage.py batch verify lists all; docs/guide/batches.md says what each means."
     yield _judge("batches", others, "calls, results, money and states agree", advice)
 
 

@@ -50,7 +50,7 @@ def read_rows(scope: Scope) -> Iterator[Sequence[object]]:
 SCENARIO_OUTCOMES = Export(
     key="scenario_outcomes",
     name="Scenarios, outcomes",
-    sentence="What plays of suites came to, of threads that are no longer masked. `scenario_report --plays` reads its JSON lines.",
+    sentence="What plays of suites came to, of threads that are no longer masked. `scenario report --plays` reads its JSON lines.",
     row="a play of a script that has ended",
     columns=COLUMNS,
     permission=Permission.SEE_ALL_CODINGS,

@@ -35,12 +35,12 @@ NOT_COPIED = ("/accounts/logout", "/static/", "/help/", "/api/", "/account/secon
 # Commands that read and write nothing.
 COMMANDS = (
     ("batch", "list"),
-    ("sob_report", "--published"),
-    ("trajectory_report", "--project", STUDY),
-    ("verify_audit", "--rows"),
-    ("verify_batches",),
+    ("sob", "report", "--published"),
+    ("trajectory", "report", "--project", STUDY),
+    ("audit", "verify", "--rows"),
+    ("batch", "verify"),
 )
-REPORTS = {"sob_report": "sob", "probe_report": "probe", "scenario_report": "scenario"}
+REPORTS = ("sob", "probe", "scenario")
 
 
 def list_copies(folder: Path) -> Iterator[tuple[str, str]]:
@@ -58,7 +58,9 @@ def copy_exports(folder: Path) -> Iterator[tuple[str, str]]:
         for format in export.formats:
             if not (format in OTHER_FORMS and "csv" in export.formats):
                 name = f"{slug}.{export.key}.{format}"
-                run("export", export.key, "--project", slug, "--format", format, "--output", str(folder / name))
+                run(
+                    "study", "export", export.key, "--project", slug, "--format", format, "--output", str(folder / name)
+                )
                 yield f"export {name}", read_file(folder / name)
 
 
@@ -82,9 +84,12 @@ def read_file(file: Path) -> str:
 def copy_commands() -> Iterator[tuple[str, str]]:
     for words in COMMANDS:
         yield f"command {' '.join(words)}", write_json(json.loads(run(*words, "--json")))
-    for command, kind in REPORTS.items():
+    for kind in REPORTS:
         batch = Batch.objects.get(kind=kind, project__slug__in=(STUDY, SUITE))
-        yield f"command {command} --batch", write_json(json.loads(run(command, "--batch", str(batch.pk), "--json")))
+        yield (
+            f"command {kind} report --batch",
+            write_json(json.loads(run(kind, "report", "--batch", str(batch.pk), "--json"))),
+        )
 
 
 def run(*words: str) -> str:

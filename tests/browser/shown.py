@@ -72,7 +72,8 @@ def fill() -> None:
     demo = Project.objects.get(slug="demo")
     # Batch 3.
     call_command(
-        "preannotate_check",
+        "annotator",
+        "check",
         *("--project", "demo", "--annotator", READER, "--family", "themes", "--sample", "10", "--wait"),
         stdout=StringIO(),
     )

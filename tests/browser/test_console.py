@@ -36,7 +36,7 @@ def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(
 ) -> None:
     instance = place.instance
     paid_api.order(answer=ANSWER)
-    instance.manage("create_project", STUDY, "--name", "Held here", "--method", "codebook")
+    instance.manage("study", "create", STUDY, "--name", "Held here", "--method", "codebook")
     script = instance.folder / "script.json"
     script.write_text(BANK, encoding="utf-8")
     instance.manage("play", "script", "--project", STUDY, "--name", "gender", "--file", str(script))
@@ -136,7 +136,7 @@ def test_a_long_paste_is_counted_and_refused_where_it_is_too_long_and_keys_are_o
 ) -> None:
     instance = place.instance
     paid_api.order(answer=ANSWER)
-    instance.manage("create_project", "pasted", "--name", "Pasted", "--method", "codebook")
+    instance.manage("study", "create", "pasted", "--name", "Pasted", "--method", "codebook")
     instance.manage("play", "script", "--project", "pasted", "--name", "gender")
     page = place.enter(open_context())
     said = listen(page)
@@ -172,7 +172,7 @@ def test_another_kind_chosen_by_mouse_clears_the_choice_that_it_hides(
 ) -> None:
     instance = place.instance
     paid_api.order(answer=ANSWER)
-    instance.manage("create_project", "moused", "--name", "Moused", "--method", "codebook")
+    instance.manage("study", "create", "moused", "--name", "Moused", "--method", "codebook")
     instance.manage("play", "script", "--project", "moused", "--name", "gender")
     page = place.enter(open_context())
     page.goto(f"{place.base_url}/p/moused/interviews-held/open/")

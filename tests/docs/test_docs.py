@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 
 from django.apps import apps
-from django.core.management import get_commands
+from django.core.management import get_commands, load_command_class
 
 from tools.export_table import build_table, replace_table
+from transcripts.ui.commands import Noun
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ("transcripts.", "auditapp.")
@@ -27,9 +28,40 @@ def test_every_environment_variable_is_in_the_settings_page() -> None:
 
 
 def test_every_command_is_in_the_commands_page() -> None:
-    ours = [name for name, app in get_commands().items() if app.startswith(OURS)]
+    ours = {name: list_verbs(name) for name, app in get_commands().items() if app.startswith(OURS)}
+    words = [f"{name} {verb}" if verb else name for name, verbs in ours.items() for verb in verbs or [""]]
     page = read("docs/reference/commands.md")
-    assert [name for name in sorted(ours) if f"`{name}" not in page] == []
+    assert [each for each in sorted(words) if not re.search(rf"`{each}[ `]", page)] == []
+
+
+def list_verbs(name: str) -> list[str]:
+    """The verbs of a command that has some."""
+    command = load_command_class(get_commands()[name], name)
+    return [*command.verbs] if isinstance(command, Noun) else []
+
+
+def list_named_commands() -> set[tuple[str, str, str]]:
+    """File, first and second word of each command that a document, a page or a sentence of the product names."""
+    files = [ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md", "docker-compose.yml", "Makefile")]
+    files += [*(ROOT / "docs").rglob("*.md"), *(ROOT / "templates").rglob("*.html")]
+    files += [
+        file for part in ("auditapp", "transcripts", "tools", "benchmarks") for file in (ROOT / part).rglob("*.py")
+    ]
+    named = re.compile(r"(?:\bmanage\.py|\$manage) ([a-z][a-z_-]*)\b(?! --help)(?:[ ]([a-z][a-z_-]*))?")
+    return {
+        (str(file.relative_to(ROOT)), *found)
+        for file in files
+        for found in named.findall(file.read_text(encoding="utf-8"))
+    }
+
+
+def test_every_command_that_is_named_exists() -> None:
+    named = list_named_commands()
+    assert len(named) > 60
+    known = get_commands()
+    assert [each for each in sorted(named) if each[1] not in known] == []
+    verbs = {name: list_verbs(name) for _, name, _ in named}
+    assert [each for each in sorted(named) if verbs[each[1]] and each[2] not in verbs[each[1]]] == []
 
 
 def test_the_formats_page_has_the_table_of_exports_as_declared() -> None:

@@ -28,7 +28,7 @@ def test_the_api_keeps_to_its_schema_whatever_is_sent(instance: Instance, tmp_pa
     instance.environment["API_REQUESTS_PER_MINUTE"] = "1000000"
     instance.manage("prepare")
     scopes = [word for scope in Scope.values for word in ("--scope", scope)]
-    token = instance.ask("create_token", person, *scopes)["token"]
+    token = instance.ask("user", "create-token", person, *scopes)["token"]
     log = tmp_path / "server.log"
     with serve(PRODUCT, environment=instance.environment, log=log) as server:
         command = [

@@ -160,6 +160,7 @@ def test_an_export_opens_no_path_that_stands_in_the_data(
         for format in export.formats:
             target = tmp_path / f"{export.key}.{format}"
             call_command(
+                "study",
                 "export",
                 export.key,
                 "--project",
@@ -301,6 +302,7 @@ def test_formulas_in_names_of_people_and_codes_and_in_headings_are_text_in_a_csv
         stream = io.StringIO()
         target = Path(settings.DATA) / f"formulas-{export.key}.csv"
         call_command(
+            "study",
             "export",
             export.key,
             "--project",

@@ -90,7 +90,9 @@ def create_user(*, username: str, by: trail.Actor, is_owner_of_site: bool = Fals
     return user
 
 
-NO_RIGHT = "Ask the owner of the site for this right; she gives it on the page People, or with manage.py set_rights."
+NO_RIGHT = (
+    "Ask the owner of the site for this right; she gives it on the page People, or with manage.py user set-rights."
+)
 
 
 def check_may_start_studies(by: trail.Actor) -> None:

@@ -18,7 +18,7 @@ from transcripts.accounts.models import User
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
-    """People are added by ``manage.py create_user`` or by a study's owner."""
+    """People are added by ``manage.py user create`` or by a study's owner."""
 
     error_messages: ClassVar[dict[str, Any]] = {
         **DefaultAccountAdapter.error_messages,

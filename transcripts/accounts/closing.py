@@ -35,7 +35,7 @@ def find_obstacles(user: User) -> list[str]:
         user.is_superuser and not User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk).exists()
     )
     own = [
-        f"{user.username} is the only owner of the site. Make another one first: manage.py create_user NAME --site-owner."
+        f"{user.username} is the only owner of the site. Make another one first: manage.py user create NAME --site-owner."
     ]
     return (own if alone else []) + [sentence for tell in _obstacles for sentence in tell(user)]
 

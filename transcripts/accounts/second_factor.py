@@ -55,7 +55,7 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
         "cannot_delete_authenticator": "This site requires a second factor of its owners.",
         "seal_broken": (
             "This site cannot read your second factor any more, because its FIELD_KEY is another one. Ask the person who runs the "
-            "server to put the former key back, or for: manage.py remove_second_factor NAME."
+            "server to put the former key back, or for: manage.py user remove-second-factor NAME."
         ),
     }
 

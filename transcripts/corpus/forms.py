@@ -92,7 +92,7 @@ class SeveralFilesField(forms.FileField):
         if size > MAX_UPLOAD_SIZE:
             raise ValidationError(
                 f"These files have {filesizeformat(size)} together; the page takes {filesizeformat(MAX_UPLOAD_SIZE)}. "
-                "Import them in parts, or use the command import_interviews on the server."
+                "Import them in parts, or use `manage.py interview import` on the server."
             )
         return files
 

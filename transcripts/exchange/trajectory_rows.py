@@ -1,7 +1,7 @@
 """The export of threads with what coders did on them: all that figures of trajectories are computed from.
 
 JSON lines, each with ``record``: every thread with its turns, then codings, links and what was decided, then case sheets, pairs,
-normative stances and scores. What is about a turn names its thread by its id and the turn by its position. ``trajectory_report``
+normative stances and scores. What is about a turn names its thread by its id and the turn by its position. ``trajectory report``
 reads the file.
 """
 

@@ -235,7 +235,7 @@ def renew_invitation(*, project: Project, user: User, by: User) -> str:
     if not may_renew_invitation(by, membership):
         raise Refused(
             f"{user.username} was not invited to this study as somebody new, has signed in before, or belongs to "
-            f"another study too. Only the administrator of this site can create a link: manage.py sign_in_link {user.username}"
+            f"another study too. Only the administrator of this site can create a link: manage.py user sign-in {user.username}"
         )
     return create_sign_in_link(user=user, by=by, life=INVITATION_LIFE)
 

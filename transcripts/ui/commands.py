@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Model, QuerySet
 
 from transcripts.refusals import Refused
@@ -21,6 +22,29 @@ class ActCommand(BaseCommand):
             return super().execute(*args, **options)
         except Refused as error:
             raise CommandError(str(error)) from error
+
+
+class Noun(ActCommand):
+    """A command that has a word for each thing that can be done with its noun: ``manage.py model add``.
+
+    Each verb is a command of its own, with its own options; ``verbs`` names their classes.
+    """
+
+    verbs: ClassVar[Mapping[str, type[BaseCommand]]]
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+        for name, verb in self.verbs.items():
+            verb().add_arguments(verbs.add_parser(name, help=verb.help, description=verb.help))
+
+    def execute(self, *args: Any, verb: str, **options: Any) -> str | None:
+        self.verb = self.verbs[verb]()
+        self.requires_system_checks = self.verb.requires_system_checks
+        return super().execute(*args, **options)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.verb.stdout, self.verb.stderr = self.stdout, self.stderr
+        self.verb.handle(*args, **options)
 
 
 def find_row(rows: QuerySet[Row], what: str, *, hint: str = "", **named: object) -> Row:

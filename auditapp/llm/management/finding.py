@@ -9,4 +9,4 @@ from transcripts.ui.commands import find_row
 def find_variant(label: str) -> ModelVariant:
     """The model with that label, and its account. Raises ``CommandError``."""
     variants = ModelVariant.objects.select_related("account").order_by("label")
-    return find_row(variants, "model", hint="Add one with `manage.py add_model`.", label=label)
+    return find_row(variants, "model", hint="Add one with `manage.py model add`.", label=label)

@@ -21,7 +21,7 @@ CONNECTIONS_KEPT_SECONDS = 4.0
 TRANSLATED = IPv6Network("64:ff9b::/96")
 REFUSED = (
     "Calls to {place} are refused: {why}. If this is intended, the person who runs the server can add {place} "
-    "to the list of allowed addresses (`manage.py allow_address`, or the setting ALLOW_PRIVATE_PROVIDERS); then resume "
+    "to the list of allowed addresses (`manage.py address allow`, or the setting ALLOW_PRIVATE_PROVIDERS); then resume "
     "the batch."
 )
 PRIVATE = "it leads to a private, loopback or link-local address"

@@ -144,6 +144,6 @@ def summarise_launch(batch: Batch) -> str:
     checked = (
         f"Its latest check, batch {check['batch'].pk}: {check['verdicts']}."
         if check
-        else f"{annotator} has never been checked. Check it with manage.py preannotate_check."
+        else f"{annotator} has never been checked. Check it with manage.py annotator check."
     )
     return f"{summary} {again}; {planted or 'no'} planted sentence{'' if planted == 1 else 's'} in the study. {checked}"

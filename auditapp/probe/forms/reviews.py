@@ -59,7 +59,7 @@ class LoadForm(forms.Form):
         if file.size > MAX_UPLOAD_BYTES:
             raise ValidationError(
                 f"The file has {filesizeformat(file.size)}; the limit of this page is {filesizeformat(MAX_UPLOAD_BYTES)}. Load it "
-                "with `manage.py probe_winnow --into`."
+                "with `manage.py probe winnow --into`."
             )
         return file
 

@@ -60,4 +60,4 @@ def _describe_missing(name: str, slug: str) -> str:
     )
     if others:
         return f"{message} {name!r} is in {', '.join(others)}: name that study with --project."
-    return f"{message} Load one with `manage.py sob_load`."
+    return f"{message} Load one with `manage.py sob load`."

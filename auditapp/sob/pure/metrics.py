@@ -69,7 +69,7 @@ def read_observations(lines: Iterable[str | bytes], *, warnings: list[str] | Non
 def parse_file(lines: Iterable[str | bytes]) -> dict[str, list[dict[str, object]]]:
     """Parse answers from JSON lines with "id" and "raw", and "finish_reason" where there is one.
 
-    Comes out in the shape of ``sob_parse --json``, in the order of the lines. Raises ResponseFileError.
+    Comes out in the shape of ``sob parse --json``, in the order of the lines. Raises ResponseFileError.
     """
     responses: list[dict[str, object]] = []
     for line in _read_objects(lines):

@@ -95,7 +95,7 @@ def _name_parsers(options: ReportOptions, parsers: Sequence[str]) -> ReportOptio
     read_by = " and ".join(parsers)
     warning = (
         f"These answers were read by {read_by} when they arrived, and these readings are kept. The current rules are "
-        f"{PARSER_VERSION}: `sob_report --bundle` applies them to a bundle of the batch and shows what changes."
+        f"{PARSER_VERSION}: `sob report --bundle` applies them to a bundle of the batch and shows what changes."
     )
     return replace(options, parser=read_by, warnings=(warning, *options.warnings))
 

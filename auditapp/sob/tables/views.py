@@ -240,5 +240,5 @@ def _describe_saved(table: MappingTable) -> str:
     before = name_table(table.number - 1) if table.number > 1 else f"the {PUBLISHED} mapping"
     return (
         f"Mapping table {table.number} is in force. All batches are recounted with it, including finished ones. "
-        f"The social map of a batch can still be asked for by {before}, and so can sob_report --mapping."
+        f"The social map of a batch can still be asked for by {before}, and so can `sob report --mapping`."
     )

@@ -59,7 +59,7 @@ def test_the_list_of_batches_tells_the_same_in_brief(program: Program, batch: Ba
 
 def test_the_sob_report_is_that_of_the_command(program: Program, batch: Batch) -> None:
     out = StringIO()
-    call_command("sob_report", "--batch", str(batch.pk), "--json", stdout=out)
+    call_command("sob", "report", "--batch", str(batch.pk), "--json", stdout=out)
     report = program.get(f"projects/culture/batches/{batch.pk}/sob-report/").body
     assert report["cells"] == json.loads(out.getvalue())["cells"]
     overall = report["cells"][0]

@@ -77,7 +77,9 @@ def test_units_are_loaded_whole_or_not_at_all(program: Program, experiment: Expe
 def test_the_report_has_the_figures_of_the_command(program: Program, project: Project, experiment: Experiment) -> None:
     program.post(f"{ADDRESS}{experiment.pk}/units/", {"name": "units.csv", "content": UNITS})
     out = StringIO()
-    call_command("experiment_report", "--project", project.slug, "--experiment", experiment.name, "--json", stdout=out)
+    call_command(
+        "experiment", "report", "--project", project.slug, "--experiment", experiment.name, "--json", stdout=out
+    )
 
     report = program.get(f"{ADDRESS}{experiment.pk}/report/").body
 

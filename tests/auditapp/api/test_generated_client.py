@@ -211,7 +211,7 @@ def test_a_generated_client_launches_a_batch_and_reads_its_answers(
 def test_a_generated_client_works_with_a_running_server(generated: str, instance: Instance, tmp_path: Path) -> None:
     instance.manage("prepare")
     # In the demo one codes what one is assigned.
-    instance.manage("create_project", "generated", "--name", "Generated")
-    token = instance.ask("create_token", "owner")["token"]
+    instance.manage("study", "create", "generated", "--name", "Generated")
+    token = instance.ask("user", "create-token", "owner")["token"]
     with serve(PRODUCT, environment=instance.environment, log=tmp_path / "server.log") as server:
         work(Stranger(generated, f"http://127.0.0.1:{server.port}", token, "generated"))

@@ -108,7 +108,7 @@ def test_it_asks_what_the_command_asks(
     team.write_text(PROMPTED, encoding="utf-8")
     by_api = Batch.objects.get(pk=program.post(LAUNCH, {**asked, "repeats": 2, "has_unprompted": False}).body["id"])
     words = ["--project", "culture", "--suite", SUITE, "--model", "qwertzmodel", "--condition", f"prompted={team}"]
-    call_command("scenario_launch", *words, "--no-unprompted", "--repeats", "2")
+    call_command("scenario", "launch", *words, "--no-unprompted", "--repeats", "2")
     by_command = Batch.objects.order_by("-pk")[0]
     same = ("title", "kind", "concurrency", "lost_answers", "route", "pilot_cells", "cap_nano", "has_chains")
     assert [getattr(by_api, name) for name in same] == [getattr(by_command, name) for name in same]

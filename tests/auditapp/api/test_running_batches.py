@@ -146,7 +146,7 @@ class TestSob:
         )
         words = ["--limit", "1", "--repeats", "2", "--name", "Twice", "--concurrency", "5", "--lost-answers", "hold"]
         tasks = [word for task in sob["tasks"] for word in ("--task", task)]
-        call_command("sob_launch", "--dataset", "texts", "--model", "judge", *tasks, *words, "--cache", "--base")
+        call_command("sob", "launch", "--dataset", "texts", "--model", "judge", *tasks, *words, "--cache", "--base")
         by_command = Batch.objects.order_by("-pk")[0]
         same = ("title", "kind", "concurrency", "lost_answers", "uses_cache", "route", "pilot_cells", "cap_nano")
         assert [getattr(by_api, name) for name in same] == [getattr(by_command, name) for name in same]

@@ -26,7 +26,7 @@ class Ground:
     def launch(self, *more: str, model: str = "m", dataset: str = "texts", in_flight: int = IN_FLIGHT) -> int:
         """Launch a batch by command; its number."""
         asked = ("--dataset", dataset, "--model", model, "--task", "acceptability", "--concurrency", str(in_flight))
-        return int(self.instance.ask("sob_launch", *asked, "--confirm-terms", *more)["batch"])
+        return int(self.instance.ask("sob", "launch", *asked, "--confirm-terms", *more)["batch"])
 
     def load(self, name: str, texts: Sequence[str]) -> None:
         """A dataset of these texts; a text may hold a script of faults (tests/fake_provider.py)."""
@@ -71,7 +71,7 @@ class Ground:
         return bool(self.provider.stats()["received"] == before)
 
     def check_books(self) -> None:
-        """What ``verify_batches`` checks, with the paid API's own count of what it charges for, and call by call."""
+        """What ``batch verify`` checks, with the paid API's own count of what it charges for, and call by call."""
         assert find_breaks(self.instance, self.provider) == []
         compare_books(self.instance, self.provider)
 
@@ -91,8 +91,8 @@ class Ground:
 
 
 def find_breaks(instance: Instance, provider: FakeProvider) -> list[Any]:
-    """What ``verify_batches`` finds, given the paid API's count of what it charges for."""
-    done = instance.run("verify_batches", "--json", "--billed", str(provider.stats()["billed"]))
+    """What ``batch verify`` finds, given the paid API's count of what it charges for."""
+    done = instance.run("batch", "verify", "--json", "--billed", str(provider.stats()["billed"]))
     assert done.stdout, done.stderr
     return list(json.loads(done.stdout)["breaks"])
 
@@ -115,14 +115,15 @@ def write_texts(instance: Instance, name: str, texts: Sequence[str]) -> None:
         "".join(json.dumps({"text": text, "target": "old"}) + "\n" for text in texts),
         encoding="utf-8",
     )
-    assert instance.ask("sob_load", str(file), "--name", name)["texts"] == len(texts)
+    assert instance.ask("sob", "load", str(file), "--name", name)["texts"] == len(texts)
 
 
 def add_model(instance: Instance, provider: FakeProvider, label: str, *more: str) -> None:
     """A priced model at the fake paid API."""
     address = ("--base-url", provider.base_url, "--model", label)
     instance.manage(
-        "add_model",
+        "model",
+        "add",
         label,
         "--provider",
         "openai_compatible",

@@ -368,13 +368,13 @@ class TestCommands:
         self, batch: Batch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         out = tmp_path / "requests.jsonl"
-        call_command("batch_requests", str(batch.pk), "--output", str(out), "--json")
+        call_command("batch", "export-requests", str(batch.pk), "--output", str(out), "--json")
         assert json.loads(capsys.readouterr().out) == {"batch": batch.pk, "requests": 3, "path": str(out)}
         assert out.stat().st_mode & 0o077 == 0
         names = [json.loads(line)["custom_id"] for line in out.read_text().splitlines()]
         answers = tmp_path / "answers.jsonl"
         answers.write_text("".join(json.dumps({"custom_id": name, "answer": "x"}) + "\n" for name in names))
-        call_command("batch_answers", str(batch.pk), str(answers), "--json")
+        call_command("batch", "import-answers", str(batch.pk), str(answers), "--json")
         told = json.loads(capsys.readouterr().out)
         assert (told["answered"], told["waiting"], told["state"]) == (3, 0, "done")
 
@@ -382,27 +382,27 @@ class TestCommands:
         out = tmp_path / "requests.jsonl"
         out.write_text("answers of a week")
         with pytest.raises(CommandError, match=r"already exists.* add --overwrite"):
-            call_command("batch_requests", str(batch.pk), "--output", str(out))
+            call_command("batch", "export-requests", str(batch.pk), "--output", str(out))
         assert out.read_text() == "answers of a week"
-        call_command("batch_requests", str(batch.pk), "--output", str(out), "--overwrite")
+        call_command("batch", "export-requests", str(batch.pk), "--output", str(out), "--overwrite")
         assert len(out.read_text().splitlines()) == 3
 
     def test_a_wrong_file_is_told_line_by_line(self, batch: Batch, tmp_path: Path) -> None:
         path = tmp_path / "answers.jsonl"
         path.write_text("{}\n[]\n")
         with pytest.raises(CommandError) as caught:
-            call_command("batch_answers", str(batch.pk), str(path))
+            call_command("batch", "import-answers", str(batch.pk), str(path))
         assert "2 of 2 lines" in str(caught.value)
         assert "Line 2: found" in str(caught.value)
         assert str(caught.value).count("Line 1: found") == 1
 
     def test_a_missing_file_or_batch_is_said_in_a_sentence(self, batch: Batch, tmp_path: Path) -> None:
         with pytest.raises(CommandError, match="There is no batch 9999"):
-            call_command("batch_answers", "9999", "x")
+            call_command("batch", "import-answers", "9999", "x")
         with pytest.raises(CommandError, match="cannot be read"):
-            call_command("batch_answers", str(batch.pk), str(tmp_path / "none"))
+            call_command("batch", "import-answers", str(batch.pk), str(tmp_path / "none"))
         with pytest.raises(CommandError, match="cannot be written"):
-            call_command("batch_requests", str(batch.pk), "--output", str(tmp_path / "no" / "where"))
+            call_command("batch", "export-requests", str(batch.pk), "--output", str(tmp_path / "no" / "where"))
 
 
 class TestChains:

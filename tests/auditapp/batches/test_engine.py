@@ -20,7 +20,7 @@ def test_a_worker_makes_every_call_once_and_stores_every_answer(ground: Ground) 
     assert set(shown["outcomes"]) <= {"attributed", "unknown"}
     assert ground.provider.stats()["received"] == TEXTS
     assert shown["spent"] == pytest.approx(TEXTS * ANSWER_NANO / 1e9)
-    report = ground.instance.ask("sob_report", "--batch", str(shown["batch"]))
+    report = ground.instance.ask("sob", "report", "--batch", str(shown["batch"]))
     assert report["cells"][0]["n_responses"] == TEXTS
 
 
@@ -58,7 +58,7 @@ def test_rate_limits_and_server_errors_leave_no_cell_without_an_answer(ground: G
 @pytest.mark.full
 def test_without_a_worker_the_waiting_command_does_the_work(ground: Ground) -> None:
     asked = ("--dataset", "texts", "--model", "m", "--task", "acceptability", "--limit", "10", "--wait")
-    shown = ground.instance.ask("sob_launch", *asked, "--confirm-terms")
+    shown = ground.instance.ask("sob", "launch", *asked, "--confirm-terms")
     assert shown["state"] == "done"
     assert shown["cells"] == 10
     assert ground.provider.stats()["answered"] == 10

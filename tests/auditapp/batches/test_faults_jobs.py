@@ -38,7 +38,7 @@ def shop(ground: Ground) -> Iterator[Shop]:
 
 
 def launch(ground: Ground) -> int:
-    ground.instance.manage("set_capabilities", "m", "--offers-batches")
+    ground.instance.manage("model", "set-capabilities", "m", "--offers-batches")
     return ground.launch("--route", "jobs", "--limit", str(CALLS))
 
 
@@ -59,7 +59,7 @@ def check(ground: Ground, shop: Shop, batch: int) -> None:
     assert (stats["jobs"], stats["billed"], stats["billed_twice"], stats["jobs_by_cell"]) == (1, CALLS, 0, 1)
     assert ground.count("result") == CALLS
     assert ground.count("attempt", "\"end\" = 'answered'") == ground.count("attempt") == CALLS
-    assert ground.instance.ask("verify_batches", "--billed", str(CALLS))["breaks"] == []
+    assert ground.instance.ask("batch", "verify", "--billed", str(CALLS))["breaks"] == []
 
 
 @pytest.mark.full

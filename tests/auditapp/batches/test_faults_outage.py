@@ -51,4 +51,4 @@ def test_a_batch_outlives_its_server_and_its_worker_without_a_person(ground: Gro
     assert "batch.paused_for_outage" in actions
     assert "batch.resumed_after_outage" in actions
     assert "batch.resumed" not in actions
-    assert json.loads(ground.instance.run("verify_batches", "--json").stdout)["breaks"] == []
+    assert json.loads(ground.instance.run("batch", "verify", "--json").stdout)["breaks"] == []

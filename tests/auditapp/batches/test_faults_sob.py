@@ -25,7 +25,7 @@ def test_a_benchmark_goes_whole_through_a_killed_worker_and_its_bundle_gives_the
 ) -> None:
     """Two models and both tasks, on the benchmark's own texts where they are there."""
     if REAL_TEXTS.exists():
-        ground.instance.manage("sob_load", str(REAL_TEXTS), "--name", "benchmark")
+        ground.instance.manage("sob", "load", str(REAL_TEXTS), "--name", "benchmark")
     else:
         ground.load("benchmark", [f"Invented text number {number}." for number in range(TEXTS)])
     ground.provider.order(latency=0.1)
@@ -37,11 +37,11 @@ def test_a_benchmark_goes_whole_through_a_killed_worker_and_its_bundle_gives_the
     kill_group(worker)
     ground.instance.start_worker()
     ground.check_whole(batch, cells=cells, shown=ground.wait_for_end(batch))
-    report = ground.instance.ask("sob_report", "--batch", str(batch))
+    report = ground.instance.ask("sob", "report", "--batch", str(batch))
     assert count_answers(report) == dict.fromkeys(((model, task) for model in MODELS for task in TASKS), TEXTS)
     bundle = tmp_path / "bundle.zip"
-    ground.instance.manage("sob_bundle", "--batch", str(batch), "--output", str(bundle))
-    again = ground.instance.ask("sob_report", "--bundle", str(bundle))
+    ground.instance.manage("sob", "bundle", "--batch", str(batch), "--output", str(bundle))
+    again = ground.instance.ask("sob", "report", "--bundle", str(bundle))
     assert json.dumps(again, sort_keys=True) == json.dumps(report, sort_keys=True)
 
 

@@ -155,7 +155,7 @@ class TestTheAttack:
     """A signed-in account launches the site's paid model: each hurdle alone stops it."""
 
     def test_without_a_grant_nothing_paid_is_launched(self, project: Project, owner: User, model: ModelVariant) -> None:
-        with pytest.raises(Refused, match=r"grant for the account .* is missing.*grant_model culture"):
+        with pytest.raises(Refused, match=r"grant for the account .* is missing.*grant set culture"):
             launch(project, model, repeats=5, by=owner, cap_usd=usd(1))
         assert not Batch.objects.exists()
 
@@ -390,7 +390,7 @@ class TestAtOnce:
 class TestCommand:
     def run(self, *words: str) -> str:
         out = io.StringIO()
-        call_command("grant_model", *words, stdout=out)
+        call_command("grant", "set", *words, stdout=out)
         return out.getvalue()
 
     def test_it_grants_changes_and_revokes(self, project: Project, owner: User, model: ModelVariant) -> None:

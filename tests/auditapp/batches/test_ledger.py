@@ -188,7 +188,7 @@ class TestMoney:
         variant = add_model(
             label="free", provider="openai_compatible", base_url="https://models.example/v1", model="m", by=trail.SYSTEM
         )
-        with pytest.raises(Refused, match=r"A cap needs prices.* set_price LABEL --price-in … --price-out …"):
+        with pytest.raises(Refused, match=r"A cap needs prices.* model set-price LABEL --price-in … --price-out …"):
             launching.launch_batch(
                 project=project,
                 kind="echo",

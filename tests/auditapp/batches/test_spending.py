@@ -245,7 +245,8 @@ class TestYes:
     def test_it_needs_a_cap(self) -> None:
         with pytest.raises(Exception, match="--yes needs --wait and --cap"):
             call_command(
-                "sob_launch",
+                "sob",
+                "launch",
                 *["--dataset", "x", "--model", "y", "--task", "acceptability", "--wait", "--yes"],
                 stdout=StringIO(),
             )

@@ -142,9 +142,9 @@ class TestMoney:
         assert verify_batches(billed=4, account="other.example") == verify_batches(billed=6) == []
         assert "has 4 paid ones" in verify_batches(billed=6, account="other.example")[0][2]
         with pytest.raises(CommandError, match=r"no account 'nobody'\. There are: models\.example, other\.example"):
-            call_command("verify_batches", "--billed", "4", "--account", "nobody")
+            call_command("batch", "verify", "--billed", "4", "--account", "nobody")
         with pytest.raises(CommandError, match="--account needs --billed"):
-            call_command("verify_batches", "--account", "other.example")
+            call_command("batch", "verify", "--account", "other.example")
 
     def test_a_call_repeated_though_its_answer_was_known(self, batch: Batch) -> None:
         cell = Result.objects.order_by("pk")[0].cell
@@ -235,10 +235,10 @@ class TestStuck:
 
 def test_the_command_says_that_everything_holds(batch: Batch) -> None:
     said = StringIO()
-    call_command("verify_batches", stdout=said)
+    call_command("batch", "verify", stdout=said)
     assert said.getvalue() == "1 batch checked: no invariant is broken.\n"
     said = StringIO()
-    call_command("verify_batches", "--json", "--billed", "2", stdout=said)
+    call_command("batch", "verify", "--json", "--billed", "2", stdout=said)
     assert json.loads(said.getvalue()) == {"batches": 1, "breaks": []}
 
 
@@ -246,10 +246,10 @@ def test_the_command_names_what_is_broken_and_fails(batch: Batch) -> None:
     Batch.objects.update(state="done")
     said = StringIO()
     with pytest.raises(CommandError, match="1 invariant is broken"):
-        call_command("verify_batches", stdout=said)
+        call_command("batch", "verify", stdout=said)
     assert said.getvalue().startswith(f"Ends (I1): Batch {batch.pk}, 2 cells (")
     said = StringIO()
     with pytest.raises(CommandError):
-        call_command("verify_batches", "--json", stdout=said)
+        call_command("batch", "verify", "--json", stdout=said)
     [found] = json.loads(said.getvalue())["breaks"]
     assert (found["invariant"], found["batch"]) == ("I1", batch.pk)

@@ -40,10 +40,10 @@ def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instanc
     second = instance.ask("prepare")
     assert second["sign_in_url"] != first["sign_in_url"]
     assert {name: instance.query(sql)[0][0] for name, sql in counts.items()} == before
-    assert instance.ask("verify_audit", "--rows")["differences"] == []
+    assert instance.ask("audit", "verify", "--rows")["differences"] == []
     # Two of its coders share keys, as programs may. Nobody was unblinded by an export.
     file = tmp_path / "demo.qdpx"
-    assert instance.ask("export", "qdpx", "--project", "demo", "--output", str(file))["rows"] > 150
+    assert instance.ask("study", "export", "qdpx", "--project", "demo", "--output", str(file))["rows"] > 150
     with zipfile.ZipFile(file) as archive:
         guids = re.findall(r'\bguid="([^"]+)"', archive.read("project.qde").decode())
     assert len(set(guids)) == len(guids)
@@ -52,10 +52,10 @@ def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instanc
 
 @pytest.mark.full
 def test_nobody_codes_under_a_machines_name_and_every_page_of_scores_has_something_to_show(instance: Instance) -> None:
-    instance.manage("load_demo")
+    instance.manage("demo", "load")
     coders = instance.query("SELECT DISTINCT u.username FROM coding_coding c JOIN accounts_user u ON u.id = c.coder_id")
     assert set(coders) == {("demo-coder",), ("demo-amina",), ("demo-jonas",), ("owner",)}
-    report = instance.ask("sob_report", "--batch", "2")
+    report = instance.ask("sob", "report", "--batch", "2")
     assert {cell["model"] for cell in report["cells"]} == {
         "fake A (invented)",
         "fake A with reasoning (invented)",

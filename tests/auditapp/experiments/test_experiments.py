@@ -160,7 +160,7 @@ def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_pa
         (tmp_path / name).write_text(text)
     out = StringIO()
     call_command(
-        "experiment_report", str(tmp_path / "units.csv"), "--plan", str(tmp_path / "plan.json"), "--json", stdout=out
+        "experiment", "report", str(tmp_path / "units.csv"), "--plan", str(tmp_path / "plan.json"), "--json", stdout=out
     )
     report = json.loads(out.getvalue())
 
@@ -248,4 +248,4 @@ def test_a_sample_is_drawn_once_from_each_arm_and_finds_its_masked_threads(proje
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="cannot be read"):
-        call_command("experiment_report", str(tmp_path / "none.csv"), "--plan", str(tmp_path / "none.json"))
+        call_command("experiment", "report", str(tmp_path / "none.csv"), "--plan", str(tmp_path / "none.json"))

@@ -197,7 +197,7 @@ def test_the_command_names_who_has_read_the_sample(
     read_all(project, coder)
     unmask(project, owner)
     out = StringIO()
-    asked = ("experiment_report", "--project", project.slug, "--experiment", experiment.name)
+    asked = ("experiment", "report", "--project", project.slug, "--experiment", experiment.name)
 
     call_command(*asked, stdout=out)
 

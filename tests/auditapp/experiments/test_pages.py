@@ -144,15 +144,15 @@ def test_the_commands_lock_load_and_report(project: Project, tmp_path: Path) -> 
         return told
 
     of_study = ("--project", project.slug, "--experiment", "asking first")
-    run("experiment_lock", str(tmp_path / "plan.json"), "--project", project.slug)
-    assert run("experiment_load", str(tmp_path / "units.csv"), *of_study)["new"] == 4
-    from_files = run("experiment_report", str(tmp_path / "units.csv"), "--plan", str(tmp_path / "plan.json"))
-    assert run("experiment_report", *of_study) == from_files
+    run("experiment", "lock", str(tmp_path / "plan.json"), "--project", project.slug)
+    assert run("experiment", "load", str(tmp_path / "units.csv"), *of_study)["new"] == 4
+    from_files = run("experiment", "report", str(tmp_path / "units.csv"), "--plan", str(tmp_path / "plan.json"))
+    assert run("experiment", "report", *of_study) == from_files
     (tmp_path / "plan.json").write_text(json.dumps({**PLAN, "others": []}))
     with pytest.raises(CommandError, match="not the plan"):
-        run("experiment_load", str(tmp_path / "units.csv"), "--plan", str(tmp_path / "plan.json"), *of_study)
+        run("experiment", "load", str(tmp_path / "units.csv"), "--plan", str(tmp_path / "plan.json"), *of_study)
     with pytest.raises(CommandError, match="Give UNITS"):
-        run("experiment_report", str(tmp_path / "units.csv"))
+        run("experiment", "report", str(tmp_path / "units.csv"))
 
 
 def test_the_command_prints_numbers_as_pages_do(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_the_command_prints_numbers_as_pages_do(tmp_path: Path) -> None:
     (tmp_path / "units.csv").write_text(UNITS)
     out = StringIO()
 
-    call_command("experiment_report", str(tmp_path / "units.csv"), "--plan", str(tmp_path / "plan.json"), stdout=out)
+    call_command("experiment", "report", str(tmp_path / "units.csv"), "--plan", str(tmp_path / "plan.json"), stdout=out)
 
     assert (
         "new minus old: 2 of 2 against 0 of 1, difference +1.000 (-0.031 to 1.000), P 0.333 (Fisher)" in out.getvalue()

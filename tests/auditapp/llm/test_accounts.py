@@ -106,7 +106,7 @@ class TestChangeOfAddress:
         assert find_key_state(account) == "ends in 1a2b"
 
     def test_a_private_address_has_to_be_allowed(self, account: ProviderAccount) -> None:
-        with pytest.raises(Refused, match="allow_address"):
+        with pytest.raises(Refused, match="address allow"):
             change_address(account=account, base_url="http://127.0.0.1:8000/v1", by=trail.SYSTEM)
         allow_address(address="127.0.0.1:8000", by=trail.SYSTEM)
         change_address(account=account, base_url="http://127.0.0.1:8000/v1", by=trail.SYSTEM)
@@ -162,7 +162,7 @@ class TestCommands:
         self, db: None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         out = io.StringIO()
-        call_command("add_account", "Ours", provider="anthropic", json=True, stdout=out)
+        call_command("account", "add", "Ours", provider="anthropic", json=True, stdout=out)
         assert json.loads(out.getvalue()) == {
             "account": "Ours",
             "provider": "anthropic",
@@ -172,24 +172,24 @@ class TestCommands:
         }
         monkeypatch.setattr("sys.stdin", io.StringIO(f"{KEY}\n"))
         out = io.StringIO()
-        call_command("set_key", "Ours", json=True, stdout=out)
+        call_command("account", "set-key", "Ours", json=True, stdout=out)
         assert json.loads(out.getvalue()) == {"account": "Ours", "key": "ends in 1a2b"}
         out = io.StringIO()
-        call_command("set_key", "Ours", env="B_KEY", stdout=out)
+        call_command("account", "set-key", "Ours", env="B_KEY", stdout=out)
         assert "from B_KEY" in out.getvalue()
 
     def test_wrong_use_is_told_in_a_sentence(self, account: ProviderAccount, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(CommandError, match=r"There is no account 'Theirs'\. There are: Ours\."):
-            call_command("set_key", "Theirs")
+            call_command("account", "set-key", "Theirs")
         monkeypatch.setattr("sys.stdin", io.StringIO(""))
         with pytest.raises(CommandError, match="There was no key on standard input"):
-            call_command("set_key", "Ours")
+            call_command("account", "set-key", "Ours")
         with pytest.raises(CommandError, match="nothing to delete"):
-            call_command("set_key", "Ours", forget=True)
+            call_command("account", "set-key", "Ours", forget=True)
         with pytest.raises(CommandError, match="already an account"):
-            call_command("add_account", "Ours", provider="fake")
+            call_command("account", "add", "Ours", provider="fake")
         with pytest.raises(CommandError, match="cannot be a name"):
-            call_command("add_account", "a;b", provider="fake")
+            call_command("account", "add", "a;b", provider="fake")
 
 
 class TestPage:
@@ -248,4 +248,4 @@ class TestPage:
         assert "no key" in page
         answer = client.post(place, {"base_url": "http://127.0.0.1:11434/v1"})
         assert answer.status_code == 422
-        assert "manage.py allow_address 127.0.0.1:11434" in answer.content.decode()
+        assert "manage.py address allow 127.0.0.1:11434" in answer.content.decode()

@@ -87,7 +87,7 @@ def parrot() -> Iterator[str]:
 def give_key(instance: Instance, account: str, key: str) -> str:
     """Store a key by command; what the command said."""
     done = subprocess.run(
-        [sys.executable, "manage.py", "set_key", account, "--skip-checks"],
+        [sys.executable, "manage.py", "account", "--skip-checks", "set-key", account],
         cwd=ROOT,
         env=instance.environment,
         input=key,
@@ -173,15 +173,15 @@ def test_no_key_is_kept_anywhere_but_in_its_seal(instance: Instance, parrot: str
     address = ("--provider", "openai_compatible", "--base-url", parrot)
     instance.environment["A_PROVIDER_KEY"] = NAMED
     for label, more in (("stored", ()), ("named", ("--key-env", "A_PROVIDER_KEY"))):
-        said += instance.manage("add_model", label, *address, "--model", label, "--account", label, *more)
+        said += instance.manage("model", "add", label, *address, "--model", label, "--account", label, *more)
     said += give_key(instance, "stored", STORED)
     texts = tmp_path / "texts.jsonl"
     lines = (json.dumps({"text": f"Text {number}.", "target": "old"}) + "\n" for number in range(TEXTS))
     texts.write_text("".join(lines), encoding="utf-8")
-    said += instance.manage("sob_load", str(texts), "--name", "texts")
+    said += instance.manage("sob", "load", str(texts), "--name", "texts")
     instance.start_worker()
     asked = ("--dataset", "texts", "--model", "stored", "--model", "named", "--task", "acceptability")
-    said += instance.manage("sob_launch", *asked, "--confirm-terms", "--concurrency", "4")
+    said += instance.manage("sob", "launch", *asked, "--confirm-terms", "--concurrency", "4")
     wait_until(lambda: len(Parrot.presented) > 30, what="the parrot was asked in all its ways")
     wait_until(
         lambda: instance.query("SELECT count(*) FROM batches_attempt WHERE \"end\" <> 'open'")[0][0] > 20,
@@ -189,10 +189,10 @@ def test_no_key_is_kept_anywhere_but_in_its_seal(instance: Instance, parrot: str
     )
     said += instance.manage("batch", "show", "1", "--json")
     said += instance.manage(
-        "export", "audit", "--project", "benchmarks", "--format", "jsonl", "--output", str(tmp_path / "audit")
+        "study", "export", "audit", "--project", "benchmarks", "--format", "jsonl", "--output", str(tmp_path / "audit")
     )
     said += (tmp_path / "audit").read_text(encoding="utf-8")
-    said += instance.manage("sob_report", "--batch", "1", "--format", "json")
+    said += instance.manage("sob", "report", "--batch", "1", "--format", "json")
     instance.stop()
     said += read_pages(instance)
     assert {STORED, NAMED} <= set(Parrot.presented)

@@ -135,7 +135,7 @@ class TestAddModel:
     def test_a_label_is_used_once(self) -> None:
         add_model(label="f", provider="fake", by=trail.SYSTEM)
         with pytest.raises(CommandError, match="already a model f"):
-            call_command("add_model", "f", provider="fake")
+            call_command("model", "add", "f", provider="fake")
 
     def test_the_same_address_and_key_mean_the_same_account(self) -> None:
         first = add_paid("a", "m", key_env="A_KEY")
@@ -173,7 +173,7 @@ class TestPrivateAddresses:
         ],
     )
     def test_a_private_address_is_refused_with_the_way_to_allow_it(self, base_url: str) -> None:
-        with pytest.raises(Refused, match=r"private address.*allow_address"):
+        with pytest.raises(Refused, match=r"private address.*address allow"):
             add_paid("x", "m", base_url=base_url)
 
     def test_texts_never_cross_the_open_network_in_the_clear(self) -> None:
@@ -192,10 +192,12 @@ class TestPrivateAddresses:
 
     def test_the_command_puts_the_address_on_the_list_and_says_so(self) -> None:
         out = StringIO()
-        call_command("add_model", "x", provider="openai_compatible", base_url=LOCAL, model="m", stdout=out)
+        call_command("model", "add", "x", provider="openai_compatible", base_url=LOCAL, model="m", stdout=out)
         assert "127.0.0.1:11434 is on the list" in out.getvalue()
         out = StringIO()
-        call_command("add_model", "y", provider="openai_compatible", base_url=LOCAL, model="n", json=True, stdout=out)
+        call_command(
+            "model", "add", "y", provider="openai_compatible", base_url=LOCAL, model="n", json=True, stdout=out
+        )
         assert json.loads(out.getvalue()) == {
             "label": "y",
             "provider": "openai_compatible",
@@ -208,15 +210,15 @@ class TestPrivateAddresses:
         add_paid("z", "o", base_url=LOCAL)
 
     def test_an_address_is_put_on_the_list_and_taken_off(self) -> None:
-        call_command("allow_address", "LOCALHOST:1234")
+        call_command("address", "allow", "LOCALHOST:1234")
         add_paid("x", "m", base_url="http://localhost:1234/v1")
         out = StringIO()
-        call_command("allow_address", "localhost:1234", remove=True, json=True, stdout=out)
+        call_command("address", "allow", "localhost:1234", remove=True, json=True, stdout=out)
         assert json.loads(out.getvalue()) == {"address": "localhost:1234", "allowed_addresses": []}
         with pytest.raises(CommandError, match="not on the list"):
-            call_command("allow_address", "localhost:1234", remove=True)
+            call_command("address", "allow", "localhost:1234", remove=True)
         with pytest.raises(CommandError, match="Write host:port"):
-            call_command("allow_address", "http://localhost:1234")
+            call_command("address", "allow", "http://localhost:1234")
         actions = AuditEvent.objects.filter(action__startswith="llm.address").values_list("action", flat=True)
         assert sorted(actions) == ["llm.address.allowed", "llm.address.disallowed"]
 
@@ -238,13 +240,13 @@ class TestPrices:
         said = []
         for label, price in (("low", "1"), ("mid", "1"), ("high", "1.5")):
             out = StringIO()
-            call_command("add_model", label, price_in=price, **paid, stdout=out)
+            call_command("model", "add", label, price_in=price, **paid, stdout=out)
             said.append(out.getvalue())
         assert "price" not in said[0] + said[1]
         assert "The price of o4-mini is now $1.5 in and $4 out per million tokens" in said[2]
         assert "for every label of this model: low, mid, high." in said[2]
         out = StringIO()
-        call_command("add_model", "top", price_in="2", **paid, json=True, stdout=out)
+        call_command("model", "add", "top", price_in="2", **paid, json=True, stdout=out)
         assert json.loads(out.getvalue())["price_changed_for"] == ["low", "mid", "high", "top"]
 
     @pytest.mark.parametrize("share", ["0", "1.1", "0.0005", "NaN"])
@@ -258,12 +260,14 @@ class TestPrices:
     def test_the_command_says_the_row_that_holds(self) -> None:
         add_model(label="f", provider="fake", by=trail.SYSTEM)
         out = StringIO()
-        call_command("set_price", "f", price_in="0.15", price_out="0.6", batch_share="0.5", json=True, stdout=out)
+        call_command(
+            "model", "set-price", "f", price_in="0.15", price_out="0.6", batch_share="0.5", json=True, stdout=out
+        )
         assert json.loads(out.getvalue())["number"] == 2
         with pytest.raises(CommandError, match=r"There is no model 'g'\. There are: f\. Add one"):
-            call_command("set_price", "g", price_in="0.15", price_out="0.6")
+            call_command("model", "set-price", "g", price_in="0.15", price_out="0.6")
         with pytest.raises(CommandError, match="is not a price"):
-            call_command("set_price", "f", price_in="cheap", price_out="0.6")
+            call_command("model", "set-price", "f", price_in="cheap", price_out="0.6")
 
 
 @pytest.mark.django_db
@@ -321,11 +325,11 @@ class TestCapabilities:
     def test_the_command_writes_a_new_row(self) -> None:
         add_paid("x", "gpt-4o")
         out = StringIO()
-        call_command("set_capabilities", "x", reasoning="nested_effort", no_system=True, json=True, stdout=out)
+        call_command("model", "set-capabilities", "x", reasoning="nested_effort", no_system=True, json=True, stdout=out)
         answer = json.loads(out.getvalue())
         assert (answer["number"], answer["reasoning"], answer["takes_system"]) == (2, "nested_effort", False)
         with pytest.raises(CommandError, match="The maximum output tokens"):
-            call_command("set_capabilities", "x", max_output_tokens=0)
+            call_command("model", "set-capabilities", "x", max_output_tokens=0)
 
 
 class TestPages:
@@ -381,7 +385,7 @@ class TestPages:
         form = {"label": "x", "provider": "openai_compatible", "base_url": LOCAL, "model": "m"}
         answer = client_of(site_owner).post(reverse("llm:models"), {**form, "max_tokens": 10, "timeout_seconds": 60})
         assert answer.status_code == 422
-        assert "manage.py allow_address 127.0.0.1:11434" in answer.content.decode()
+        assert "manage.py address allow 127.0.0.1:11434" in answer.content.decode()
         assert not AllowedAddress.objects.exists()
 
     def test_a_model_is_added_and_shown_with_price_number_and_key(
@@ -438,7 +442,7 @@ class TestPages:
     def test_allowed_addresses_are_listed_and_taken_off(
         self, site_owner: User, client_of: Callable[[User], Client]
     ) -> None:
-        call_command("allow_address", "127.0.0.1:11434")
+        call_command("address", "allow", "127.0.0.1:11434")
         client = client_of(site_owner)
         assert "127.0.0.1:11434" in client.get(reverse("llm:addresses")).content.decode()
         row = AllowedAddress.objects.get()
@@ -513,5 +517,5 @@ def test_a_note_stands_on_the_models_pages_and_is_not_too_long(
 )
 def test_the_command_says_in_one_line_what_a_setting_must_be(option: str, value: str, words: str) -> None:
     with pytest.raises(CommandError, match=re.escape(words)):
-        call_command("add_model", "x", "--provider", "fake", option, value)
+        call_command("model", "add", "x", "--provider", "fake", option, value)
     assert not ModelVariant.objects.exists()

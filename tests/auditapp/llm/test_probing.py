@@ -172,9 +172,9 @@ class TestProbe:
         assert "The last probe: 2 calls, 100 tokens in, 20 out, $0.00014" in page
         assert "maxLength is not permitted" in page or "minItems is not permitted" in page
         out = StringIO()
-        call_command("probe_model", "m", json=True, stdout=out)
+        call_command("model", "check", "m", json=True, stdout=out)
         assert json.loads(out.getvalue())["answer_schema"] == "plain"
         fake_provider.order(always="401")
         assert client.post(reverse("llm:probe", args=[variant.pk])).status_code == 422
         with pytest.raises(CommandError, match="found nothing out"):
-            call_command("probe_model", "m")
+            call_command("model", "check", "m")

@@ -66,7 +66,7 @@ class TestRotation:
         former, new = settings.FIELD_KEYS[0], make_field_key()
         settings.FIELD_KEYS = (new, former)
         out = io.StringIO()
-        call_command("rotate_keys", json=True, stdout=out)
+        call_command("key", "rotate", json=True, stdout=out)
         assert json.loads(out.getvalue()) == {"sealed_again": 1, "second_factors": 0, "webhooks": 0}
         settings.FIELD_KEYS = (new,)
         account.refresh_from_db()
@@ -76,7 +76,7 @@ class TestRotation:
         former = settings.FIELD_KEYS
         settings.FIELD_KEYS = (make_field_key(),)
         with pytest.raises(CommandError, match="does not decrypt the stored keys of Ours"):
-            call_command("rotate_keys")
+            call_command("key", "rotate")
         settings.FIELD_KEYS = former
         account.refresh_from_db()
         assert build_account(account, {}).key == KEY

@@ -80,7 +80,7 @@ def test_a_site_is_lost_while_people_code_and_comes_back_as_it_was_backed_up(
     after = {number for (number,) in restored.query(IDS)}
     assert set(before) <= after
     assert len(after) == backed_up["counts"]["coding_coding"]
-    assert json.loads(restored.manage("verify_audit", "--rows", "--json"))["breaks"] == []
+    assert json.loads(restored.manage("audit", "verify", "--rows", "--json"))["breaks"] == []
     with serve(PRODUCT, environment=restored.environment, log=tmp_path / "restored.log"):
         examined = json.loads(restored.run("doctor", "--json").stdout)
     wrong = [check for check in examined["checks"] if check["state"] == "wrong"]

@@ -17,7 +17,7 @@ def run(path: Path, content: str | bytes, *options: str) -> dict[str, Any]:
     file = path / "labels.csv"
     file.write_bytes(content.encode() if isinstance(content, str) else content)
     stream = io.StringIO()
-    call_command("calibration", str(file), "--json", *options, stdout=stream)
+    call_command("annotator", "calibrate", str(file), "--json", *options, stdout=stream)
     found: dict[str, Any] = json.loads(stream.getvalue())["codes"]
     return found
 
@@ -97,7 +97,7 @@ def test_without_json_it_is_told_in_lines(tmp_path: Path) -> None:
     file = tmp_path / "labels.csv"
     file.write_text(write_table({(1, 1): 24, (0, 1): 8, (1, 0): 6, (0, 0): 62}, (300, 700)))
     stream = io.StringIO()
-    call_command("calibration", str(file), stdout=stream)
+    call_command("annotator", "calibrate", str(file), stdout=stream)
     assert "rectified 0.280 (0.201 to 0.359)" in stream.getvalue()
     assert "not to be reported as a rate: 0.300" in stream.getvalue()
 
@@ -137,7 +137,7 @@ def test_a_bad_file_is_refused_by_its_line(tmp_path: Path, content: str | bytes,
 
 def test_a_file_that_is_not_there_is_named() -> None:
     with pytest.raises(CommandError, match=r"nowhere\.csv cannot be read"):
-        call_command("calibration", "nowhere.csv")
+        call_command("annotator", "calibrate", "nowhere.csv")
 
 
 def test_a_bad_seed_is_refused_in_a_sentence(tmp_path: Path) -> None:

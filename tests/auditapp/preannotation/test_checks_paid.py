@@ -21,17 +21,17 @@ def run_check(instance: Instance, provider: FakeProvider, part: str) -> dict[str
     """A check of a model of ``tests.pretending``; what the command prints."""
     provider.order(reset=True, pretends=part)
     asked = ("--project", "culture", "--annotator", "m", "--family", "themes", "--sample", "20", "--wait")
-    return dict(instance.ask("preannotate_check", *asked))
+    return dict(instance.ask("annotator", "check", *asked))
 
 
 @pytest.mark.full
 def test_each_model_fails_the_check_that_is_about_it_and_every_call_is_made(
     instance: Instance, fake_provider: FakeProvider
 ) -> None:
-    instance.manage("create_project", "culture", "--name", "Culture")
+    instance.manage("study", "create", "culture", "--name", "Culture")
     file = instance.folder / "marked.jsonl"
     file.write_text(json.dumps(write_interview("marked", turns=TURNS + 1)), encoding="utf-8")
-    instance.manage("import_interviews", str(file), "--project", "culture")
+    instance.manage("interview", "import", str(file), "--project", "culture")
     add_model(instance, fake_provider, "m")
     failed = {}
     for part in ("name", "first", "fickle"):

@@ -73,21 +73,21 @@ class TestWorker:
 
     @pytest.fixture
     def study(self, instance: Instance, tmp_path: Path) -> Instance:
-        instance.manage("create_project", "s", "--name", "S")
+        instance.manage("study", "create", "s", "--name", "S")
         given: dict[str, object] = {"external": True}
         path = write_interviews(tmp_path, yes=given, silent=None, no={"external": False}, gone=given, late=given)
-        instance.manage("import_interviews", str(path), "--project", "s")
+        instance.manage("interview", "import", str(path), "--project", "s")
         return instance
 
     def launch(self, study: Instance, host: str, port: int, *more: str) -> int:
         address = ("--base-url", f"http://{host}:{port}/v1", "--model", "m")
-        study.manage("add_model", "m", "--provider", "openai_compatible", *address)
+        study.manage("model", "add", "m", "--provider", "openai_compatible", *address)
         asked = ("--project", "s", "--annotator", "m", "--family", "themes", "--concurrency", "1", "--pilot", "0")
-        return int(study.ask("preannotate", *asked, *more)["batch"])
+        return int(study.ask("annotator", "run", *asked, *more)["batch"])
 
     def withdraw(self, study: Instance, interview: str) -> None:
         asked = ("--scope", "external", "--withdrawn", "--basis", "a letter", "--interview", interview)
-        study.manage("consent", "--project", "s", *asked)
+        study.manage("interview", "consent", "--project", "s", *asked)
 
     def wait_for_end(self, study: Instance, batch: int) -> None:
         sql = f"SELECT state FROM batches_batch WHERE id = {batch}"

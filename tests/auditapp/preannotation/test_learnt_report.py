@@ -22,7 +22,7 @@ def write_csv(folder: Path, rows: list[list[str]], *, header: list[str] | None =
 
 
 def report(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
-    call_command("learnt_report", str(path), *options, "--json")
+    call_command("annotator", "learn", str(path), *options, "--json")
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
 
@@ -57,7 +57,7 @@ def test_what_a_study_would_not_go_by_is_scored_and_says_why(plain: Path, capsys
     assert odd["learnt"] is False
     assert "where 20 are needed" in odd["reason"]
     assert odd["tp"] + odd["fn"] == odd["positives"]
-    call_command("learnt_report", str(plain))
+    call_command("annotator", "learn", str(plain))
     assert "A study would not use it." in capsys.readouterr().out
 
 
@@ -79,7 +79,7 @@ def test_a_wrong_csv_is_refused_with_a_sentence(tmp_path: Path, content: str, sa
     path = tmp_path / "x.csv"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(CommandError, match=says):
-        call_command("learnt_report", str(path))
+        call_command("annotator", "learn", str(path))
 
 
 @pytest.mark.parametrize("line", ["nothing", "[]", '{"unit": 1}', '{"theme": "x", "id": "e", "turns": 3}', '"x"'])

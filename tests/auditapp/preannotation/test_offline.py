@@ -479,8 +479,8 @@ def test_the_command_reads_without_a_worker(
     project: Project, owner: User, coded: list[Interview], capsys: pytest.CaptureFixture[str]
 ) -> None:
     set_rules(project, balance=["balance"])
-    call_command("preannotate", "--project", project.slug, "--annotator", "rules", "--wait")
-    call_command("preannotate", "--project", project.slug, "--annotator", "learnt", "--wait")
+    call_command("annotator", "run", "--project", project.slug, "--annotator", "rules", "--wait")
+    call_command("annotator", "run", "--project", project.slug, "--annotator", "learnt", "--wait")
     assert set(OfflineRun.objects.values_list("state", flat=True)) == {"done"}
     assert Annotator.objects.count() == 2
 
@@ -519,7 +519,7 @@ class TestWithoutScikitLearn:
 
     def test_the_report_of_a_file_says_what_to_install(self, tmp_path: Path) -> None:
         with pytest.raises(CommandError, match="make learn"):
-            call_command("learnt_report", str(tmp_path / "codings.csv"))
+            call_command("annotator", "learn", str(tmp_path / "codings.csv"))
 
 
 class TestConsent:

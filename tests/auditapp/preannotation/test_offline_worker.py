@@ -41,7 +41,7 @@ def count(instance: Instance, sql: str) -> int:
 def test_a_run_outlives_the_worker_that_was_at_it(instance: Instance) -> None:
     instance.run_code(MAKE_STUDY)
     worker = instance.start_worker("--queues", "2")
-    instance.manage("preannotate", "--project", "culture", "--annotator", "rules")
+    instance.manage("annotator", "run", "--project", "culture", "--annotator", "rules")
     wait_until(lambda: count(instance, READINGS) >= INTERVIEWS // 20, what="a few interviews were read")
     instance.stop()
     worker.wait()
@@ -64,6 +64,6 @@ def test_a_run_outlives_the_worker_that_was_at_it(instance: Instance) -> None:
 @pytest.mark.full
 def test_a_command_that_waits_reads_where_no_worker_is(instance: Instance) -> None:
     instance.run_code(MAKE_STUDY.replace(f"number={INTERVIEWS}", "number=2"))
-    instance.ask("preannotate", "--project", "culture", "--annotator", "rules", "--wait")
+    instance.ask("annotator", "run", "--project", "culture", "--annotator", "rules", "--wait")
     assert instance.query(STATE) == [("done",)]
     assert count(instance, READINGS) == 2

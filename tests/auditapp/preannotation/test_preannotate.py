@@ -24,7 +24,7 @@ from transcripts.projects.models import Project
 
 def preannotate(project: Project, *more: str, err: StringIO | None = None) -> dict[str, Any]:
     out = StringIO()
-    call_command("preannotate", "--project", project.slug, *more, "--json", stdout=out, stderr=err or StringIO())
+    call_command("annotator", "run", "--project", project.slug, *more, "--json", stdout=out, stderr=err or StringIO())
     return dict(json.loads(out.getvalue()))
 
 
@@ -47,16 +47,16 @@ def rules(project: Project, owner: User) -> None:
 
 
 def test_a_model_reads_and_everything_is_counted(instance: Instance) -> None:
-    instance.manage("create_project", "culture", "--name", "Culture")
+    instance.manage("study", "create", "culture", "--name", "Culture")
     turns = [
         {"role": "model", "text": f"I would ask about topic {number} first. Then I listen."} for number in range(25)
     ]
     file = instance.folder / "one.jsonl"
     file.write_text(json.dumps({"id": "one", "turns": turns}), encoding="utf-8")
-    instance.manage("import_interviews", str(file), "--project", "culture")
-    instance.manage("add_model", "reader", "--provider", "fake")
+    instance.manage("interview", "import", str(file), "--project", "culture")
+    instance.manage("model", "add", "reader", "--provider", "fake")
     asked = ("--project", "culture", "--annotator", "reader", "--family", "themes", "--pilot", "0")
-    found = instance.ask("preannotate", *asked, "--wait")
+    found = instance.ask("annotator", "run", *asked, "--wait")
     assert (found["state"], found["cells"], found["readings"], found["turns"]) == ("done", 26, 25, 25)
     assert (found["turns_asked_again"], found["asked_again"]) == (1, 1)
     counted = instance.query("SELECT count(*) FROM preannotation_suggestion")
@@ -91,7 +91,7 @@ def test_a_label_reads_by_family_again_and_what_is_sent_is_told_first(project: P
         "a pilot; then the batch waits for approval. To check the annotator, 1 turn is asked a second time; 40 planted"
         in err.getvalue()
     )
-    assert "reader has never been checked. Check it with manage.py preannotate_check." in err.getvalue()
+    assert "reader has never been checked. Check it with manage.py annotator check." in err.getvalue()
     assert preannotate(project, "--annotator", "reader 2", *chosen, err=err)["cells"] == by_code["cells"]
     assert (
         f"reader number 2, asked by code, annotates semantic meaning only: {by_code['cells']} cells." in err.getvalue()
@@ -104,7 +104,9 @@ def test_a_check_is_of_the_annotator_that_is_named_and_told_first(project: Proje
     preannotate(project, "--annotator", "reader", "--family", "themes", "--mode", "code")
     err = StringIO()
     for name, words in (("reader", "reader number 2, asked by family"), ("reader 1", "reader number 1, asked by code")):
-        call_command("preannotate_check", "--project", project.slug, "--annotator", name, stdout=StringIO(), stderr=err)
+        call_command(
+            "annotator", "check", "--project", project.slug, "--annotator", name, stdout=StringIO(), stderr=err
+        )
         assert words in err.getvalue()
 
 
@@ -113,7 +115,7 @@ def test_who_asks_nobody_needs_no_check(project: Project, rules: None, name: str
     add_interviews(project, "one")
     preannotate(project, "--annotator", "rules")
     with pytest.raises(CommandError, match=f"{name} needs no check"):
-        call_command("preannotate_check", "--project", project.slug, "--annotator", name)
+        call_command("annotator", "check", "--project", project.slug, "--annotator", name)
 
 
 def test_interviews_without_consent_are_left_out_and_counted(project: Project) -> None:
@@ -168,7 +170,7 @@ def test_people_are_told_in_words(project: Project) -> None:
     add_interviews(project, "one")
     add_reader()
     out = StringIO()
-    asked = ("preannotate", "--project", project.slug, "--annotator", "reader", "--family", "themes")
+    asked = ("annotator", "run", "--project", project.slug, "--annotator", "reader", "--family", "themes")
     call_command(*asked, stdout=out, stderr=StringIO())
     batch = Batch.objects.get()
     address = f"http://127.0.0.1:8000/p/{project.slug}/batches/{batch.pk}/"
@@ -193,7 +195,7 @@ def test_the_command_has_the_pilot_of_the_page_unless_told_otherwise(
 def test_a_run_without_a_model_says_where_to_watch_it(project: Project, rules: None) -> None:
     add_interviews(project, "one")
     out = StringIO()
-    call_command("preannotate", "--project", project.slug, "--annotator", "rules", stdout=out)
+    call_command("annotator", "run", "--project", project.slug, "--annotator", "rules", stdout=out)
     run = OfflineRun.objects.get()
     assert f"/p/{project.slug}/preannotation/runs/{run.pk}/" in out.getvalue()
     assert "0 answers" not in out.getvalue()

@@ -158,7 +158,7 @@ class TestLaunch:
         assert "<dt>Turns</dt><dd>3</dd>" in page
 
     def test_the_fake_provider_proposes_challenges(self, instance: Instance) -> None:
-        instance.manage("create_project", "culture", "--name", "Culture")
+        instance.manage("study", "create", "culture", "--name", "Culture")
         turns = [
             turn
             for n in range(20)
@@ -169,10 +169,10 @@ class TestLaunch:
         ]
         file = instance.folder / "one.jsonl"
         file.write_text(json.dumps({"id": "one", "turns": turns}), encoding="utf-8")
-        instance.manage("import_interviews", str(file), "--project", "culture")
-        instance.manage("add_model", "reader", "--provider", "fake")
+        instance.manage("interview", "import", str(file), "--project", "culture")
+        instance.manage("model", "add", "reader", "--provider", "fake")
         asked = ("--project", "culture", "--annotator", "reader", "--pilot", "0", "--wait")
-        found = instance.ask("preannotate", *asked, "--family", "challenges")
+        found = instance.ask("annotator", "run", *asked, "--family", "challenges")
         assert (found["state"], found["rejected_items"], found["missing_sentences"]) == ("done", 0, 0)
         assert (found["turns"], found["readings"]) == (20, 20)
         rows = instance.query(

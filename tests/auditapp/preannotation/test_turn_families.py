@@ -148,14 +148,14 @@ class TestAnswers:
         assert (item["code"], item["reason"], item["question"]) == (POWER, NOT_OFFERED, "status")
 
     def test_the_fake_provider_proposes_features_with_a_status(self, instance: Instance) -> None:
-        instance.manage("create_project", "culture", "--name", "Culture")
+        instance.manage("study", "create", "culture", "--name", "Culture")
         turns = [{"role": "model", "text": f"I would ask about topic {n} first. Then I listen."} for n in range(25)]
         file = instance.folder / "one.jsonl"
         file.write_text(json.dumps({"id": "one", "turns": turns}), encoding="utf-8")
-        instance.manage("import_interviews", str(file), "--project", "culture")
-        instance.manage("add_model", "reader", "--provider", "fake")
+        instance.manage("interview", "import", str(file), "--project", "culture")
+        instance.manage("model", "add", "reader", "--provider", "fake")
         asked = ("--project", "culture", "--annotator", "reader", "--pilot", "0", "--wait")
-        found = instance.ask("preannotate", *asked, "--family", "case_features", "--family", "responses")
+        found = instance.ask("annotator", "run", *asked, "--family", "case_features", "--family", "responses")
         assert (found["state"], found["rejected_items"], found["missing_sentences"]) == ("done", 0, 0)
         rows = instance.query(
             "SELECT c.identifier, s.answers FROM preannotation_suggestion s JOIN codebook_code c ON c.id = s.code_id"

@@ -66,7 +66,8 @@ def test_nothing_is_loaded_launched_or_reported_while_the_probe_is_off(
     rules.write_text(json.dumps(RULES), encoding="utf-8")
     with pytest.raises(CommandError, match="is off"):
         call_command(
-            "probe_winnow",
+            "probe",
+            "winnow",
             str(reviews),
             "--rules",
             str(rules),
@@ -309,10 +310,11 @@ def test_commands_load_launch_store_and_report(
     csv.write_bytes(write_csv([("one two three four", each) for each in ("woman", "man") for _ in range(30)]))
     rules.write_text(json.dumps(RULES), encoding="utf-8")
     told = ("--method", "invented", "--source", "invented")
-    loaded = run("probe_winnow", str(csv), "--rules", str(rules), "--into", project.slug, *told)
+    loaded = run("probe", "winnow", str(csv), "--rules", str(rules), "--into", project.slug, *told)
     assert loaded["funnel"][-1]["total"] == 60
     launch = (
-        "probe_launch",
+        "probe",
+        "launch",
         "--project",
         project.slug,
         "--reviews",
@@ -323,10 +325,10 @@ def test_commands_load_launch_store_and_report(
     )
     batch = run(*launch, "primed=30")["batch"]
     answer_cells(Batch.objects.get(pk=batch), answer)
-    stored = run("probe_rationales", "--batch", str(batch), "--into", rationale_study.slug)
+    stored = run("probe", "store-rationales", "--batch", str(batch), "--into", rationale_study.slug)
     assert stored["rationales"] == 60
-    assert run("probe_report", "--batch", str(batch))["table1"]["primed"]["all"]["n_woman"] == 30
+    assert run("probe", "report", "--batch", str(batch))["table1"]["primed"]["all"]["n_woman"] == 30
     with pytest.raises(CommandError, match="no probe with the number"):
-        call_command("probe_report", "--batch", "99999")
+        call_command("probe", "report", "--batch", "99999")
     with pytest.raises(CommandError, match="not valid"):
         call_command(*launch, "primed")

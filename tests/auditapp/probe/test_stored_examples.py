@@ -96,7 +96,7 @@ def test_stored_trials_give_the_tables_of_the_worked_examples_on_page_and_comman
     for axis, expected in table2["expected"].items():
         report, _ = read_report(probe, user=owner, axis=axis)
         assert list_differences(report, expected, table2["tolerance"]) == []
-        call_command("probe_report", "--batch", str(probe.pk), "--axis", axis, "--json")
+        call_command("probe", "report", "--batch", str(probe.pk), "--axis", axis, "--json")
         assert json.loads(capsys.readouterr().out)["table2"] == report["table2"]
     page = client_of(owner).get(reverse("probe:report", args=[project.slug, probe.pk])).text
     shown = report["table1"]["primed"]["all"]

@@ -126,7 +126,7 @@ def test_figures_of_before_are_read_and_say_that_the_purpose_was_withdrawn(
     table = client.post(address(project, "file", probe.pk, "table1", "tex"))
     assert REASON in table.content.decode()
     out = StringIO()
-    call_command("probe_report", "--batch", str(probe.pk), stdout=out)
+    call_command("probe", "report", "--batch", str(probe.pk), stdout=out)
     assert REASON in out.getvalue()
     assert REASON in read_notes(project)["withdrawal"]
     rows = client.post(reverse("exchange:download", args=[project.slug, "probe_funnels", "json"]))

@@ -50,26 +50,26 @@ def list_differences(report: Any, expected: list[dict[str, Any]], tolerance: flo
 
 def test_the_funnel_of_the_worked_example_comes_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     check = read_check("negotiation_checks", "NC13")
-    found = run(capsys, tmp_path, check, "probe_winnow", "reviews.csv", "--rules", "rules.json")
+    found = run(capsys, tmp_path, check, "probe", "winnow", "reviews.csv", "--rules", "rules.json")
     assert list_differences(found, check["expected"], check["tolerance"]) == []
 
 
 def test_table_1_of_the_worked_example_comes_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     check = read_check("negotiation_checks", "NC14")
-    found = run(capsys, tmp_path, check, "probe_report", "trials.jsonl")
+    found = run(capsys, tmp_path, check, "probe", "report", "trials.jsonl")
     assert list_differences(found, check["expected"], check["tolerance"]) == []
 
 
 @pytest.mark.parametrize("axis", ["truth", "prediction"])
 def test_table_2_of_the_worked_example_comes_out(capsys: pytest.CaptureFixture[str], tmp_path: Path, axis: str) -> None:
     check = read_check("negotiation_checks", "NC15")
-    found = run(capsys, tmp_path, check, "probe_report", "trials.jsonl", "--themes", "themes.jsonl", "--axis", axis)
+    found = run(capsys, tmp_path, check, "probe", "report", "trials.jsonl", "--themes", "themes.jsonl", "--axis", axis)
     assert list_differences(found, check["expected"][axis], check["tolerance"]) == []
 
 
 def test_the_answers_of_the_worked_example_are_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     check = read_check("negotiation_checks", "NC16")
-    found = run(capsys, tmp_path, check, "probe_parse", "answers.jsonl")
+    found = run(capsys, tmp_path, check, "probe", "parse", "answers.jsonl")
     assert found["answers"] == check["expected"]["answers"]
 
 

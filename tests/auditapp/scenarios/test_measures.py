@@ -239,7 +239,7 @@ def test_groups_that_fare_alike_are_two_groups_and_no_gap() -> None:
 
 def run_report(path: Path) -> dict[str, Any]:
     out = StringIO()
-    call_command("scenario_report", "--plays", str(path), "--json", stdout=out)
+    call_command("scenario", "report", "--plays", str(path), "--json", stdout=out)
     report: dict[str, Any] = json.loads(out.getvalue())
     return report
 

@@ -41,7 +41,7 @@ def test_a_script_that_cannot_be_played_is_refused_by_line_place_and_rule(
     file = tmp_path / "suite.jsonl"
     file.write_text(json.dumps({"name": "one", "turns": [TURN]} | changed), encoding="utf-8")
     with pytest.raises(CommandError) as refused:
-        call_command("scenario_load", str(file), "--project", project.slug)
+        call_command("scenario", "load", str(file), "--project", project.slug)
     assert str(refused.value).startswith(f"suite.jsonl, {says}")
     assert ".." not in str(refused.value)
     assert not Script.objects.exists()
@@ -66,15 +66,15 @@ def test_the_page_puts_a_missing_reason_beside_its_field_and_tells_of_half_a_pai
 
 def test_commands_name_what_there_is_in_place_of_what_there_is_not(project: Project) -> None:
     load_suite(project)
-    launch = ("scenario_launch", "--suite", "xenosuite", "--project")
+    launch = ("scenario", "launch", "--suite", "xenosuite", "--project")
     with pytest.raises(CommandError, match=f"There are: {project.slug}"):
         call_command(*launch, "nowhere", "--model", "x")
     with pytest.raises(CommandError, match=r"no model 'x'\. There are: none"):
         call_command(*launch, project.slug, "--model", "x")
     with pytest.raises(CommandError, match=r"with the number 9\. There are: none"):
-        call_command("scenario_report", "--batch", "9")
+        call_command("scenario", "report", "--batch", "9")
     with pytest.raises(CommandError, match=r"with the number 9\. There are: none"):
-        call_command("probe_report", "--batch", "9")
+        call_command("probe", "report", "--batch", "9")
 
 
 def test_a_script_without_a_name_is_asked_for_one_by_its_option(project: Project) -> None:

@@ -17,7 +17,7 @@ STUDY = "held"
 def test_an_interview_and_its_branch_become_threads_and_a_killed_worker_costs_no_turn(ground: Ground) -> None:
     """Three questions behind the opening, a branch after turn 2, both closed; kill -9 while a call is under way."""
     play = ground.instance.ask
-    ground.instance.manage("create_project", STUDY, "--name", "Held here")
+    ground.instance.manage("study", "create", STUDY, "--name", "Held here")
     play("play", "script", "--project", STUDY, "--name", "gender")
     worker = ground.instance.start_worker()
     opened = play(

@@ -19,14 +19,14 @@ def test_a_suite_is_played_by_a_worker_and_its_plays_become_masked_threads_with_
 ) -> None:
     """24 scripts of three turns under two conditions; a call is sent only once the one before it was stored."""
     ask, query = ground.instance.ask, ground.instance.query
-    ground.instance.manage("create_project", STUDY, "--name", "Scenarios")
-    assert ask("scenario_load", "--shipped", "--project", STUDY)["loaded"] == 24
+    ground.instance.manage("study", "create", STUDY, "--name", "Scenarios")
+    assert ask("scenario", "load", "--shipped", "--project", STUDY)["loaded"] == 24
     team = tmp_path / "team.txt"
     team.write_text("Ask before you assume.", encoding="utf-8")
     ground.provider.order(answer="I would look at the rule.\n\nConfidence: 70 %\n\nyes")
     ground.instance.start_worker()
     told = ask(
-        "scenario_launch", "--project", STUDY, "--suite", "everyday-institutions", "--model", "m",
+        "scenario", "launch", "--project", STUDY, "--suite", "everyday-institutions", "--model", "m",
         "--condition", f"prompted={team}", "--cap", "2",
     )  # fmt: skip
     assert (told["plays"], told["cells"]) == (48, 144)
@@ -40,7 +40,7 @@ def test_a_suite_is_played_by_a_worker_and_its_plays_become_masked_threads_with_
     assert masked == [(48, 48)]
     assert query("SELECT count(*) FROM negotiation_casesheet WHERE written_by_id IS NULL") == [(48,)]
     assert query("SELECT count(*) FROM negotiation_pair") == [(24,)]
-    report = ask("scenario_report", "--batch", str(told["batch"]))
+    report = ask("scenario", "report", "--batch", str(told["batch"]))
     assert report["states"] == {"open": 0, "stored": 48, "failed": 0}
     # Every model says yes: right in one of the two sides of the cases that ask for yes or no, and unreadable in the others.
     assert [(arm["condition"], arm["n"], arm["right"]) for arm in report["arms"]] == [

@@ -291,7 +291,7 @@ class TestCommand:
         team.write_text(PROMPTED, encoding="utf-8")
         out = StringIO()
         call_command(
-            "scenario_launch", "--project", project.slug, "--suite", SUITE, "--model", "invented",
+            "scenario", "launch", "--project", project.slug, "--suite", SUITE, "--model", "invented",
             "--condition", f"prompted={team}", "--repeats", "2", "--json", stdout=out,
         )  # fmt: skip
         told = json.loads(out.getvalue())
@@ -300,7 +300,7 @@ class TestCommand:
     def test_what_is_wrong_is_said_in_a_sentence(self, project: Project, tmp_path: Path) -> None:
         load_suite(project)
         make_variant("invented")
-        base = ("scenario_launch", "--project", project.slug, "--suite", SUITE, "--model", "invented")
+        base = ("scenario", "launch", "--project", project.slug, "--suite", SUITE, "--model", "invented")
         for condition, sentence in (
             ("prompted", "Write NAME=FILE"),
             (f"prompted={tmp_path / 'gone.txt'}", "cannot be read"),
@@ -315,7 +315,7 @@ class TestReport:
         run(batch)
         store_plays(batch)
         out = StringIO()
-        call_command("scenario_report", "--batch", str(batch.pk), "--json", stdout=out)
+        call_command("scenario", "report", "--batch", str(batch.pk), "--json", stdout=out)
         report = json.loads(out.getvalue())
 
         retention = report["retention"]["qwertzmodel"]
@@ -342,7 +342,7 @@ class TestReport:
         run(batch, stop)
         store_plays(batch)
         out = StringIO()
-        call_command("scenario_report", "--batch", str(batch.pk), stdout=out)
+        call_command("scenario", "report", "--batch", str(batch.pk), stdout=out)
         assert "4 plays, 4 of them without an outcome." in out.getvalue()
 
     def test_a_failed_play_is_named_and_has_no_outcome(self, batch: Batch) -> None:
@@ -352,7 +352,7 @@ class TestReport:
         run(batch, refuse)
         store_plays(batch)
         out = StringIO()
-        call_command("scenario_report", "--batch", str(batch.pk), stdout=out)
+        call_command("scenario", "report", "--batch", str(batch.pk), stdout=out)
         assert "4 plays, 1 of them without an outcome." in out.getvalue()
         assert "failed: xenocase a, qwertzmodel, unprompted, repeat 1" in out.getvalue()
 

@@ -167,7 +167,7 @@ def test_a_command_loads_a_file_once_and_whole(project: Project, tmp_path: Path)
 
     def load(*options: str) -> dict[str, Any]:
         out = StringIO()
-        call_command("scenario_load", str(path), "--project", project.slug, "--json", *options, stdout=out)
+        call_command("scenario", "load", str(path), "--project", project.slug, "--json", *options, stdout=out)
         told: dict[str, Any] = json.loads(out.getvalue())
         return told
 

@@ -70,7 +70,7 @@ def test_it_is_loaded_once_and_can_be_launched_with_the_built_in_codebook(projec
     told = []
     for _ in range(2):
         out = StringIO()
-        call_command("scenario_load", "--shipped", "--project", project.slug, "--json", stdout=out)
+        call_command("scenario", "load", "--shipped", "--project", project.slug, "--json", stdout=out)
         told.append(json.loads(out.getvalue()))
     assert [(each["loaded"], each["unchanged"]) for each in told] == [(24, 0), (0, 24)]
     plan = plan_scenarios(project=project, suite=SHIPPED, variants=[make_variant("m")], conditions={})

@@ -110,7 +110,7 @@ def observe(batch: Batch) -> Iterator[Observation]:
 
 
 def write_responses(batch: Batch, answers: Sequence[str | None] = tuple(ANSWERS)) -> str:
-    """What ``answer_all`` stored, as a file that ``sob_report --responses`` takes."""
+    """What ``answer_all`` stored, as a file that ``sob report --responses`` takes."""
     cells = Cell.objects.filter(batch=batch, arm__task__endswith="acceptability").select_related("arm__variant")
     texts = Text.objects.in_bulk([cell.input_id for cell in cells])
     lines = []

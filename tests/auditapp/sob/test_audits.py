@@ -213,17 +213,17 @@ class TestReport:
 
     def test_the_command_draws_and_reports(self, batch: Batch, answered: list[int], coder: User) -> None:
         out = StringIO()
-        call_command("sob_audit", batch=batch.pk, draw="answers", size=3, seed=5, json=True, stdout=out)
+        call_command("sob", "audit", "--draw=answers", batch=batch.pk, size=3, seed=5, json=True, stdout=out)
         assert json.loads(out.getvalue()) == {"audit": 1, "scope": "answers", "size": 3, "seed": 5, "frame": 6}
         mark_as_read(Audit.objects.get(), coder)
         out = StringIO()
-        call_command("sob_audit", batch=batch.pk, report=1, json=True, stdout=out)
+        call_command("sob", "audit", "--report=1", batch=batch.pk, json=True, stdout=out)
         assert json.loads(out.getvalue())["findings"][0]["errors"][0]["wrong"] == 0
         assert json.loads(json.dumps(write_report(Audit.objects.get())))["n_items"] == 3
         with pytest.raises(CommandError, match=r"no audit of batch .* with the number 9"):
-            call_command("sob_audit", batch=batch.pk, report=9)
+            call_command("sob", "audit", "--report=9", batch=batch.pk)
         with pytest.raises(CommandError, match="no sob batch"):
-            call_command("sob_audit", batch=99, report=9)
+            call_command("sob", "audit", "--report=9", batch=99)
 
 
 class TestPages:

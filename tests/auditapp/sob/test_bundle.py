@@ -380,14 +380,14 @@ def test_the_command_writes_once_and_tells_the_hash(
     batch: Batch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "out.zip"
-    call_command("sob_bundle", batch=batch.pk, output=str(output), json=True)
+    call_command("sob", "bundle", batch=batch.pk, output=str(output), json=True)
     assert json.loads(capsys.readouterr().out)["sha256"] == hashlib.sha256(output.read_bytes()).hexdigest()
     with pytest.raises(CommandError, match="already exists"):
-        call_command("sob_bundle", batch=batch.pk, output=str(output))
+        call_command("sob", "bundle", batch=batch.pk, output=str(output))
     with pytest.raises(CommandError, match="no sob batch 999"):
-        call_command("sob_bundle", batch=999, output=str(tmp_path / "x.zip"))
+        call_command("sob", "bundle", batch=999, output=str(tmp_path / "x.zip"))
     with pytest.raises(CommandError, match="cannot be written"):
-        call_command("sob_bundle", batch=batch.pk, output=str(tmp_path / "no" / "x.zip"))
+        call_command("sob", "bundle", batch=batch.pk, output=str(tmp_path / "no" / "x.zip"))
 
 
 def test_an_unusable_folder_leaves_nothing_behind(batch: Batch, owner: User, tmp_path: Path) -> None:

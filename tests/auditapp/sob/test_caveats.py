@@ -104,7 +104,7 @@ class TestFakeFormatter:
 
     def test_the_command_says_so(self, from_file: Batch) -> None:
         out, err = StringIO(), StringIO()
-        call_command("sob_report", batch=from_file.pk, format="latex", stdout=out, stderr=err)
+        call_command("sob", "report", f"--batch={from_file.pk}", format="latex", stdout=out, stderr=err)
         assert "1 of 3 counted answers were read by a model" in out.getvalue()
         assert "invented by a fake formatter: 1." in err.getvalue()
         assert "fake provider" not in err.getvalue()

@@ -145,7 +145,7 @@ class TestPage:
 class TestCommand:
     def test_json_says_what_became_of_every_text(self, sets: list[Dataset]) -> None:
         out = StringIO()
-        call_command("sob_combine", "first", "second", "third", "--name", "all", "--json", stdout=out)
+        call_command("sob", "combine", "first", "second", "third", "--name", "all", "--json", stdout=out)
         answer = json.loads(out.getvalue())
         assert (answer["dataset"], answer["read"], answer["kept"], answer["texts"]) == ("all", 5, 4, 4)
         assert answer["dropped"] == {AGAIN: 1}
@@ -157,7 +157,7 @@ class TestCommand:
 
     def test_words_say_the_same(self, project: Project, sets: list[Dataset]) -> None:
         out = StringIO()
-        call_command("sob_combine", "second", "first", "--name", "both", "--project", project.slug, stdout=out)
+        call_command("sob", "combine", "second", "first", "--name", "both", "--project", project.slug, stdout=out)
         assert out.getvalue().startswith(
             f"both: 3 texts of 2 datasets, in {project.slug}.\n  4 rows read; left out: 1 {AGAIN}.\n"
         )
@@ -178,6 +178,6 @@ class TestCommand:
         self, sets: list[Dataset], names: list[str], sentence: str
     ) -> None:
         with pytest.raises(CommandError, match=sentence) as refusal:
-            call_command("sob_combine", "--name", "all", *names)
+            call_command("sob", "combine", "--name", "all", *names)
         assert "\n" not in str(refusal.value)
         assert Dataset.objects.count() == 3

@@ -550,14 +550,14 @@ class TestWholeWay:
     def test_the_command_launches_what_is_left(self, batch: Batch, unread: list[int], owner: User) -> None:
         add_model(label="small", provider="fake", by=owner)
         out = StringIO()
-        call_command("sob_format", batch=batch.pk, model="small", outcome=["off_format"], json=True, stdout=out)
+        call_command("sob", "format", batch=batch.pk, model="small", outcome=["off_format"], json=True, stdout=out)
         summary = json.loads(out.getvalue())
         assert (summary["cells"], summary["kind"]) == (1, "sob_format")
         Judgment.objects.filter(pk__in=unread).update(outcome="unknown")
         with pytest.raises(CommandError, match="Nothing in batch"):
-            call_command("sob_format", batch=batch.pk, model="small")
+            call_command("sob", "format", batch=batch.pk, model="small")
         with pytest.raises(CommandError, match="no sob batch 999"):
-            call_command("sob_format", batch=999, model="small")
+            call_command("sob", "format", batch=999, model="small")
 
     def test_the_trail_holds_no_words_of_an_answer(self, formatting: Batch, unread: list[int]) -> None:
         run(formatting)

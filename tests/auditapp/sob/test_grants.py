@@ -83,7 +83,7 @@ def test_every_hurdle_stops_a_launch_at_each_step(
     status, page = send(browser, typed, step)
     assert status == 422
     assert "This study may not use paid" in page
-    assert "grant_model culture" in page
+    assert "grant set culture" in page
     one, ten = Decimal(1), Decimal(10)
     set_grant(
         project=project,

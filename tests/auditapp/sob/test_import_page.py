@@ -126,7 +126,7 @@ class TestBringingIn:
         monkeypatch.setattr(importing, "MAX_UPLOAD_BYTES", 100)
         answer = page.send("check", dataset)
         assert answer.status_code == 422
-        assert "manage.py sob_import" in answer.content.decode()
+        assert "manage.py sob import" in answer.content.decode()
 
 
 class TestWhoMay:

@@ -370,13 +370,13 @@ def test_a_log_of_another_task_needs_to_be_told_which(dataset: Dataset, owner: U
 def test_the_command_tells_what_came_in(dataset: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "sob_results.csv"
     path.write_bytes(write_table([write_row("Unknown"), write_row("refusal", 1)]))
-    call_command("sob_import", str(path), dataset="Texts", json=True)
+    call_command("sob", "import", str(path), dataset="Texts", json=True)
     told = json.loads(capsys.readouterr().out)
     assert (told["stored"], told["created"], told["tasks"]) == (2, True, ["acceptability"])
-    call_command("sob_import", str(path), dataset="Texts")
+    call_command("sob", "import", str(path), dataset="Texts")
     assert "were imported before" in capsys.readouterr().out
     with pytest.raises(CommandError, match="cannot be read"):
-        call_command("sob_import", str(tmp_path / "none.csv"), dataset="Texts")
+        call_command("sob", "import", str(tmp_path / "none.csv"), dataset="Texts")
 
 
 def test_what_no_database_takes_is_stored_as_escapes(dataset: Dataset, owner: User) -> None:

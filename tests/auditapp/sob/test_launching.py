@@ -72,7 +72,7 @@ def test_a_launch_that_makes_no_sense_is_refused_in_a_sentence(dataset: Dataset,
         (["--pilot", "-1"], "0 means no pilot"),
     ]:
         with pytest.raises(CommandError, match=sentence):
-            call_command("sob_launch", "--dataset", "Texts", "--model", "m", "--task", "acceptability", *words)
+            call_command("sob", "launch", "--dataset", "Texts", "--model", "m", "--task", "acceptability", *words)
         assert not Batch.objects.exists()
 
 
@@ -81,7 +81,7 @@ def test_the_command_launches_with_its_options(dataset: Dataset, owner: User) ->
     out = StringIO()
     how = ["--pilot", "1", "--lost-answers", "hold", "--cache", "--cap", "2", "--concurrency", "9"]
     call_command(
-        "sob_launch", "--dataset", "Texts", "--model", "m", "--task", "acceptability", *how, "--json", stdout=out
+        "sob", "launch", "--dataset", "Texts", "--model", "m", "--task", "acceptability", *how, "--json", stdout=out
     )
     shown = json.loads(out.getvalue())
     assert (shown["state"], shown["cells"], shown["pilot_cells"], shown["cap"]) == ("pilot", 4, 1, 2.0)
@@ -155,7 +155,7 @@ def test_a_family_is_declared_where_ids_differ(dataset: Dataset, owner: User) ->
 
     def launch(*families: str) -> None:
         named = [word for family in families for word in ("--family", family)]
-        call_command("sob_launch", *given, *named, stdout=StringIO(), stderr=StringIO())
+        call_command("sob", "launch", *given, *named, stdout=StringIO(), stderr=StringIO())
 
     launch("one-I=one", "one-T=one")
     arms = read_arms(Batch.objects.get())
@@ -225,7 +225,19 @@ class TestArms:
 class TestTerms:
     """The command demands what the launch page demands, once per study."""
 
-    asked = ("sob_launch", "--dataset", "Texts", "--model", "m", "--task", "acceptability", "--base", "--repeats", "2")
+    asked = (
+        "sob",
+        "launch",
+        "--dataset",
+        "Texts",
+        "--model",
+        "m",
+        "--task",
+        "acceptability",
+        "--base",
+        "--repeats",
+        "2",
+    )
 
     def launch(self, *more: str) -> str:
         out = StringIO()
@@ -272,10 +284,10 @@ def test_waiting_with_a_pilot_returns_when_the_batch_waits_and_yes_carries_it_to
 ) -> None:
     texts = tmp_path / "texts.jsonl"
     texts.write_bytes(write_texts(30))
-    instance.manage("create_project", "study", "--name", "Study")
-    instance.manage("sob_load", str(texts), "--name", "Texts", "--project", "study")
-    instance.manage("add_model", "m", "--provider", "fake", "--price-in", "1", "--price-out", "1")
-    launch = ["sob_launch", "--dataset", "Texts", "--project", "study", "--model", "m", "--task", "acceptability"]
+    instance.manage("study", "create", "study", "--name", "Study")
+    instance.manage("sob", "load", str(texts), "--name", "Texts", "--project", "study")
+    instance.manage("model", "add", "m", "--provider", "fake", "--price-in", "1", "--price-out", "1")
+    launch = ["sob", "launch", "--dataset", "Texts", "--project", "study", "--model", "m", "--task", "acceptability"]
     first = instance.ask(*launch, "--pilot", "5", "--wait")
     assert (first["state"], first["calls"], first["cells"]) == ("waiting", 5, 30)
     confirmed = instance.ask("batch", "confirm", str(first["batch"]), "--cap", "5")

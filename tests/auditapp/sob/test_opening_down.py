@@ -182,12 +182,12 @@ class TestMappingOfARequest:
         told = {"": "table 1", "published": "published", "table:1": "table 1"}
         for choice, name in told.items():
             more = ["--mapping", choice] if choice else []
-            call_command("sob_report", "--batch", str(pages.batch.pk), "--json", "--resamples", "0", *more)
+            call_command("sob", "report", "--batch", str(pages.batch.pk), "--json", "--resamples", "0", *more)
             assert json.loads(capsys.readouterr().out)["versions"]["mapping"] == name
         with pytest.raises(CommandError, match="no mapping 'table:8' in this study"):
-            call_command("sob_report", "--batch", str(pages.batch.pk), "--mapping", "table:8")
+            call_command("sob", "report", "--batch", str(pages.batch.pk), "--mapping", "table:8")
         with pytest.raises(CommandError, match="needs --batch"):
-            call_command("sob_report", "--published", "--mapping", "published")
+            call_command("sob", "report", "--published", "--mapping", "published")
 
     def test_whoever_saves_one_learns_what_it_does_to_finished_batches(
         self, pages: Pages, lead: User, client_of: ClientOf

@@ -1,4 +1,4 @@
-"""``sob_report`` and ``sob_recount``: one report from every source, in every form."""
+"""``sob report`` and ``sob recount``: one report from every source, in every form."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ TOP_LEVEL = {
 
 def run(*arguments: str) -> str:
     out = StringIO()
-    call_command("sob_report", *arguments, stdout=out, stderr=StringIO())
+    call_command("sob", "report", *arguments, stdout=out, stderr=StringIO())
     return out.getvalue()
 
 
@@ -161,7 +161,7 @@ class TestSources:
         assert before["versions"]["parser"] == PARSER_VERSION
         first = Judgment.objects.filter(arm__batch=batch).order_by("pk")[0]
         Judgment.objects.filter(pk=first.pk).update(parser="rules-1")
-        outdate_reports()  # as `sob_recount` does
+        outdate_reports()  # as `sob recount` does
         after = ask("--batch", str(batch.pk), *RESAMPLES)
         assert after["versions"]["parser"] == f"rules-1 and {PARSER_VERSION}"
         assert "were read by rules-1 and" in after["warnings"][0]
@@ -170,7 +170,7 @@ class TestSources:
         Judgment.objects.filter(arm__batch=batch).update(parser="rules-1")
         outdate_reports()
         assert ask("--batch", str(batch.pk), *RESAMPLES)["versions"]["parser"] == "rules-1"
-        call_command("sob_bundle", batch=batch.pk, output=str(tmp_path / "b.zip"), stdout=StringIO())
+        call_command("sob", "bundle", batch=batch.pk, output=str(tmp_path / "b.zip"), stdout=StringIO())
         assert "were read by rules-1 when they arrived" in ask("--bundle", str(tmp_path / "b.zip"))["warnings"][0]
 
     def test_answers_to_the_base_task_stand_in_no_cell(self, batch: Batch) -> None:
@@ -219,7 +219,7 @@ class TestForms:
     def test_every_form_of_a_batch_and_of_its_bundle_names_the_provider_and_says_what_is_invented(
         self, batch: Batch, tmp_path: Path
     ) -> None:
-        call_command("sob_bundle", batch=batch.pk, output=str(tmp_path / "b.zip"), stdout=StringIO())
+        call_command("sob", "bundle", batch=batch.pk, output=str(tmp_path / "b.zip"), stdout=StringIO())
         for source in (("--batch", str(batch.pk)), ("--bundle", str(tmp_path / "b.zip"))):
             for form in ("text", "json", "csv", "latex"):
                 written = run(*source, "--format", form)
@@ -252,7 +252,7 @@ class TestForms:
     ) -> None:
         rows = {"women": {"self": ["chairwoman"], "dominant": ["chairman"]}}
         save_mapping(project=batch.project, rows=rows, reason="New.", by=owner)
-        call_command("sob_bundle", batch=batch.pk, output=str(tmp_path / "b.zip"), stdout=StringIO())
+        call_command("sob", "bundle", batch=batch.pk, output=str(tmp_path / "b.zip"), stdout=StringIO())
         for source in (("--batch", str(batch.pk), *RESAMPLES), ("--bundle", str(tmp_path / "b.zip"))):
             written = run(*source, "--format", "latex")
             assert "women & chairwoman & chairman" in written
@@ -303,7 +303,7 @@ class TestRecounting:
     @staticmethod
     def recount() -> dict[str, object]:
         out = StringIO()
-        call_command("sob_recount", "--json", stdout=out)
+        call_command("sob", "recount", "--json", stdout=out)
         return dict(json.loads(out.getvalue()))
 
     def test_counts_follow_from_the_attributes_again(

@@ -150,10 +150,10 @@ class TestActions:
         former, new = settings.FIELD_KEYS[0], make_field_key()
         settings.FIELD_KEYS = (make_field_key(),)
         with pytest.raises(CommandError, match=f"webhook {webhook.pk} of {project.slug}"):
-            call_command("rotate_keys")
+            call_command("key", "rotate")
         settings.FIELD_KEYS = (new, former)
         out = io.StringIO()
-        call_command("rotate_keys", json=True, stdout=out)
+        call_command("key", "rotate", json=True, stdout=out)
         assert json.loads(out.getvalue())["webhooks"] == 1
         settings.FIELD_KEYS = (new,)
         webhook.refresh_from_db()

@@ -163,7 +163,7 @@ def test_last_owner_of_a_study_is_not_closed_until_it_has_another(project: Proje
 
 
 def test_last_owner_of_the_site_is_not_closed_until_it_has_another(boss: User) -> None:
-    with pytest.raises(Refused, match=r"only owner of the site\. Make another one first: manage\.py create_user"):
+    with pytest.raises(Refused, match=r"only owner of the site\. Make another one first: manage\.py user create"):
         close_account(user=boss, by=boss)
     second = User.objects.create(username="second", is_superuser=True)
     close_account(user=boss, by=boss)
@@ -271,7 +271,7 @@ def test_own_account_that_cannot_be_closed_says_why(owner: User, project: Projec
 def test_command_says_what_closing_means_then_closes_and_reopens(project: Project, owner: User, coder: User) -> None:
     def ask(*arguments: str) -> dict[str, object]:
         out = StringIO()
-        call_command("close_account", *arguments, "--json", stdout=out)
+        call_command("user", "close", *arguments, "--json", stdout=out)
         return dict(json.loads(out.getvalue()))
 
     told = ask("coder", "--dry-run")

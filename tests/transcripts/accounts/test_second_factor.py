@@ -188,7 +188,7 @@ def test_secrets_are_sealed_in_the_database(protected: tuple[User, str, list[str
 def test_secrets_are_sealed_again_with_a_new_key(protected: tuple[User, str, list[str]], settings: Settings) -> None:
     person, secret, _ = protected
     settings.FIELD_KEYS = (FIELD_KEYS[1], FIELD_KEYS[0])
-    call_command("rotate_keys", stdout=io.StringIO())
+    call_command("key", "rotate", stdout=io.StringIO())
     settings.FIELD_KEYS = (FIELD_KEYS[1],)
     client = Client()
     type_password(client, person)
@@ -202,23 +202,23 @@ def test_lost_field_key_says_what_to_do(protected: tuple[User, str, list[str]], 
     type_password(client, person)
     answer = client.post(CODE_PAGE, {"code": make_code(secret)})
     assert answer.status_code == 422
-    assert "manage.py remove_second_factor" in answer.content.decode()
+    assert "manage.py user remove-second-factor" in answer.content.decode()
     assert seal_second_factors_again(by=trail.SYSTEM) == (0, ["Rosalind"])
     with pytest.raises(CommandError, match="does not decrypt the second factor of Rosalind"):
-        call_command("rotate_keys")
+        call_command("key", "rotate")
 
 
 def test_whoever_runs_the_server_removes_a_lost_one(protected: tuple[User, str, list[str]], client_of: SignIn) -> None:
     person = protected[0]
     client = client_of(person)
-    call_command("remove_second_factor", "rosalind", stdout=io.StringIO())
+    call_command("user", "remove-second-factor", "rosalind", stdout=io.StringIO())
     assert not Authenticator.objects.exists()
     assert not is_signed_in(client)
     event = AuditEvent.objects.filter(action="account.second_factor.removed").latest("pk")
     assert (event.actor_name, event.details) == ("system", {"username": "Rosalind"})
     assert Client().post("/accounts/login/", {"login": "Rosalind", "password": PASSWORD})["Location"] == "/land/"
     with pytest.raises(CommandError, match="has no second factor"):
-        call_command("remove_second_factor", "Rosalind")
+        call_command("user", "remove-second-factor", "Rosalind")
 
 
 def test_removing_it_needs_the_password_or_a_code_once_more(

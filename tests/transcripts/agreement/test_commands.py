@@ -34,7 +34,7 @@ def write_ratings(path: Path, rows: list[list[int | None]]) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: object) -> Any:
-    call_command("agreement", *map(str, args), "--json")
+    call_command("agreement", "report", *map(str, args), "--json")
     return json.loads(capsys.readouterr().out)
 
 
@@ -72,7 +72,7 @@ def test_table_for_people_names_coders_figures_and_what_is_missing(
 ) -> None:
     path = write_ratings(tmp_path / "labels.csv", [[1, 1, 0, 0], [1, 0, 0, 0]])
     path.write_text(path.read_text() + "coder 0,1,unused,0\ncoder 1,1,unused,0\n", encoding="utf-8")
-    call_command("agreement", str(path), "--resamples", "50")
+    call_command("agreement", "report", str(path), "--resamples", "50")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("2 coders (coder 0, coder 1); ")
     assert any("no column turn" in line for line in lines)
@@ -84,7 +84,7 @@ def test_table_for_people_names_coders_figures_and_what_is_missing(
 
 def test_table_of_three_coders_says_what_the_means_are_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_ratings(tmp_path / "labels.csv", [[1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 1, 0]])
-    call_command("agreement", str(path), "--resamples", "0")
+    call_command("agreement", "report", str(path), "--resamples", "0")
     text = capsys.readouterr().out
     assert "means over pairs of coders" in text
     assert "mean kappa" in text
@@ -96,7 +96,7 @@ def test_names_cannot_write_control_characters_to_the_terminal(
 ) -> None:
     path = tmp_path / "labels.csv"
     path.write_text("coder,unit,code,value\na\x1b[2Jnna,1,x,1\nben,1,x,1\n", encoding="utf-8")
-    call_command("agreement", str(path))
+    call_command("agreement", "report", str(path))
     assert "\x1b" not in capsys.readouterr().out
 
 
@@ -104,17 +104,17 @@ def test_bad_file_is_refused_in_one_sentence_with_its_line(tmp_path: Path) -> No
     path = write_sets(tmp_path / "labels.csv")
     path.write_text(path.read_text() + "ben,9,balance,maybe\n", encoding="utf-8")
     with pytest.raises(CommandError, match=r"labels\.csv, line 98: found the value “maybe”; expected 1, 0") as refused:
-        call_command("agreement", str(path))
+        call_command("agreement", "report", str(path))
     assert "\n" not in str(refused.value)
     assert refused.value.returncode == 1
 
 
 def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"absent\.csv cannot be read: No such file"):
-        call_command("agreement", str(tmp_path / "absent.csv"))
+        call_command("agreement", "report", str(tmp_path / "absent.csv"))
 
 
 @pytest.mark.parametrize("given", [("--resamples", "-1"), ("--seed", "-1"), ("--level", "cardinal")])
 def test_options_that_make_no_sense_are_refused(given: tuple[str, str], tmp_path: Path) -> None:
     with pytest.raises(CommandError):
-        call_command("agreement", str(write_sets(tmp_path / "labels.csv")), *given)
+        call_command("agreement", "report", str(write_sets(tmp_path / "labels.csv")), *given)

@@ -34,12 +34,12 @@ class Keeper:
         self.public.write_bytes(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
 
     def check(self) -> None:
-        call_command("audit_checkpoint", str(self.folder), key=self.private)
+        call_command("audit", "checkpoint", str(self.folder), key=self.private)
 
     def find_problems(self) -> str:
-        """What verify_audit complains about; "" when it is content."""
+        """What `audit verify` complains about; "" when it is content."""
         try:
-            call_command("verify_audit", checkpoints=self.folder, public_key=self.public)
+            call_command("audit", "verify", checkpoints=self.folder, public_key=self.public)
         except CommandError as error:
             return str(error)
         return ""
@@ -102,7 +102,7 @@ def test_what_the_chain_alone_does_not_show_is_found(keeper: Keeper, tamper: Cal
     tamper()
     assert all(first_break is None for _, _, first_break in trail.verify_streams())
     with pytest.raises(CommandError, match=words):
-        call_command("verify_audit", checkpoints=keeper.folder, public_key=keeper.public)
+        call_command("audit", "verify", checkpoints=keeper.folder, public_key=keeper.public)
 
 
 def test_a_changed_checkpoint_is_not_believed(keeper: Keeper) -> None:
@@ -130,15 +130,15 @@ def test_a_checkpoint_signed_by_somebody_else_is_not_believed(keeper: Keeper) ->
 
 def test_wrong_use_is_told_in_a_sentence(keeper: Keeper, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="go together"):
-        call_command("verify_audit", checkpoints=keeper.folder)
+        call_command("audit", "verify", checkpoints=keeper.folder)
     with pytest.raises(CommandError, match="There is no checkpoint in"):
-        call_command("verify_audit", checkpoints=tmp_path, public_key=keeper.public)
+        call_command("audit", "verify", checkpoints=tmp_path, public_key=keeper.public)
     with pytest.raises(CommandError, match="cannot be read"):
-        call_command("audit_checkpoint", str(keeper.folder), key=tmp_path / "nowhere.pem")
+        call_command("audit", "checkpoint", str(keeper.folder), key=tmp_path / "nowhere.pem")
     with pytest.raises(CommandError, match="No checkpoint was written"):
-        call_command("audit_checkpoint", str(tmp_path / "nowhere"), key=keeper.private)
+        call_command("audit", "checkpoint", str(tmp_path / "nowhere"), key=keeper.private)
     other = tmp_path / "rsa.pem"
     other.write_bytes(generate_private_key(65537, 2048).private_bytes(*PEM))
     for path, words in ((keeper.public, "not a private key in PEM"), (other, "not an Ed25519 key")):
         with pytest.raises(CommandError, match=words):
-            call_command("audit_checkpoint", str(keeper.folder), key=path)
+            call_command("audit", "checkpoint", str(keeper.folder), key=path)

@@ -19,7 +19,7 @@ from tests.transcripts.coding.desk_cast import decide, find_code, put, restore, 
 from tests.transcripts.revision.codebooks import code_of, current, merge, narrow
 from transcripts.accounts.models import User
 from transcripts.audit_trail import replay, trail
-from transcripts.audit_trail.management.commands import verify_audit
+from transcripts.audit_trail.management.commands import audit
 from transcripts.audit_trail.models import AuditEvent, AuditText
 from transcripts.audit_trail.rows import ERASED, row_changed, row_made
 from transcripts.codebook.models import Code
@@ -43,10 +43,10 @@ MEMO = "A thought about this sentence."
 
 
 def compare() -> dict[str, Any]:
-    """What ``verify_audit --rows --json`` prints, whatever it ends with."""
+    """What ``audit verify --rows --json`` prints, whatever it ends with."""
     out = StringIO()
     try:
-        call_command("verify_audit", "--rows", "--json", stdout=out)
+        call_command("audit", "verify", "--rows", "--json", stdout=out)
     except CommandError:
         assert json.loads(out.getvalue())["differences"]
     return json.loads(out.getvalue())  # type: ignore[no-any-return]
@@ -90,7 +90,7 @@ def test_what_the_program_did_agrees_with_the_trail(work: Work) -> None:
         1,
     )
     out = StringIO()
-    call_command("verify_audit", "--rows", "--project", work.project.slug, stdout=out)
+    call_command("audit", "verify", "--rows", "--project", work.project.slug, stdout=out)
     assert "3 coding.coding, 1 coding.decision, 0 coding.link, 1 coding.memo" in out.getvalue()
 
 
@@ -224,7 +224,7 @@ def test_differences_name_row_and_column_and_keep_texts_to_themselves(work: Work
     Coding.objects.filter(pk=work.coding.pk).update(level="semantic")
     out = StringIO()
     with pytest.raises(CommandError, match=r"differ from the audit trail \(2 differences\)") as refused:
-        call_command("verify_audit", "--rows", stdout=out)
+        call_command("audit", "verify", "--rows", stdout=out)
     assert refused.value.returncode == 1
     assert (
         f'coding.coding:{work.coding.pk}, level: the trail says "latent", the table says "semantic".' in out.getvalue()
@@ -259,7 +259,7 @@ def test_what_is_done_while_rows_are_read_is_no_difference(
 class TestErasure:
     def test_texts_go_and_the_trail_still_fits(self, work: Work) -> None:
         rows = [trail.describe_target(work.memo), trail.describe_target(work.coding)]
-        call_command("erase_texts", *rows, "--reason", "asked for by an interviewee", stdout=StringIO())
+        call_command("audit", "erase", *rows, "--reason", "asked for by an interviewee", stdout=StringIO())
         work.memo.refresh_from_db()
         work.coding.refresh_from_db()
         assert (work.memo.text, work.coding.note) == (ERASED, ERASED)
@@ -268,13 +268,13 @@ class TestErasure:
         assert (answer["differences"], answer["breaks"], answer["texts_erased"]) == ([], [], 2)
 
     def test_a_copy_of_an_erased_row_holds_no_text(self, work: Work) -> None:
-        call_command("erase_texts", trail.describe_target(work.coding), "--reason", "r", stdout=StringIO())
+        call_command("audit", "erase", trail.describe_target(work.coding), "--reason", "r", stdout=StringIO())
         work.coding.refresh_from_db()
         assert "note" not in row_made(work.coding).texts
         assert "note" not in row_changed(Coding, work.coding.pk, note=ERASED).texts
 
     def test_a_text_that_comes_back_is_found(self, work: Work) -> None:
-        call_command("erase_texts", f"coding.memo:{work.memo.pk}", "--reason", "r", stdout=StringIO())
+        call_command("audit", "erase", f"coding.memo:{work.memo.pk}", "--reason", "r", stdout=StringIO())
         Memo.objects.update(text=MEMO)
         assert find_differences() == [(trail.describe_target(work.memo), "text")]
 
@@ -287,7 +287,7 @@ class TestErasure:
         memo = f"coding.memo:{work.memo.pk}"
         for wrong in ("coding.memo:999", "coding.memo:x", "corpus.turn:1", f"coding.coding:{work.removed.pk}"):
             with pytest.raises(CommandError, match="Nothing was erased"):
-                call_command("erase_texts", memo, wrong, "--reason", "r", stdout=StringIO())
+                call_command("audit", "erase", memo, wrong, "--reason", "r", stdout=StringIO())
         work.memo.refresh_from_db()
         assert work.memo.text == MEMO
 
@@ -526,7 +526,7 @@ def test_a_study_that_is_made_during_the_comparison_is_no_difference(
 ) -> None:
     """What is known of its stream is known at the end only."""
     with monkeypatch.context() as early:
-        early.setattr(verify_audit, "list_streams", lambda: ["site"])
+        early.setattr(audit, "list_streams", lambda: ["site"])
         assert compare()["differences"] == []
     text = AuditEvent.objects.filter(action="coding.added").latest("pk")
     assert text.stream != "site"

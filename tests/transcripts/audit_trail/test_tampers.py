@@ -153,7 +153,7 @@ def list_findings(keeper: Keeper) -> set[str]:
     out = StringIO()
     with suppress(CommandError):
         call_command(
-            "verify_audit", "--rows", "--json", checkpoints=keeper.folder, public_key=keeper.public, stdout=out
+            "audit", "verify", "--rows", "--json", checkpoints=keeper.folder, public_key=keeper.public, stdout=out
         )
     answer = json.loads(out.getvalue())
     names = {"chain": "breaks", "checkpoints": "problems", "rows": "differences"}

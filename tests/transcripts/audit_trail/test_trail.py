@@ -43,10 +43,10 @@ def as_a_forger(statement: str, parameters: Sequence[str | int] = ()) -> None:
 
 
 def verify() -> dict[str, object]:
-    """What ``verify_audit --json`` prints, whatever it ends with."""
+    """What ``audit verify --json`` prints, whatever it ends with."""
     out = StringIO()
     try:
-        call_command("verify_audit", "--json", stdout=out)
+        call_command("audit", "verify", "--json", stdout=out)
     except CommandError:
         assert json.loads(out.getvalue())["breaks"]
     return json.loads(out.getvalue())  # type: ignore[no-any-return]
@@ -251,11 +251,11 @@ def test_other_streams_are_still_said_to_fit(five_events: None) -> None:
 
 def test_verify_audit_says_in_one_line_what_was_changed_and_fails(five_events: None) -> None:
     out = StringIO()
-    call_command("verify_audit", stdout=out)
+    call_command("audit", "verify", stdout=out)
     assert out.getvalue() == "5 events in 1 streams: the chain is intact.\n"
     as_a_forger("DELETE FROM audit_trail_auditevent WHERE stream = %s AND sequence = 3", [STREAM])
     with pytest.raises(CommandError, match="test:1 from event 4") as refused:
-        call_command("verify_audit")
+        call_command("audit", "verify")
     assert refused.value.returncode == 1
     assert "\n" not in str(refused.value)
 

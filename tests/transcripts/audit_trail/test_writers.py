@@ -26,4 +26,4 @@ def test_writers_at_once_leave_one_chain_without_gaps(instance: Instance, count:
         "SELECT count(*), min(sequence), max(sequence) FROM audit_trail_auditevent WHERE stream = 'test:1'"
     )
     assert kept == [(count * each, 1, count * each)]
-    assert instance.ask("verify_audit")["breaks"] == []
+    assert instance.ask("audit", "verify")["breaks"] == []

@@ -12,7 +12,7 @@ from transcripts.projects.models import Project
 
 @pytest.mark.django_db
 def test_command_makes_a_study_with_a_published_codebook(capsys: pytest.CaptureFixture[str]) -> None:
-    call_command("create_project", "culture", "--name", "Cultural schemas", "--json")
+    call_command("study", "create", "culture", "--name", "Cultural schemas", "--json")
     answer = json.loads(capsys.readouterr().out)
     project = Project.objects.get(slug="culture")
     version = current_version(project)
@@ -28,7 +28,7 @@ def test_command_makes_a_study_with_a_published_codebook(capsys: pytest.CaptureF
 
 @pytest.mark.django_db
 def test_command_says_in_words_what_it_made(capsys: pytest.CaptureFixture[str]) -> None:
-    call_command("create_project", "culture", "--name", "Cultural schemas")
+    call_command("study", "create", "culture", "--name", "Cultural schemas")
     assert capsys.readouterr().out.startswith("Study culture is set up with codebook v1")
 
 
@@ -37,15 +37,15 @@ def test_command_says_in_words_what_it_made(capsys: pytest.CaptureFixture[str]) 
     ("slug", "words"), [("Cultural Schemas", "cannot be used in an address"), ("taken", "already")]
 )
 def test_command_refuses_an_address_in_one_line(slug: str, words: str) -> None:
-    call_command("create_project", "taken", "--name", "Taken", verbosity=0)
+    call_command("study", "create", "taken", "--name", "Taken", verbosity=0)
     with pytest.raises(CommandError, match=words) as refused:
-        call_command("create_project", slug, "--name", "Cultural schemas")
+        call_command("study", "create", slug, "--name", "Cultural schemas")
     assert "\n" not in str(refused.value)
     assert Project.objects.count() == 1
 
 
 class TestImportCodebook:
-    """The command ``import_codebook``."""
+    """The command ``codebook import``."""
 
     @pytest.fixture
     def file(self, tmp_path: Path) -> Path:
@@ -59,7 +59,7 @@ class TestImportCodebook:
     def test_it_makes_a_draft_and_publishes_it_when_asked(
         self, project: Project, file: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        command = ("import_codebook", str(file), "--project", project.slug, "--keep-missing", "--json")
+        command = ("codebook", "import", str(file), "--project", project.slug, "--keep-missing", "--json")
         call_command(*command, "--dry-run")
         told = json.loads(capsys.readouterr().out)
         assert (told["dry_run"], told["created"], told["added"], told["removed"]) == (True, False, ["mood.calm"], [])
@@ -74,7 +74,7 @@ class TestImportCodebook:
     def test_it_refuses_a_file_whole_and_says_each_thing_once(self, project: Project, file: Path) -> None:
         file.write_text(file.read_text().replace('"name": "Calm"', '"name": ""'))
         with pytest.raises(CommandError, match="name") as refused:
-            call_command("import_codebook", str(file), "--project", project.slug)
+            call_command("codebook", "import", str(file), "--project", project.slug)
         lines = str(refused.value).splitlines()
         assert len(lines) == len(set(lines)) == 2
         assert project.codebook_versions.count() == 1

@@ -68,4 +68,4 @@ def test_of_five_hundred_edits_of_one_code_none_overwrites_another(instance: Ins
         "SELECT count(*) FROM audit_trail_auditevent WHERE action IN ('codebook.code.changed', 'codebook.code.renamed')"
     )
     assert instance.query(renamed) == [(won + 1,)]
-    assert instance.ask("verify_audit")["breaks"] == []
+    assert instance.ask("audit", "verify")["breaks"] == []

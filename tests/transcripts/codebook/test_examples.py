@@ -280,7 +280,7 @@ def test_files_to_be_published_quote_no_interview_without_consent(
 
     def write(format: str) -> str:
         path = tmp_path / format
-        call_command("export", "codebook", project=project.slug, format=format, output=str(path))
+        call_command("study", "export", "codebook", project=project.slug, format=format, output=str(path))
         return path.read_text(encoding="utf-8")
 
     for format in ("json", "qdc"):

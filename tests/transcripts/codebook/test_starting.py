@@ -101,14 +101,16 @@ def test_the_command_does_the_same(db: None, tmp_path: Path) -> None:
     file = tmp_path / "own.csv"
     file.write_bytes(OWN)
     out = io.StringIO()
-    call_command("create_project", "own", "--name=Own", f"--codebook={file}", "--method=codebook", "--json", stdout=out)
+    call_command(
+        "study", "create", "own", "--name=Own", f"--codebook={file}", "--method=codebook", "--json", stdout=out
+    )
     assert json.loads(out.getvalue())["codes"] == 1
     assert find_stance(Project.objects.get(slug="own")) == "codebook"
-    call_command("create_project", "empty", "--name=Empty", "--codebook=empty", stdout=io.StringIO())
+    call_command("study", "create", "empty", "--name=Empty", "--codebook=empty", stdout=io.StringIO())
     file.write_bytes(b"nothing")
     for given in (str(file), str(tmp_path / "missing.csv")):
         with pytest.raises(CommandError):
-            call_command("create_project", "bad", "--name=Bad", f"--codebook={given}")
+            call_command("study", "create", "bad", "--name=Bad", f"--codebook={given}")
     assert not Project.objects.filter(slug="bad").exists()
 
 

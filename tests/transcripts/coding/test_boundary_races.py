@@ -89,7 +89,7 @@ def test_nothing_is_left_behind_on_a_sentence_that_was_split(instance: Instance)
     )
     assert lost == [(0,)]
     assert instance.query("SELECT count(*) FROM corpus_boundaryedit") == [(SENTENCES,)]
-    assert instance.ask("verify_audit")["breaks"] == []
+    assert instance.ask("audit", "verify")["breaks"] == []
 
 
 # A coder changes an entry that rests on a sentence again and again, until that sentence was cut as often as it can be.
@@ -165,4 +165,4 @@ def test_a_link_keeps_up_with_changes_of_its_coding_and_cuts_of_its_end(instance
         "JOIN corpus_sentence s ON s.id = l.sentence_id WHERE l.withdrawn_at IS NULL"
     )
     assert [tuple(map(bool, row)) for row in standing] == [(True, True)]
-    assert instance.ask("verify_audit", "--rows")["differences"] == []
+    assert instance.ask("audit", "verify", "--rows")["differences"] == []

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.transcripts.corpus import told
-from transcripts.corpus.management.commands.turns import describe_file
+from transcripts.corpus.management.commands.interview import describe_file
 from transcripts.corpus.pure.preparing import prepare_interview
 from transcripts.corpus.pure.previews import Preview
 from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, read_bytes

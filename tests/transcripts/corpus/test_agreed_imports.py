@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from transcripts.corpus.management.commands.turns import describe_file
+from transcripts.corpus.management.commands.interview import describe_file
 from transcripts.corpus.pure.readers import ReadError, read_bytes
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -71,16 +71,16 @@ def test_the_command_gives_what_was_agreed(file: Path, capsys: pytest.CaptureFix
     expected = find_expected(file)
     if expected.get("exit"):
         with pytest.raises(CommandError) as refused:
-            call_command("turns", str(file), "--json")
+            call_command("interview", "read", str(file), "--json")
         check_refusal(str(refused.value), file, expected)
     else:
-        call_command("turns", str(file), "--json")
+        call_command("interview", "read", str(file), "--json")
         check_answer(json.loads(capsys.readouterr().out), expected)
 
 
 def test_a_refusal_is_one_line_on_standard_error_and_exit_status_1() -> None:
     ran = subprocess.run(
-        [sys.executable, "manage.py", "turns", str(AGREED / "NC03" / "gap.json"), "--json"],
+        [sys.executable, "manage.py", "interview", "read", str(AGREED / "NC03" / "gap.json"), "--json"],
         cwd=ROOT,
         env=os.environ | {"DATABASE_URL": "sqlite:////nowhere/none.sqlite3"},
         capture_output=True,

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tests.shared import shared
-from transcripts.corpus.management.commands.import_interviews import format_import
+from transcripts.corpus.management.commands.interview import format_import
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.planning import ImportReport
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
@@ -33,7 +33,7 @@ def run(capsys: pytest.CaptureFixture[str], *args: object) -> dict[str, object]:
 
 
 def test_import_tells_what_came_in(project: Project, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answer = run(capsys, "import_interviews", path, "--project", project.slug)
+    answer = run(capsys, "interview", "import", path, "--project", project.slug)
     interview = Interview.objects.get(project=project)
     file = answer["files"][0]  # type: ignore[index]
     assert (answer["created"], answer["skipped"]) == (1, 0)
@@ -42,14 +42,14 @@ def test_import_tells_what_came_in(project: Project, path: Path, capsys: pytest.
 
 
 def test_importing_again_skips(project: Project, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(capsys, "import_interviews", path, "--project", project.slug)
-    answer = run(capsys, "import_interviews", path, "--project", project.slug)
+    run(capsys, "interview", "import", path, "--project", project.slug)
+    answer = run(capsys, "interview", "import", path, "--project", project.slug)
     assert (answer["created"], answer["skipped"]) == (0, 1)
     assert Interview.objects.count() == 1
 
 
 def test_dry_run_creates_nothing(project: Project, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answer = run(capsys, "import_interviews", path, "--project", project.slug, "--dry-run")
+    answer = run(capsys, "interview", "import", path, "--project", project.slug, "--dry-run")
     assert answer["dry_run"] is True
     assert answer["created"] == 0
     assert answer["files"][0]["sentences"] == 2  # type: ignore[index]
@@ -60,27 +60,27 @@ def test_several_files_come_in_together_or_not_at_all(project: Project, path: Pa
     wrong = path.with_name("wrong.jsonl")
     wrong.write_text(LINE + "\n{\n", encoding="utf-8")
     with pytest.raises(CommandError, match=r"wrong\.jsonl.*line 2") as refused:
-        call_command("import_interviews", str(path), str(wrong), "--project", project.slug)
+        call_command("interview", "import", str(path), str(wrong), "--project", project.slug)
     assert "\n" not in str(refused.value)
     assert not Interview.objects.exists()
 
 
 def test_file_that_is_not_there_is_named(project: Project, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"absent\.jsonl cannot be read: No such file"):
-        call_command("import_interviews", str(tmp_path / "absent.jsonl"), "--project", project.slug)
+        call_command("interview", "import", str(tmp_path / "absent.jsonl"), "--project", project.slug)
 
 
 def test_interviews_by_standard_input_are_called_so(
     project: Project, path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
-    call_command("import_interviews", "-", "--project", project.slug)
+    call_command("interview", "import", "-", "--project", project.slug)
     assert capsys.readouterr().out.startswith("standard input: imported ")
 
 
 def test_study_that_is_not_there_is_named(db: None, path: Path) -> None:
     with pytest.raises(CommandError, match="no study 'nowhere'"):
-        call_command("import_interviews", str(path), "--project", "nowhere")
+        call_command("interview", "import", str(path), "--project", "nowhere")
 
 
 def test_words_tell_a_dry_run_from_an_import() -> None:
@@ -95,7 +95,7 @@ def test_shared_conversations_come_in_beside_the_excerpts(project: Project, caps
         shared("data/interviews/excerpts.jsonl"),
         shared("data/conversations/openai_messages/chat_messages_120.jsonl"),
     )
-    answer = run(capsys, "import_interviews", *paths, "--project", project.slug)
+    answer = run(capsys, "interview", "import", *paths, "--project", project.slug)
     assert answer["created"] == Interview.objects.count()
     assert answer["files"][1]["interviews"] == 120  # type: ignore[index]
     assert sum(file["sentences"] for file in answer["files"]) == Sentence.objects.count()  # type: ignore[attr-defined]
@@ -105,7 +105,7 @@ def test_segment_cuts_a_file_by_code_points(tmp_path: Path, capsys: pytest.Captu
     text = "\ufeff# Köpfe 👋\r\n\r\nEin Satz. Noch einer!\r\n- Punkt eins\r\n"
     path = tmp_path / "text.md"
     path.write_bytes(text.encode())
-    answer = run(capsys, "segment", path)
+    answer = run(capsys, "interview", "segment", path)
     assert answer["segmenter"] == f"{SEGMENTER} {SEGMENTER_VERSION}"
     sentences = answer["sentences"]
     assert isinstance(sentences, list)
@@ -117,7 +117,7 @@ def test_segment_cuts_a_file_by_code_points(tmp_path: Path, capsys: pytest.Captu
 def test_segment_prints_a_line_for_each_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "text.txt"
     path.write_text("One. Two.", encoding="utf-8")
-    call_command("segment", str(path))
+    call_command("interview", "segment", str(path))
     assert capsys.readouterr().out == "1\t0-4\tprose\tOne.\n2\t5-9\tprose\tTwo.\n"
 
 
@@ -125,4 +125,4 @@ def test_segment_refuses_what_is_not_utf8_and_names_the_line(tmp_path: Path) -> 
     path = tmp_path / "text.txt"
     path.write_bytes("One.\nTwo é.".encode("latin-1"))
     with pytest.raises(CommandError, match=r"text\.txt, line 2: found byte 0xE9"):
-        call_command("segment", str(path))
+        call_command("interview", "segment", str(path))

@@ -279,7 +279,7 @@ class TestPages:
 
 class TestCommand:
     def run(self, capsys: pytest.CaptureFixture[str], project: Project, *args: str) -> dict[str, object]:
-        call_command("consent", "--project", project.slug, *args, "--json")
+        call_command("interview", "consent", "--project", project.slug, *args, "--json")
         answer = json.loads(capsys.readouterr().out)
         assert isinstance(answer, dict)
         return answer
@@ -311,7 +311,7 @@ class TestCommand:
         record(project, lead, first)
         answer = self.run(capsys, project)
         assert answer["scopes"]["external"] == {"given": 1, "refused": 0, "unknown": 1}  # type: ignore[index]
-        call_command("consent", project=project.slug)
+        call_command("interview", "consent", project=project.slug)
         assert "Processing by external models: 1 given" in capsys.readouterr().out
 
     @pytest.mark.parametrize(
@@ -326,7 +326,7 @@ class TestCommand:
     def test_wrong_words_record_nothing(self, project: Project, lead: User, args: list[str], said: str) -> None:
         bring(project, lead, make_line("a"))
         with pytest.raises(CommandError, match=said):
-            call_command("consent", "--project", project.slug, *args)
+            call_command("interview", "consent", "--project", project.slug, *args)
         assert not Consent.objects.exists()
 
 

@@ -170,9 +170,9 @@ def test_a_preview_leaves_the_sentences_of_a_very_large_file_to_the_import(
     path = tmp_path / name
     path.write_bytes(data)
     out = io.StringIO()
-    call_command("import_interviews", path, project=project.slug, dry_run=True, json=True, stdout=out)
+    call_command("interview", "import", path, project=project.slug, dry_run=True, json=True, stdout=out)
     assert json.loads(out.getvalue())["files"][0]["sentences"] is None
-    call_command("import_interviews", path, project=project.slug, dry_run=True, stdout=out)
+    call_command("interview", "import", path, project=project.slug, dry_run=True, stdout=out)
     assert "would import 5 interviews, 10 turns (read as interview_jsonl)" in out.getvalue()
     assert import_files(project=project, files=[(name, data)], by=lead)[0].sentences == 15
 

@@ -412,15 +412,15 @@ def test_the_command_masks_and_counts_what_would_come_in(project: Project, tmp_p
     path = tmp_path / FILE_NAME
     path.write_bytes(write_file([make_thread("xenobriefed", 1)]))
     out = io.StringIO()
-    call_command("import_interviews", path, project=project.slug, mask=True, dry_run=True, json=True, stdout=out)
+    call_command("interview", "import", path, project=project.slug, mask=True, dry_run=True, json=True, stdout=out)
     [told] = json.loads(out.getvalue())["files"]
-    call_command("import_interviews", path, project=project.slug, mask=True, stdout=io.StringIO())
+    call_command("interview", "import", path, project=project.slug, mask=True, stdout=io.StringIO())
     interview = project.interviews.get()
     assert interview.is_masked
     assert told["sentences"] == interview.sentence_count
     path.write_bytes(write_file([make_thread("xenobriefed", 1)]).replace(b"Case 1.", b"Case 2."))
     with pytest.raises(CommandError, match="whose text differs"):
-        call_command("import_interviews", path, project=project.slug, stdout=io.StringIO())
+        call_command("interview", "import", path, project=project.slug, stdout=io.StringIO())
 
 
 def test_the_page_masks(project: Project, lead: User) -> None:

@@ -233,10 +233,10 @@ class TestChoosing:
         file = tmp_path / "group.txt"
         file.write_text(FOCUS_GROUP)
         options = {"project": project.slug, "dry_run": True, "json": True}
-        call_command("import_interviews", str(file), **options)
+        call_command("interview", "import", str(file), **options)
         [told] = json.loads(capsys.readouterr().out)["files"]
         assert told["preview"]["read_as_text"] == [{"name": "Chris", "lines": 1}]
-        call_command("import_interviews", str(file), speaker=["Chris:"], **options)
+        call_command("interview", "import", str(file), speaker=["Chris:"], **options)
         [told] = json.loads(capsys.readouterr().out)["files"]
         assert told["turns"] == 7
         assert told["preview"]["read_as_text"] == []

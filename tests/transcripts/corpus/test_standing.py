@@ -215,7 +215,7 @@ def test_the_trail_still_rebuilds_the_work_on_an_archived_interview(
 ) -> None:
     put(sentence, find_code(project, "theme.balance"), coder)
     archive(project, [sentence.turn.interview_id], owner)
-    call_command("verify_audit", "--rows")
+    call_command("audit", "verify", "--rows")
     assert "missing" not in capsys.readouterr().out.casefold()
 
 

@@ -161,15 +161,15 @@ actions.import_file(
 
 @pytest.mark.processes
 def test_a_killed_import_leaves_nothing_to_see_and_can_be_repeated(instance: Instance, tmp_path: Path) -> None:
-    instance.manage("create_project", "culture", "--name", "Culture")
+    instance.manage("study", "create", "culture", "--name", "Culture")
     file = tmp_path / "interviews.jsonl"
     file.write_bytes(FILE[1])
     assert instance.start_code(KILLED, FILE=str(file)).wait(60) == -signal.SIGKILL
     assert instance.query("SELECT count(*) FROM corpus_sentence")[0][0] > 5
     assert instance.query("SELECT count(*) FROM corpus_interview WHERE project_id IS NOT NULL") == [(0,)]
-    assert "10 minutes later" in instance.manage("import_interviews", str(file), "--project", "culture", fails=True)
+    assert "10 minutes later" in instance.manage("interview", "import", str(file), "--project", "culture", fails=True)
     instance.write(["UPDATE corpus_importedfile SET touched_at = '2020-01-01 00:00:00'"])
-    instance.manage("import_interviews", str(file), "--project", "culture")
+    instance.manage("interview", "import", str(file), "--project", "culture")
     assert instance.query("SELECT state FROM corpus_importedfile") == [("stored",)]
     assert instance.query("SELECT count(*) FROM corpus_interview WHERE project_id IS NOT NULL") == [(5,)]
     assert instance.query("SELECT count(*) FROM corpus_sentence") == [(15,)]

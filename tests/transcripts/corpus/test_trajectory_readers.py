@@ -1115,7 +1115,7 @@ class TestCommand:
     ) -> None:
         file = tmp_path / "run.json"
         file.write_text(json.dumps(told.tell_as_atif()))
-        call_command("turns", str(file), "--json")
+        call_command("interview", "read", str(file), "--json")
         answer = json.loads(capsys.readouterr().out)
         [thread] = answer["threads"]
         assert (answer["format"], thread["id"], thread["hangs_on"]) == ("atif", "s", None)
@@ -1136,7 +1136,7 @@ class TestCommand:
         file = tmp_path / "nan.jsonl"
         file.write_text('{"id": "1", "messages": [{"role": "user", "content": "x", "weight": NaN}]}\n')
         with pytest.raises(CommandError, match=r"\Anan\.jsonl, line 1: found NaN"):
-            call_command("turns", str(file))
+            call_command("interview", "read", str(file))
 
 
 def test_a_long_trace_of_single_calls_is_compared_in_time_that_grows_with_its_histories(

@@ -83,7 +83,7 @@ def find(thread: Interview, turn: int, place: int = 0) -> Sentence:
 
 
 def read(project: Project, path: Path) -> dict[str, list[dict[str, Any]]]:
-    call_command("export", "demonstrations", project=project.slug, output=str(path))
+    call_command("study", "export", "demonstrations", project=project.slug, output=str(path))
     found: dict[str, list[dict[str, Any]]] = {"stance": [], "thread": [], "preference": [], "demonstrations": []}
     for line in path.read_text(encoding="utf-8").splitlines():
         found[json.loads(line)["record"]].append(json.loads(line))
@@ -271,4 +271,4 @@ class TestWho:
         assert export is not None
         assert (export.formats, export.consent) == (["jsonl"], "reuse")
         with pytest.raises(CommandError, match="cannot be written as 'csv'"):
-            call_command("export", "demonstrations", project=project.slug, output="x.csv", format="csv")
+            call_command("study", "export", "demonstrations", project=project.slug, output="x.csv", format="csv")

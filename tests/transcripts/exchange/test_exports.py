@@ -270,7 +270,9 @@ class TestLongCells:
         assert "X-Long-Cells" not in whole
 
     def test_the_command_says_so(self, long: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        call_command("export", "turns", "--project", long.slug, "--output", str(tmp_path / "turns.csv"), "--json")
+        call_command(
+            "study", "export", "turns", "--project", long.slug, "--output", str(tmp_path / "turns.csv"), "--json"
+        )
         told = capsys.readouterr()
         assert json.loads(told.out)["long_cells"] == 2
         assert "2 cells are longer than the 32,767 characters" in told.err
@@ -421,7 +423,7 @@ class TestRights:
 class TestCommand:
     def export(self, *arguments: str) -> Any:
         stream = io.StringIO()
-        call_command("export", *arguments, "--json", stdout=stream)
+        call_command("study", "export", *arguments, "--json", stdout=stream)
         return json.loads(stream.getvalue())
 
     def test_it_writes_the_file_and_tells_rows_and_hash(self, coding: Coding, project: Project, tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ class TestPage:
 
     def test_the_command_writes_it(self, coded: Project, tmp_path: Path) -> None:
         path = tmp_path / "methods.md"
-        call_command("export", "methods", "--project", coded.slug, "--output", str(path), stdout=io.StringIO())
+        call_command("study", "export", "methods", "--project", coded.slug, "--output", str(path), stdout=io.StringIO())
         assert path.read_text(encoding="utf-8").startswith("# Methods: Cultural schemas")
 
 

@@ -120,5 +120,5 @@ class TestWithoutPyarrow:
     def test_the_command_says_how_to_get_it_and_leaves_no_file(self, project: Project, tmp_path: Path) -> None:
         given = ["codings", "--project", project.slug, "--format", "parquet", "--output", str(tmp_path / "x.parquet")]
         with pytest.raises(CommandError, match=r"make parquet\. CSV has the same rows"):
-            call_command("export", *given)
+            call_command("study", "export", *given)
         assert list(tmp_path.iterdir()) == []

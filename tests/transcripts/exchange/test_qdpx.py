@@ -885,12 +885,12 @@ class TestCommand:
     def test_it_tells_what_came_and_what_did_not(self, project: Project, tmp_path: Path) -> None:
         stream = io.StringIO()
         path = str(make_foreign(tmp_path))
-        call_command("import_qdpx", path, "--project", project.slug, "--dry-run", "--json", stdout=stream)
+        call_command("study", "import", path, "--project", project.slug, "--dry-run", "--json", stdout=stream)
         told = json.loads(stream.getvalue())
         assert told["dry_run"]
         assert told["new"]["codings"] == 1
         assert {person["name"] for person in told["people"]} == {"Ann", "Bea"}
-        call_command("import_qdpx", path, "--project", project.slug, stdout=stream)
+        call_command("study", "import", path, "--project", project.slug, stdout=stream)
         assert "1 new and 0 known codings" in stream.getvalue()
 
     def test_it_asks_whether_codes_with_names_of_the_study_are_the_studys(
@@ -899,21 +899,21 @@ class TestCommand:
         stream = io.StringIO()
         own = Code.objects.get(version__project=project, identifier="theme.balance")
         path = str(make_foreign(tmp_path, code=own.name))
-        call_command("import_qdpx", path, "--project", project.slug, "--dry-run", stdout=stream)
+        call_command("study", "import", path, "--project", project.slug, "--dry-run", stdout=stream)
         assert "With --same-names, the codes of this study are used" in stream.getvalue()
-        call_command("import_qdpx", path, "--project", project.slug, "--same-names", stdout=stream)
+        call_command("study", "import", path, "--project", project.slug, "--same-names", stdout=stream)
         assert {each.code.identifier for each in Coding.objects.select_related("code")} == {"theme.balance"}
 
     def test_a_refusal_says_each_thing_once(self, project: Project, tmp_path: Path) -> None:
         path = tmp_path / "x.qdpx"
         path.write_bytes(b"no archive")
         with pytest.raises(CommandError) as refused:
-            call_command("import_qdpx", str(path), "--project", project.slug)
+            call_command("study", "import", str(path), "--project", project.slug)
         assert str(refused.value).count("found ") == 1
 
     def test_a_file_that_is_not_there_is_told(self, project: Project, tmp_path: Path) -> None:
         with pytest.raises(CommandError, match="cannot be read"):
-            call_command("import_qdpx", str(tmp_path / "no.qdpx"), "--project", project.slug)
+            call_command("study", "import", str(tmp_path / "no.qdpx"), "--project", project.slug)
 
 
 @pytest.mark.parametrize(

@@ -143,10 +143,10 @@ def test_an_export_is_narrowed_by_kind_and_by_the_facts_of_a_run(
     assert list_ids(kind="interview") == {"talk"}
     assert list_ids(run="password=x") == {"run", "other", "talk"}
     path = tmp_path / "turns.csv"
-    call_command("export", "turns", "--project", runs.slug, "--run", "task=files", "--output", str(path))
+    call_command("study", "export", "turns", "--project", runs.slug, "--run", "task=files", "--output", str(path))
     assert {row["interview"] for row in csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig")))} == {"run"}
     with pytest.raises(CommandError, match="task=files"):
-        call_command("export", "turns", "--project", runs.slug, "--run", "files", "--output", str(path))
+        call_command("study", "export", "turns", "--project", runs.slug, "--run", "files", "--output", str(path))
 
 
 def describe(project: Project) -> list[Any]:

@@ -16,7 +16,7 @@ from django.core.management import get_commands, load_command_class
 from transcripts.formats.command_files import input_file, output_file, say_file
 
 # They name folders and keys, or files that must not pass through a pipe.
-OTHERS = {"backup", "audit_checkpoint", "verify_audit"}
+OTHERS = {"backup", "audit"}
 
 
 def give(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
@@ -96,15 +96,15 @@ class TestWriting:
 
 
 def list_file_arguments() -> list[tuple[str, argparse.Action]]:
-    """Arguments of our commands, and of their acts, that are files by their type or by their name."""
+    """Arguments of our commands, and of their verbs, that are files by their type or by their name."""
 
-    def walk(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    def walk(name: str, parser: argparse.ArgumentParser) -> list[tuple[str, argparse.Action]]:
         found = []
         for action in parser._actions:
             if isinstance(action, argparse._SubParsersAction):
-                found += [inner for each in action.choices.values() for inner in walk(each)]
+                found += [inner for verb, each in action.choices.items() for inner in walk(f"{name} {verb}", each)]
             elif action.type is Path or action.dest in {"file", "files"} or action.metavar == "FILE":
-                found.append(action)
+                found.append((name, action))
         return found
 
     commands = [
@@ -112,13 +112,13 @@ def list_file_arguments() -> list[tuple[str, argparse.Action]]:
         for name, app in get_commands().items()
         if app.startswith(("auditapp.", "transcripts.")) and name not in OTHERS
     ]
-    return [(name, action) for name, command in commands for action in walk(command.create_parser("manage.py", name))]
+    return [each for name, command in commands for each in walk(name, command.create_parser("manage.py", name))]
 
 
 def test_every_command_reads_its_files_from_standard_input_too() -> None:
     found = list_file_arguments()
     assert len(found) > 20
-    # create_project takes a word in place of a file, and asks for the file itself.
+    # study create takes a word in place of a file, and asks for the file itself.
     assert {f"{name} {action.dest}" for name, action in found if action.type is not input_file} == {
-        "create_project codebook"
+        "study create codebook"
     }

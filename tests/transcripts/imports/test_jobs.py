@@ -412,8 +412,8 @@ start_job(
 @pytest.mark.processes
 @pytest.mark.full
 def test_a_worker_goes_on_with_the_import_of_a_worker_that_was_killed(instance: Instance, tmp_path: Path) -> None:
-    instance.manage("create_project", "culture", "--name", "Culture")
-    instance.manage("create_user", "lead", "--project", "culture", "--role", "lead")
+    instance.manage("study", "create", "culture", "--name", "Culture")
+    instance.manage("user", "create", "lead", "--project", "culture", "--role", "lead")
     file = tmp_path / "large.jsonl"
     file.write_text("\n".join(make_line(f"i{n}", "It depends on the family. " * 40) for n in range(600)))
     instance.run_code(START, str(file))

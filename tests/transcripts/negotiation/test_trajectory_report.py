@@ -29,7 +29,7 @@ WORKED = {
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: object) -> Any:
-    call_command("trajectory_report", *map(str, args), "--json")
+    call_command("trajectory", "report", *map(str, args), "--json")
     return json.loads(capsys.readouterr().out)
 
 
@@ -120,7 +120,7 @@ def test_of_a_study_that_is_read_reflexively_a_warning_tells_what_pages_leave_ou
     told = [warning for warning in report["warnings"] if "reflexive" in warning]
     assert told == [OF_FEATURES + KEPT, OF_SCORES + KEPT]
     assert {**report, "warnings": before["warnings"]} == before
-    call_command("trajectory_report", "--project", project.slug)
+    call_command("trajectory", "report", "--project", project.slug)
     assert "reports no alpha of scores" in capsys.readouterr().out
     # As pages and the API have it.
     shown = leave_out_coefficients(before, project)
@@ -135,7 +135,7 @@ def test_the_table_for_people_has_the_same_numbers(
     what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     check = read_worked_example(WORKED[what])
-    call_command("trajectory_report", str(write_example(check, tmp_path)), *choose_options(check))
+    call_command("trajectory", "report", str(write_example(check, tmp_path)), *choose_options(check))
     printed = capsys.readouterr().out
     for words in {
         "ledger": ["4 of 5 = 0.800 [0.376, 0.964]", "6 entries of both, equal 0.667, alpha 0.627"],
@@ -200,28 +200,28 @@ def test_reasoning_counts_when_it_is_asked_for(tmp_path: Path, capsys: pytest.Ca
 )
 def test_who_and_what_is_not_there_is_told_with_what_is(options: list[str], words: str) -> None:
     with pytest.raises(CommandError) as refused:
-        call_command("trajectory_report", str(TWO_THREADS), *options)
+        call_command("trajectory", "report", str(TWO_THREADS), *options)
     assert words in str(refused.value)
 
 
 def test_a_file_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "threads.jsonl"
     with pytest.raises(CommandError, match="cannot be read"):
-        call_command("trajectory_report", str(path))
+        call_command("trajectory", "report", str(path))
     path.write_text('{"record": "thread", "thread": "t"}\n{"record": "score"}\n', encoding="utf-8")
     with pytest.raises(CommandError, match=r"threads\.jsonl, line 2: found a score without “criterion”; expected"):
-        call_command("trajectory_report", str(path))
+        call_command("trajectory", "report", str(path))
 
 
 @pytest.mark.parametrize("arguments", [[], ["file.jsonl", "--project", "study"]])
 def test_it_reads_a_file_or_a_study(arguments: list[str]) -> None:
     with pytest.raises(CommandError):
-        call_command("trajectory_report", *arguments)
+        call_command("trajectory", "report", *arguments)
 
 
 @pytest.mark.django_db
 def test_of_a_study_that_is_not_there_it_says_so() -> None:
     with pytest.raises(CommandError, match="There is no study 'nowhere'"):
-        call_command("trajectory_report", "--project", "nowhere")
+        call_command("trajectory", "report", "--project", "nowhere")
     with pytest.raises(CommandError, match="--layer is for files"):
-        call_command("trajectory_report", "--project", "nowhere", "--layer", "assisted")
+        call_command("trajectory", "report", "--project", "nowhere", "--layer", "assisted")

@@ -16,7 +16,7 @@ from transcripts.projects.models import Membership, Project
 
 def ask(*arguments: str) -> Any:
     out = StringIO()
-    call_command("create_user", *arguments, "--json", stdout=out)
+    call_command("user", "create", *arguments, "--json", stdout=out)
     return json.loads(out.getvalue())
 
 
@@ -67,6 +67,6 @@ def test_what_cannot_be_done_is_said_in_one_line_and_leaves_nothing(
     project: Project, arguments: list[str], words: str
 ) -> None:
     with pytest.raises(CommandError, match=words) as refused:
-        call_command("create_user", *arguments)
+        call_command("user", "create", *arguments)
     assert "\n" not in str(refused.value)
     assert list(User.objects.values_list("username", flat=True)) == ["owner"]

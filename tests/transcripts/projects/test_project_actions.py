@@ -171,7 +171,7 @@ class TestSecondLink:
     def test_nobody_gets_one_who_signed_in_before(self, project: Project, owner: User, invited: User) -> None:
         invited.last_login = timezone.now()
         invited.save()
-        with pytest.raises(Refused, match=r"manage\.py sign_in_link ada"):
+        with pytest.raises(Refused, match=r"manage\.py user sign-in ada"):
             renew_invitation(project=project, user=invited, by=owner)
 
     def test_nobody_gets_one_who_has_a_password(self, project: Project, owner: User, invited: User) -> None:

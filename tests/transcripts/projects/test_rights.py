@@ -116,13 +116,13 @@ class TestRights:
 
     def test_a_command_sets_what_is_named(self, plain: User) -> None:
         out = io.StringIO()
-        call_command("set_rights", "plain", start_studies="yes", stdout=out)
-        call_command("set_rights", "plain", invite="yes", json=True, stdout=out)
+        call_command("user", "set-rights", "plain", start_studies="yes", stdout=out)
+        call_command("user", "set-rights", "plain", invite="yes", json=True, stdout=out)
         said, answer = out.getvalue().splitlines()
         assert said == "plain may start studies."
         assert json.loads(answer) == {"username": "plain", "start_studies": True, "invite": True}
         with pytest.raises(CommandError, match="no user named nobody"):
-            call_command("set_rights", "nobody")
+            call_command("user", "set-rights", "nobody")
 
 
 class TestInvitations:

@@ -68,7 +68,7 @@ def test_the_page_of_exports_and_the_command_say_what_is_left_out(
     page, path = reverse("exchange:exports", args=[project.slug]), str(tmp_path / "quotes.csv")
     errors = StringIO()
     assert told in client_of(lead).get(page).content.decode()
-    call_command("export", "theme_quotes", project=project.slug, output=path, stderr=errors)
+    call_command("study", "export", "theme_quotes", project=project.slug, output=path, stderr=errors)
     assert told in errors.getvalue()
     assert "the command consent" in errors.getvalue()
     assert AuditEvent.objects.get(action="export.written").details["without_consent"] == 1

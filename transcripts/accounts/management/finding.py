@@ -12,5 +12,5 @@ def find_user(username: str) -> User:
     """The person of that name, whether the account is open or closed. Raises ``CommandError``."""
     user = queries.find_user(username)
     if user is None:
-        raise CommandError(f"There is no user named {username}. Create one: manage.py create_user {username}")
+        raise CommandError(f"There is no user named {username}. Create one: manage.py user create {username}")
     return user

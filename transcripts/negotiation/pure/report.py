@@ -1,4 +1,4 @@
-"""What ``trajectory_report`` prints and the pages show, from `Records`. A share comes with its 95 % interval as [low, high]; null
+"""What ``trajectory report`` prints and the pages show, from `Records`. A share comes with its 95 % interval as [low, high]; null
 is not defined. Keys under ``by_coder`` and ``ledger.threads`` are names of coders, threads, moves and features.
 
 ::

@@ -1,153 +1,44 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import tempfile
+from collections.abc import Iterable
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.db.models import QuerySet
 
 from auditapp.batches import actions
-from auditapp.batches.command_options import (
-    read_cap,
-    refuse_stopped,
-    wait_for_launched,
-    warn_of_low_cap,
-)
+from auditapp.batches.command_options import read_cap, refuse_stopped, wait_for_launched, warn_of_low_cap
+from auditapp.batches.ledger.verify import WORDS, list_counted_accounts, verify_batches
 from auditapp.batches.models import OPEN_STATES, Batch, ProviderJob
 from auditapp.batches.pages.progress import read_progress, read_progress_of
 from auditapp.batches.pages.summaries import list_gone_jobs, summarise_batch
+from auditapp.batches.routes.answer_files import FORMS, AnswerFileError, export_requests, import_answer_file
+from auditapp.llm.management.finding import find_variant
+from auditapp.llm.models import ProviderAccount
 from transcripts.audit_trail import trail
+from transcripts.formats.command_files import input_file, output_file
 from transcripts.projects.management.finding import find_study
-from transcripts.ui.commands import ActCommand, find_row
+from transcripts.ui.commands import Noun, find_row
 
 
-def _refuse_file(batch: Batch) -> None:
-    if batch.route == Batch.Route.FILE:
-        raise CommandError(f"Batch {batch.pk} makes no calls to wait for: its answers are imported from a file.")
-
-
-def _cancel(batch: Batch, options: dict[str, object]) -> None:
-    actions.cancel_batch(batch=batch, by=trail.SYSTEM)
-
-
-def _abort(batch: Batch, options: dict[str, object]) -> None:
-    actions.cancel_batch(batch=batch, by=trail.SYSTEM, cut_off=True)
-
-
-def _confirm(batch: Batch, options: dict[str, object]) -> None:
-    cap = actions.UNCHANGED if options["cap"] is None else _read_new_cap(options)
-    actions.confirm_batch(batch=batch, by=trail.SYSTEM, cap_usd=cap, anyway=bool(options["anyway"]))
-
-
-def _release(batch: Batch, options: dict[str, object]) -> None:
-    if options["again"] == options["fail"]:
-        raise CommandError("Say what to do with the held cells: --again (may mean paying twice) or --fail.")
-    actions.release_held(batch=batch, by=trail.SYSTEM, again=bool(options["again"]))
-
-
-def _end_job(batch: Batch, options: dict[str, object]) -> None:
-    if options["job"] is None:
-        raise CommandError(
-            "Say which job is to be ended: --job N. `batch show` lists those that the provider does not know."
-        )
-    jobs = ProviderJob.objects.filter(queue__batch=batch).order_by("pk")
-    actions.end_job(job=find_row(jobs, f"job of batch {batch.pk} with the number", pk=options["job"]), by=trail.SYSTEM)
-
-
-@transaction.atomic
-def _set(batch: Batch, options: dict[str, object]) -> None:
-    if all(options[name] is None for name in ("concurrency", "cap", "name")):
-        raise CommandError("Say what to set: --concurrency N, --cap USD, --name NAME, or several of them.")
-    if options["name"] is not None:
-        actions.rename_batch(batch=batch, by=trail.SYSTEM, name=str(options["name"]))
-    if options["cap"] is not None:
-        actions.change_cap(batch=batch, by=trail.SYSTEM, cap_usd=_read_new_cap(options))
-    if options["concurrency"] is not None:
-        actions.change_concurrency(batch=batch, by=trail.SYSTEM, concurrency=int(str(options["concurrency"])))
-
-
-ACTS: dict[str, Callable[[Batch, dict[str, object]], object]] = {
-    "show": lambda batch, options: None,
-    "wait": lambda batch, options: _refuse_file(batch),
-    "pause": lambda batch, options: actions.pause_batch(batch=batch, by=trail.SYSTEM),
-    "resume": lambda batch, options: actions.resume_batch(batch=batch, by=trail.SYSTEM),
-    "drain": lambda batch, options: actions.drain_batch(batch=batch, by=trail.SYSTEM),
-    "cancel": _cancel,
-    "abort": _abort,
-    "confirm": _confirm,
-    "retry": lambda batch, options: actions.retry_failed(batch=batch, by=trail.SYSTEM),
-    "release": _release,
-    "end-job": _end_job,
-    "set": _set,
-}
-LIST = "list"
-# Which options belong to which acts: an option that would be ignored is refused.
-OWN = {
-    "all": {LIST, "pause"},
-    "project": {LIST, "pause"},
-    "cap": {"set", "confirm"},
-    "concurrency": {"set"},
-    "name": {"set"},
-    "again": {"release"},
-    "fail": {"release"},
-    "anyway": {"confirm"},
-    "job": {"end-job"},
-}
-
-
-def _refuse_foreign(act: str, options: dict[str, object]) -> None:
-    for name, acts in OWN.items():
-        if options[name] not in {None, False} and act not in acts:
-            raise CommandError(f"--{name} can be used only with {' and '.join(sorted(acts))}, not with {act}.")
-
-
-class Command(ActCommand):
-    help = (
-        "List batches; show one, wait for it, or control it: pause, resume, drain, cancel, abort, confirm, retry, release, "
-        "end-job, set."
-    )
+class _OfBatch(BaseCommand):
+    """Acts on one batch, if the verb acts at all, and prints its summary."""
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("act", choices=[LIST, *ACTS])
-        parser.add_argument("number", type=int, nargs="?", help="of the batch; list takes none, nor does pause --all")
-        parser.add_argument(
-            "--all", action="store_true", help="list: those that have ended, too; pause: every batch that sends calls"
-        )
-        parser.add_argument("--project", metavar="SLUG", help="list, pause --all: of this study alone")
-        parser.add_argument(
-            "--anyway", action="store_true", help="confirm: although nothing could be read in the pilot"
-        )
-        parser.add_argument("--cap", metavar="USD", help="set, confirm: the maximum it may cost, or none")
-        parser.add_argument("--concurrency", type=int, help="set: maximum calls in flight")
-        parser.add_argument("--name", help="set: what it is called")
-        parser.add_argument(
-            "--again", action="store_true", help="release: ask the held cells again, which may mean paying twice"
-        )
-        parser.add_argument("--fail", action="store_true", help="release: count the held cells as failed")
-        parser.add_argument("--job", type=int, metavar="N", help="end-job: the job, as show lists it")
+        parser.add_argument("number", type=int, metavar="N", help="of the batch")
         parser.add_argument("--json", action="store_true")
 
-    def handle(self, *args: object, act: str, number: int | None, **options: object) -> None:
-        _refuse_foreign(act, options)
-        is_of_many = act == LIST or bool(options["all"])
-        if is_of_many == (number is not None):
-            raise CommandError(f"{act} takes no number here." if is_of_many else f"{act} takes the number of a batch.")
-        if options["project"] and not is_of_many:
-            raise CommandError("--project goes with list and with pause --all.")
-        if number is None:
-            self._act_on_many(act, options)
-            return
-        batch = find_row(Batch.objects.order_by("-pk"), "batch", pk=number)
-        done = ACTS[act](batch, options)
-        if act == "retry" and not done:
-            self.stderr.write(f"Nothing in batch {number} has failed, so nothing is asked again.")
+    def handle(self, *args: Any, number: int, **options: Any) -> None:
+        batch = find_batch(number)
+        self.act(batch, options)
         batch.refresh_from_db()
-        if act == "wait":
-            batch = wait_for_launched(batch, says_yes=False, report=self.stderr.write)
-        if act in {"show", "confirm"}:
-            warn_of_low_cap(batch, self.stderr.write, although_confirmed=act == "confirm")
+        batch = self.watch(batch)
         summary = summarise_batch(batch, read_progress(batch), is_whole=True)
         summary["gone_jobs"] = list_gone_jobs(batch)
         if options["json"]:
@@ -155,17 +46,29 @@ class Command(ActCommand):
         else:
             # In one write: a reader of only the beginning closes the pipe before more could be written.
             self.stdout.write("\n".join(f"{name:>28}  {value}" for name, value in summary.items()))
-        if act == "wait":
-            refuse_stopped(batch)
+        self.end(batch)
 
-    def _act_on_many(self, act: str, options: dict[str, object]) -> None:
-        batches = Batch.objects.order_by("pk")
-        if options["project"]:
-            batches = batches.filter(project=find_study(str(options["project"])))
-        if act == "pause":
-            paused = actions.pause_batches(batches=batches, by=trail.SYSTEM)
-            self.stdout.write(json.dumps({"paused": paused}) if options["json"] else f"Paused: {paused}.")
-            return
+    def act(self, batch: Batch, options: dict[str, Any]) -> None:
+        """Do what the verb says."""
+
+    def watch(self, batch: Batch) -> Batch:
+        """The batch after the act; a verb may wait for it, or warn."""
+        return batch
+
+    def end(self, batch: Batch) -> None:
+        """After the summary. May raise ``CommandError``."""
+
+
+class List(BaseCommand):
+    help = "List the open batches."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--all", action="store_true", help="those that have ended, too")
+        parser.add_argument("--project", metavar="SLUG", help="of this study alone")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        batches = find_batches(options["project"])
         rows = _list_batches(batches if options["all"] else batches.filter(state__in=OPEN_STATES))
         if options["json"]:
             self.stdout.write(json.dumps(rows))
@@ -176,6 +79,282 @@ class Command(ActCommand):
             for row in rows
         ]
         self.stdout.write("\n".join(lines) or "No batch is open. `batch list --all` lists those that have ended, too.")
+
+
+class Show(_OfBatch):
+    help = "Show a batch: its state, counts by outcome, cost, and calls that may have been paid twice."
+
+    def watch(self, batch: Batch) -> Batch:
+        warn_of_low_cap(batch, self.stderr.write)
+        return batch
+
+
+class Wait(_OfBatch):
+    help = "Return when a batch has ended or waits for approval. Makes the calls itself if no worker is running."
+
+    def act(self, batch: Batch, options: dict[str, Any]) -> None:
+        if batch.route == Batch.Route.FILE:
+            raise CommandError(f"Batch {batch.pk} makes no calls to wait for: its answers are imported from a file.")
+
+    def watch(self, batch: Batch) -> Batch:
+        return wait_for_launched(batch, says_yes=False, report=self.stderr.write)
+
+    def end(self, batch: Batch) -> None:
+        refuse_stopped(batch)
+
+
+class Pause(_OfBatch):
+    help = "Pause a batch, or with --all every batch that sends calls or would go on by itself."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        which = parser.add_mutually_exclusive_group(required=True)
+        which.add_argument("number", type=int, metavar="N", nargs="?", help="of the batch")
+        which.add_argument("--all", action="store_true", help="every batch that sends calls")
+        parser.add_argument("--project", metavar="SLUG", help="with --all: of this study alone")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: Any, number: int | None, **options: Any) -> None:
+        if options["project"] and not options["all"]:
+            raise CommandError("--project goes with --all.")
+        if number is not None:
+            super().handle(*args, number=number, **options)
+            return
+        paused = actions.pause_batches(batches=find_batches(options["project"]), by=trail.SYSTEM)
+        self.stdout.write(json.dumps({"paused": paused}) if options["json"] else f"Paused: {paused}.")
+
+    def act(self, batch: Batch, options: dict[str, Any]) -> None:
+        actions.pause_batch(batch=batch, by=trail.SYSTEM)
+
+
+class Resume(_OfBatch):
+    help = "Let a batch go on that was paused."
+
+    def act(self, batch: Batch, options: dict[str, Any]) -> None:
+        actions.resume_batch(batch=batch, by=trail.SYSTEM)
+
+
+class Drain(_OfBatch):
+    help = "Let a batch finish the calls it has begun, and begin no other."
+
+    def act(self, batch: Batch, options: dict[str, Any]) -> None:
+        actions.drain_batch(batch=batch, by=trail.SYSTEM)
+
+
+class Cancel(_OfBatch):
+    help = "End a batch after the calls it has begun."
+
+    def act(self, batch: Batch, options: dict[str, Any]) -> None:
+        actions.cancel_batch(batch=batch, by=trail.SYSTEM)
+
+
+class Abort(_OfBatch):
+    help = "End a batch at once, and cut off the calls it has begun."
+
+    def act(self, batch: Batch, options: dict[str, Any]) -> None:
+        actions.cancel_batch(batch=batch, by=trail.SYSTEM, cut_off=True)
+
+
+class Retry(_OfBatch):
+    help = "Ask again what failed in a batch."
+
+    def act(self, batch: Batch, options: dict[str, Any]) -> None:
+        if not actions.retry_failed(batch=batch, by=trail.SYSTEM):
+            self.stderr.write(f"Nothing in batch {batch.pk} has failed, so nothing is asked again.")
+
+
+class Confirm(_OfBatch):
+    help = "Approve a batch after its pilot."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--cap", metavar="USD", help="the maximum it may cost, or none")
+        parser.add_argument("--anyway", action="store_true", help="although nothing could be read in the pilot")
+
+    def act(self, batch: Batch, options: dict[str, Any]) -> None:
+        cap = actions.UNCHANGED if options["cap"] is None else _read_new_cap(options["cap"])
+        actions.confirm_batch(batch=batch, by=trail.SYSTEM, cap_usd=cap, anyway=options["anyway"])
+
+    def watch(self, batch: Batch) -> Batch:
+        warn_of_low_cap(batch, self.stderr.write, although_confirmed=True)
+        return batch
+
+
+class Release(_OfBatch):
+    help = "Say what becomes of the cells of a batch that are held because the end of their call is unknown."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--again", action="store_true", help="ask them again, which may mean paying twice")
+        parser.add_argument("--fail", action="store_true", help="count them as failed")
+
+    def act(self, batch: Batch, options: dict[str, Any]) -> None:
+        if options["again"] == options["fail"]:
+            raise CommandError("Say what to do with the held cells: --again (may mean paying twice) or --fail.")
+        actions.release_held(batch=batch, by=trail.SYSTEM, again=options["again"])
+
+
+class EndJob(_OfBatch):
+    help = "End a job at a provider's batch service that the provider has not known for a day."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--job", type=int, required=True, metavar="N", help="the job, as `batch show` lists it")
+
+    def act(self, batch: Batch, options: dict[str, Any]) -> None:
+        jobs = ProviderJob.objects.filter(queue__batch=batch).order_by("pk")
+        job = find_row(jobs, f"job of batch {batch.pk} with the number", pk=options["job"])
+        actions.end_job(job=job, by=trail.SYSTEM)
+
+
+class Set(_OfBatch):
+    help = "Set the maximum of calls in flight, the maximum cost, or the name of a batch."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--cap", metavar="USD", help="the maximum it may cost, or none")
+        parser.add_argument("--concurrency", type=int, help="maximum calls in flight")
+        parser.add_argument("--name", help="what it is called")
+
+    @transaction.atomic
+    def act(self, batch: Batch, options: dict[str, Any]) -> None:
+        if all(options[name] is None for name in ("concurrency", "cap", "name")):
+            raise CommandError("Say what to set: --concurrency N, --cap USD, --name NAME, or several of them.")
+        if options["name"] is not None:
+            actions.rename_batch(batch=batch, by=trail.SYSTEM, name=options["name"])
+        if options["cap"] is not None:
+            actions.change_cap(batch=batch, by=trail.SYSTEM, cap_usd=_read_new_cap(options["cap"]))
+        if options["concurrency"] is not None:
+            actions.change_concurrency(batch=batch, by=trail.SYSTEM, concurrency=options["concurrency"])
+
+
+class ExportRequests(BaseCommand):
+    help = "Write the requests of a batch whose answers come from a file, one line of JSON each."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("number", type=int, metavar="N")
+        parser.add_argument("--output", required=True, metavar="PATH")
+        parser.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
+        parser.add_argument("--model", default="", metavar="LABEL", help="only the requests to this model")
+        parser.add_argument(
+            "--form", choices=FORMS, default=FORMS[0], help="the provider whose batch service the file is for"
+        )
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, number: int, output: str, model: str, form: str, **options: object) -> None:
+        batch = find_batch(number)
+        variant = find_variant(model) if model else None
+        with output_file(self, output) as path:
+            if path.exists() and not options["overwrite"]:
+                raise CommandError(f"{output} already exists. Name another file, or add --overwrite.")
+            try:
+                cells, lines = export_requests(batch=batch, by=trail.SYSTEM, variant=variant, form=form)
+                write_whole(path, lines)
+            except AnswerFileError as error:
+                raise CommandError(str(error)) from error
+            except OSError as error:
+                raise CommandError(f"{output} cannot be written: {error.strerror}.") from error
+            answer = {"batch": batch.pk, "requests": cells, "path": output}
+            self.stdout.write(json.dumps(answer) if options["json"] else f"{cells} requests in {output}")
+
+
+class ImportAnswers(BaseCommand):
+    help = (
+        "Import answers from a file: OpenAI's batch output, Anthropic's batch results, or lines with cell and answer."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("number", type=int, metavar="N")
+        parser.add_argument("file", type=input_file, metavar="FILE")
+        parser.add_argument("--dry-run", action="store_true", help="check every line and store nothing")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, number: int, file: Path, dry_run: bool, **options: object) -> None:
+        batch = find_batch(number)
+        try:
+            with file.open("rb") as stream:
+                imported = import_answer_file(batch=batch, file=stream, by=trail.SYSTEM, dry_run=dry_run)
+        except OSError as error:
+            raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
+        except AnswerFileError as error:
+            raise CommandError("\n".join([str(error), *error.problems])) from error
+        if options["json"]:
+            batch.refresh_from_db()
+            names = ("lines", "answered", "failed", "skipped", "waiting", "sha256")
+            counts = {name: getattr(imported, name) for name in names}
+            self.stdout.write(json.dumps({"batch": batch.pk, **counts, "state": batch.state, "dry_run": dry_run}))
+            return
+        verb = "would be stored" if dry_run else "stored"
+        self.stdout.write(
+            f"{imported.answered} answers and {imported.failed} errors {verb}, {imported.skipped} lines skipped; "
+            f"{imported.waiting} cells wait for an answer."
+        )
+
+
+class Verify(BaseCommand):
+    help = "Check the ledger of all batches against its invariants (I1 to I8). The exit status is 1 if one is broken."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true")
+        parser.add_argument("--billed", type=int, help="how many calls the providers charged for, over all batches")
+        parser.add_argument("--account", default="", metavar="NAME", help="count --billed for this account only")
+
+    def handle(self, *args: object, billed: int | None, account: str, **options: object) -> None:
+        if account and billed is None:
+            raise CommandError("--account needs --billed, the number of calls that this account was charged for.")
+        if account:
+            find_row(ProviderAccount.objects.order_by("name"), "account", name=account)
+        breaks = verify_batches(billed, account)
+        batches = Batch.objects.count()
+        if options["json"]:
+            listed = [
+                {"invariant": invariant, "batch": batch, "sentence": sentence} for invariant, batch, sentence in breaks
+            ]
+            self.stdout.write(json.dumps({"batches": batches, "breaks": listed}))
+        elif not breaks:
+            self.stdout.write(f"{batches} {'batch' if batches == 1 else 'batches'} checked: no invariant is broken.")
+            if billed is not None:
+                self.stdout.write(f"Compared with what was charged; {list_counted_accounts(account)}.")
+        else:
+            for invariant, _, sentence in breaks:
+                self.stdout.write(f"{WORDS[invariant]} ({invariant}): {sentence}")
+        if breaks:
+            count = "1 invariant is" if len(breaks) == 1 else f"{len(breaks)} invariants are"
+            raise CommandError(f"{count} broken. Keep the database as it is, and look at the rows named above.")
+
+
+class Command(Noun):
+    help = (
+        "List batches; show one, wait for it, control it; exchange its requests and answers; check the ledger of all."
+    )
+    verbs = {
+        "list": List,
+        "show": Show,
+        "wait": Wait,
+        "pause": Pause,
+        "resume": Resume,
+        "drain": Drain,
+        "cancel": Cancel,
+        "abort": Abort,
+        "confirm": Confirm,
+        "retry": Retry,
+        "release": Release,
+        "end-job": EndJob,
+        "set": Set,
+        "export-requests": ExportRequests,
+        "import-answers": ImportAnswers,
+        "verify": Verify,
+    }
+
+
+def find_batch(number: int) -> Batch:
+    """The batch with that number. Raises ``CommandError``."""
+    return find_row(Batch.objects.order_by("-pk"), "batch", pk=number)
+
+
+def find_batches(slug: str | None) -> QuerySet[Batch]:
+    """All batches, or those of a study. Raises ``CommandError``."""
+    batches = Batch.objects.order_by("pk")
+    return batches.filter(project=find_study(slug)) if slug else batches
 
 
 def _list_batches(batches: QuerySet[Batch]) -> list[dict[str, object]]:
@@ -196,5 +375,17 @@ def _list_batches(batches: QuerySet[Batch]) -> list[dict[str, object]]:
     ]
 
 
-def _read_new_cap(options: dict[str, object]) -> Decimal | None:
-    return None if options["cap"] == "none" else read_cap(options["cap"])
+def _read_new_cap(given: str) -> Decimal | None:
+    return None if given == "none" else read_cap(given)
+
+
+def write_whole(path: Path, lines: Iterable[bytes]) -> None:
+    """Write the file completely or not at all, readable by its owner only: it contains the texts."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.writelines(lines)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -70,7 +70,7 @@ class Command(BaseCommand):
         mark_data_folder()
         if not options["json"]:
             # No link: at a server this is written to a log at each start.
-            self.stdout.write("Ready. For a link that signs the owner of the site in: manage.py sign_in_link")
+            self.stdout.write("Ready. For a link that signs the owner of the site in: manage.py user sign-in")
             return
         secret = create_sign_in_link(user=owner, by=trail.SYSTEM)
         self.stdout.write(json.dumps({"sign_in_url": sign_in_address(secret), "user": owner.username}))

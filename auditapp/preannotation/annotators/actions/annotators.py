@@ -38,7 +38,7 @@ LATENT_NEEDS_REASON = (
 )
 NOT_HONOURED = (
     "Structured answers were asked for, and no probe has found that the server of {label} honours a JSON schema in this "
-    "form. Probe it on the model's page or with `python manage.py probe_model LABEL`, or launch without structured answers."
+    "form. Probe it on the model's page or with `python manage.py model check LABEL`, or launch without structured answers."
 )
 NAMES = {Annotator.Kind.RULES: "Keyword rules", Annotator.Kind.LEARNT: "Learnt from blind codings"}
 

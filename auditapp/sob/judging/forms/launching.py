@@ -147,6 +147,6 @@ class ImportForm(forms.Form):
             raise ValidationError(
                 f"The file has {filesizeformat(file.size)}; the limit for this page is "
                 f"{filesizeformat(MAX_UPLOAD_BYTES)}. Import it "
-                "with `manage.py sob_import`."
+                "with `manage.py sob import`."
             )
         return file

@@ -227,7 +227,7 @@ def read_bundle(path: str | Path) -> BundleContent:
 
 def _read_manifest(archive: ZipInput, file: str) -> dict[str, Any]:
     if MANIFEST not in archive:
-        raise BundleRefused(f"{file} holds no {MANIFEST}. A bundle is written by `manage.py sob_bundle`.")
+        raise BundleRefused(f"{file} holds no {MANIFEST}. A bundle is written by `manage.py sob bundle`.")
     data = b""
     for chunk in archive.read_chunks(MANIFEST):
         data += chunk
@@ -236,7 +236,7 @@ def _read_manifest(archive: ZipInput, file: str) -> dict[str, Any]:
     manifest = _decode(data, MANIFEST, 1)
     if manifest.get("format") != FORMAT or manifest.get("format_version") != FORMAT_VERSION:
         raise BundleRefused(
-            f"{file} is no bundle of version {FORMAT_VERSION}. Write it again with `manage.py sob_bundle`."
+            f"{file} is no bundle of version {FORMAT_VERSION}. Write it again with `manage.py sob bundle`."
         )
     names = _list_names(manifest)
     if sorted(names) != sorted(MEMBERS):

@@ -18,7 +18,7 @@ RAW = Path(__file__).resolve().parents[3] / "data" / "sob" / "raw"
 
 def run(path: Path, *words: str, name: str = "texts") -> dict[str, object]:
     out = StringIO()
-    call_command("sob_load", str(path), "--name", name, *words, "--json", stdout=out)
+    call_command("sob", "load", str(path), "--name", name, *words, "--json", stdout=out)
     answer: dict[str, object] = json.loads(out.getvalue())
     return answer
 
@@ -39,7 +39,7 @@ def test_json_says_what_became_of_every_row(project: Project) -> None:
 
 def test_words_say_what_was_not_taken(project: Project) -> None:
     out = StringIO()
-    call_command("sob_load", str(RAW / "hatecheck.csv"), "--name", "h", stdout=out)
+    call_command("sob", "load", str(RAW / "hatecheck.csv"), "--name", "h", stdout=out)
     assert (
         out.getvalue() == f"h: 3 texts loaded into {project.slug}.\n  5 rows read; left out: 2 not labelled hateful.\n"
     )

@@ -51,8 +51,8 @@ def run(*words: str) -> dict[str, object]:
 @pytest.fixture
 def combined(project: Project) -> dict[str, object]:
     for name, file in RAW.items():
-        run("sob_load", str(shared(f"data/sob/raw/{file}")), "--name", name)
-    return run("sob_combine", *RAW, "--name", "whole")
+        run("sob", "load", str(shared(f"data/sob/raw/{file}")), "--name", name)
+    return run("sob", "combine", *RAW, "--name", "whole")
 
 
 def find_texts(name: str) -> dict[tuple[str, str], Text]:
@@ -69,7 +69,7 @@ def test_five_sources_come_to_the_papers_texts_with_its_targets_but_for_what_was
     assert isinstance(warnings, list)
     assert sum("the same text in more than one source" in warning for warning in warnings) == 1
 
-    run("sob_load", str(shared("data/sob/sob_inputs.csv")), "--name", "prepared")
+    run("sob", "load", str(shared("data/sob/sob_inputs.csv")), "--name", "prepared")
     ours, prepared = find_texts("whole"), find_texts("prepared")
     assert Counter(source for source, _ in ours) == Counter(source for source, _ in prepared) == SIZES
     # One sentence is damaged to a spreadsheet's error mark in theirs.
@@ -93,7 +93,7 @@ def test_five_sources_come_to_the_papers_texts_with_its_targets_but_for_what_was
 
 def test_prepared_targets_can_be_had_for_the_texts_of_the_sources_by_no_table_alone(project: Project) -> None:
     """One label of a source leads to several targets in the prepared table, so no table of labels gives it back."""
-    run("sob_load", str(shared("data/sob/sob_inputs.csv")), "--name", "prepared")
+    run("sob", "load", str(shared("data/sob/sob_inputs.csv")), "--name", "prepared")
     targets: dict[tuple[str, str], set[str]] = {}
     for text in Dataset.objects.get(name="prepared").texts.all():
         targets.setdefault((text.source, text.target_raw), set()).add(text.target)

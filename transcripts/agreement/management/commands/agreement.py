@@ -14,11 +14,12 @@ from transcripts.agreement.pure.listing import list_agreement
 from transcripts.agreement.pure.measuring import USUAL_RESAMPLES, measure_agreement
 from transcripts.agreement.pure.measuring_scales import measure_ratings
 from transcripts.formats.command_files import input_file, say_file
+from transcripts.ui.commands import Noun
 
 USUAL_SEED = 1
 
 
-class Command(BaseCommand):
+class Report(BaseCommand):
     """Reads a file and prints; touches no database."""
 
     help = "Compute the agreement of coders from a CSV file with the columns coder, unit, code, value and, optionally, turn."
@@ -74,3 +75,10 @@ def measure(table: LabelTable | RatingTable, level: Level | None, *, seed: int, 
     if isinstance(table, LabelTable):
         return measure_agreement(table, seed=seed, resamples=resamples)
     return measure_ratings(table, level or Level.NOMINAL, seed=seed, resamples=resamples)
+
+
+class Command(Noun):
+    help = "Agreement between coders."
+    verbs = {
+        "report": Report,
+    }

@@ -8,9 +8,10 @@ from auditapp.llm.actions import rotate_keys
 from auditapp.webhooks.actions import seal_secrets_again
 from transcripts.accounts.actions import seal_second_factors_again
 from transcripts.audit_trail import trail
+from transcripts.ui.commands import Noun
 
 
-class Command(BaseCommand):
+class Rotate(BaseCommand):
     help = (
         "Encrypt every stored provider key, secret of a webhook and second factor again with the first key of FIELD_KEY, "
         "so that the other keys can be removed."
@@ -25,7 +26,7 @@ class Command(BaseCommand):
         if people:
             raise CommandError(
                 f"FIELD_KEY does not decrypt the second factor of {', '.join(people)}. Add the key it was encrypted with to "
-                "FIELD_KEY, after a comma, and run this again, or use manage.py remove_second_factor NAME."
+                "FIELD_KEY, after a comma, and run this again, or use manage.py user remove-second-factor NAME."
             )
         hooks, broken_hooks = seal_secrets_again(by=trail.SYSTEM)
         if broken_hooks:
@@ -45,3 +46,10 @@ class Command(BaseCommand):
             "key of FIELD_KEY. The other keys can be removed from it."
         )
         self.stdout.write(json.dumps(answer) if options["json"] else text)
+
+
+class Command(Noun):
+    help = "The keys that encrypt what is stored."
+    verbs = {
+        "rotate": Rotate,
+    }

@@ -15,12 +15,13 @@ from transcripts.negotiation.pure.listing import list_report
 from transcripts.negotiation.pure.reading import LAYERS, read_records
 from transcripts.negotiation.pure.records import Records
 from transcripts.negotiation.pure.report import NotThere, make_report
+from transcripts.ui.commands import Noun
 
 if TYPE_CHECKING:
     from transcripts.projects.models import Project
 
 
-class Command(BaseCommand):
+class Report(BaseCommand):
     """Reads a file, without a database, or a study, and prints."""
 
     help = (
@@ -116,3 +117,10 @@ def _without_collecting() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+class Command(Noun):
+    help = "What models do over the turns of their threads."
+    verbs = {
+        "report": Report,
+    }

@@ -15,10 +15,10 @@ from transcripts.codebook.models import CodebookVersion, CodeChange
 from transcripts.formats.command_files import input_file
 from transcripts.formats.problems import list_once
 from transcripts.projects.management.finding import find_study
-from transcripts.ui.commands import ActCommand
+from transcripts.ui.commands import ActCommand, Noun
 
 
-class Command(ActCommand):
+class Import(ActCommand):
     """Makes a draft of the file, as the page of the codebook does, or nothing where something in it is wrong."""
 
     help = "Import a codebook into a study as a draft, which is published on its page or with --publish."
@@ -97,3 +97,10 @@ def format_answer(answer: dict[str, Any]) -> str:
     else:
         said = f"Nothing changed: version {answer['version']} already has exactly the codes in the file."
     return "\n".join([said, *answer["warnings"]])
+
+
+class Command(Noun):
+    help = "The codebook of a study."
+    verbs = {
+        "import": Import,
+    }

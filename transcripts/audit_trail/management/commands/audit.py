@@ -7,16 +7,19 @@ from typing import Any
 
 from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 
 from transcripts.audit_trail import replay
-from transcripts.audit_trail.checkpoints import compare_with_checkpoints, list_checkpoints
-from transcripts.audit_trail.pure.checkpoints import BadKey, read_public_key
-from transcripts.audit_trail.trail import list_streams, project_stream, verify_streams
+from transcripts.audit_trail.checkpoints import add_checkpoint, compare_with_checkpoints, list_checkpoints
+from transcripts.audit_trail.erasing import NothingToErase, erase_texts
+from transcripts.audit_trail.pure.checkpoints import BadKey, read_private_key, read_public_key
+from transcripts.audit_trail.trail import SYSTEM, list_streams, project_stream, verify_streams
+from transcripts.ui.commands import Noun
 
 SHOWN = 20
 
 
-class Command(BaseCommand):
+class Verify(BaseCommand):
     help = (
         "Check every event of the audit trail against its hash and the events beside it; with --checkpoints, the trail "
         "against signed checkpoints; with --rows, the codings, decisions and memos in the database against what the trail "
@@ -24,7 +27,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--checkpoints", type=Path, metavar="FOLDER", help="a folder written by audit_checkpoint")
+        parser.add_argument("--checkpoints", type=Path, metavar="FOLDER", help="a folder written by audit checkpoint")
         parser.add_argument(
             "--public-key",
             type=Path,
@@ -135,3 +138,67 @@ def compare(folder: Path, key: Path) -> tuple[int, list[str]]:
     if not count:
         raise CommandError(f"There is no checkpoint in {folder}. Write one with audit_checkpoint.")
     return count, list(compare_with_checkpoints(folder, public))
+
+
+class Checkpoint(BaseCommand):
+    help = (
+        "Write a signed statement of how far every stream of the audit trail has come, into a folder that the owner of the "
+        "database cannot change (another machine's, or storage that only takes new files). audit verify compares the trail "
+        "with it. Run it every day with a key that web server and workers do not have."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("folder", type=Path, help="where checkpoints are kept")
+        parser.add_argument(
+            "--key",
+            type=Path,
+            required=True,
+            metavar="FILE",
+            help="a private key, as `openssl genpkey -algorithm ed25519 -out FILE` writes it",
+        )
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, folder: Path, key: Path, **options: object) -> None:
+        try:
+            private = read_private_key(key.read_bytes())
+        except OSError as error:
+            raise CommandError(f"The key {key} cannot be read ({error.strerror}).") from error
+        except BadKey as error:
+            raise CommandError(f"The key {key} cannot be used: {error}.") from error
+        try:
+            path = add_checkpoint(folder, private)
+        except OSError as error:
+            raise CommandError(f"No checkpoint was written to {folder} ({error.strerror}).") from error
+        answer = {"checkpoint": str(path)}
+        self.stdout.write(json.dumps(answer) if options["json"] else f"Checkpoint {path.name} was written to {folder}.")
+
+
+class Erase(BaseCommand):
+    help = (
+        "Erase what somebody typed: notes, reasons and answers of a coding, the text of a memo, and their copies beside the "
+        "audit trail. The rows stay, and the trail says that their texts were erased. It cannot be undone. Backups and "
+        "exports made before still hold the texts."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("rows", nargs="+", metavar="ROW", help="coding.memo:12, coding.coding:7, …")
+        parser.add_argument("--reason", required=True, help="why, in the audit trail for good: name no person in it")
+        parser.add_argument("--json", action="store_true")
+
+    @transaction.atomic
+    def handle(self, *args: object, rows: list[str], reason: str, **options: object) -> None:
+        try:
+            erased = {row: erase_texts(row, reason=reason, by=SYSTEM) for row in rows}
+        except NothingToErase as error:
+            raise CommandError(f"{error} Nothing was erased.") from error
+        told = "\n".join(f"{row}: {', '.join(columns)} erased." for row, columns in erased.items())
+        self.stdout.write(json.dumps({"erased": erased}) if options["json"] else told)
+
+
+class Command(Noun):
+    help = "Verify and sign the audit trail, and erase texts."
+    verbs = {
+        "verify": Verify,
+        "checkpoint": Checkpoint,
+        "erase": Erase,
+    }

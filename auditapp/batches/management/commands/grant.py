@@ -9,18 +9,18 @@ from auditapp.batches.actions import pause_granted
 from auditapp.batches.grants import find_left
 from auditapp.batches.pure.money import to_dollars
 from auditapp.llm.granting import list_grants, revoke_grant, set_grant
-from auditapp.llm.management.commands.add_model import read_number
+from auditapp.llm.management.commands.model import read_number
 from auditapp.llm.management.finding import find_variant
 from auditapp.llm.models import Grant
 from transcripts.audit_trail import trail
 from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
-from transcripts.ui.commands import ActCommand
+from transcripts.ui.commands import ActCommand, Noun
 
 LIMITS = ("study", "study_day", "person_day")
 
 
-class Command(ActCommand):
+class Set(ActCommand):
     help = (
         "Let a study use the models of an account, up to three limits in US dollars, or revoke that. Without a model: list what "
         "the study was granted, and what is left."
@@ -111,3 +111,10 @@ def describe(grant: Grant, paused: int) -> str:
         f"The study {study} may use the models of {account}: {study_limit} in all (${left:,.2f} left), {day} a day, {person} a "
         "day for each person."
     )
+
+
+class Command(Noun):
+    help = "Let a study use the models of an account."
+    verbs = {
+        "set": Set,
+    }

@@ -7,10 +7,10 @@ from django.core.management.base import CommandParser
 from auditapp.llm.actions import allow_address, disallow_address
 from auditapp.llm.queries import read_allowed_addresses
 from transcripts.audit_trail import trail
-from transcripts.ui.commands import ActCommand
+from transcripts.ui.commands import ActCommand, Noun
 
 
-class Command(ActCommand):
+class Allow(ActCommand):
     help = "Allow model calls to a private address of the server's network; with --remove, stop allowing them."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -28,3 +28,10 @@ class Command(ActCommand):
             done = f"Calls may now go to {address}."
         answer = {"address": address, "allowed_addresses": sorted(read_allowed_addresses())}
         self.stdout.write(json.dumps(answer) if options["json"] else done)
+
+
+class Command(Noun):
+    help = "Allow model calls to private addresses."
+    verbs = {
+        "allow": Allow,
+    }

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import json
+import sys
+from getpass import getpass
+
+from django.core.management.base import CommandError, CommandParser
+
+from auditapp.llm.actions import add_account, forget_key, set_key, set_key_env
+from auditapp.llm.models import ProviderAccount
+from auditapp.llm.providers import PROVIDERS
+from auditapp.llm.queries import find_key_state, read_allowed_addresses
+from transcripts.audit_trail import trail
+from transcripts.ui.commands import ActCommand, Noun, find_row
+
+
+class Add(ActCommand):
+    help = "Add an account: where calls go and who pays. Its key comes from a variable of the worker, or is stored with set_key."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name")
+        parser.add_argument("--provider", required=True, choices=[*PROVIDERS])
+        parser.add_argument("--base-url", default="")
+        parser.add_argument("--key-env", default="", help="environment variable of the worker that holds the key")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, **options: object) -> None:
+        before = read_allowed_addresses()
+        account = add_account(
+            name=str(options["name"]),
+            provider=str(options["provider"]),
+            base_url=str(options["base_url"]),
+            key_env=str(options["key_env"]),
+            by=trail.SYSTEM,
+            allow_private=True,
+        )
+        allowed = sorted(read_allowed_addresses() - before)
+        if options["json"]:
+            answer = {
+                "account": account.name,
+                "provider": account.provider,
+                "base_url": account.base_url,
+                "key": find_key_state(account),
+                "allowed_addresses": allowed,
+            }
+            self.stdout.write(json.dumps(answer))
+            return
+        self.stdout.write(f"Account {account.name}: {find_key_state(account)}.")
+        for address in allowed:
+            self.stdout.write(f"{address} is on the list of private addresses that calls may go to.")
+
+
+class SetKey(ActCommand):
+    help = (
+        "Store the key of an account. It is read from standard input, never from the command line, where others on the "
+        "machine could see it. Or read it from a variable (--env), or delete it (--forget)."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("account")
+        how = parser.add_mutually_exclusive_group()
+        how.add_argument("--env", help="environment variable of the worker that holds the key")
+        how.add_argument("--forget", action="store_true", help="delete the stored key")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, **options: object) -> None:
+        account = find_row(ProviderAccount.objects.order_by("name"), "account", name=options["account"])
+        if options["env"] is not None:
+            account = set_key_env(account=account, key_env=str(options["env"]), by=trail.SYSTEM)
+        elif options["forget"]:
+            account = forget_key(account=account, by=trail.SYSTEM)
+        else:
+            account = set_key(account=account, key=read_key(), by=trail.SYSTEM)
+        state = find_key_state(account)
+        answer = {"account": account.name, "key": state}
+        self.stdout.write(json.dumps(answer) if options["json"] else f"The key of {account.name}: {state}.")
+
+
+def read_key() -> str:
+    """The key, typed without echo at a terminal or piped in. Raises ``CommandError`` if there is none."""
+    key = getpass("Key: ") if sys.stdin.isatty() else sys.stdin.readline()
+    if not key.strip():
+        raise CommandError("There was no key on standard input. Pipe it in, or run this at a terminal and paste it.")
+    return key
+
+
+class Command(Noun):
+    help = "Add accounts, where calls go and who pays, and set their keys."
+    verbs = {
+        "add": Add,
+        "set-key": SetKey,
+    }

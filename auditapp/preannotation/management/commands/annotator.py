@@ -1,0 +1,392 @@
+from __future__ import annotations
+
+import json
+import time
+from argparse import BooleanOptionalAction
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+from django.urls import reverse
+
+from auditapp.batches.command_options import (
+    add_launch_options,
+    describe_launched,
+    read_launch_options,
+    refuse_stopped,
+    wait_for_launched,
+    warn_of_limits,
+)
+from auditapp.batches.models import Batch
+from auditapp.batches.pages.progress import read_progress
+from auditapp.batches.pages.summaries import summarise_batch
+from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
+from auditapp.preannotation.annotators.actions.launching import launch_model
+from auditapp.preannotation.annotators.actions.offline import launch_offline
+from auditapp.preannotation.annotators.pure.learning import (
+    MIN_INTERVIEWS,
+    MIN_POSITIVES,
+    LearningNotInstalled,
+    name_reader,
+)
+from auditapp.preannotation.annotators.pure.learning_files import BadFile, read_texts, report_file
+from auditapp.preannotation.annotators.queries.offline import ACTIVE
+from auditapp.preannotation.annotators.queries.planted import find_planted
+from auditapp.preannotation.annotators.queries.readings import count_readings, count_run
+from auditapp.preannotation.annotators.runner.offline import run_offline
+from auditapp.preannotation.evaluation.actions.checks import USUAL_REPEATS, USUAL_SAMPLE, launch_check
+from auditapp.preannotation.evaluation.pure import check_verdicts, label_files
+from auditapp.preannotation.evaluation.pure.calibrating import USUAL_RESAMPLES
+from auditapp.preannotation.evaluation.pure.label_files import Row, list_report, read_file
+from auditapp.preannotation.evaluation.queries.checks import read_check_report
+from auditapp.preannotation.launching.queries import summarise_launch
+from auditapp.preannotation.models import Annotator, OfflineRun
+from transcripts.agreement.pure.label_files import LabelFileError
+from transcripts.audit_trail import trail
+from transcripts.corpus.models import Interview
+from transcripts.formats.command_files import input_file, say_file
+from transcripts.projects.management.finding import find_study
+from transcripts.projects.models import Project
+from transcripts.ui.commands import ActCommand, Noun
+
+OFFLINE = (Annotator.Kind.RULES.value, Annotator.Kind.LEARNT.value)
+POLL_SECONDS = 0.3
+# Options of calls to a provider, which annotators without a model do not make.
+FOR_MODELS = ("limit", "family", "mode", "latent", "schema", "pilot", "cap", "yes")
+USUAL_SEED = 1
+
+
+class Run(ActCommand):
+    help = "Annotate a study's interviews with a machine. Its suggestions are kept apart from people's codings."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--project", required=True, metavar="SLUG")
+        parser.add_argument(
+            "--annotator",
+            required=True,
+            metavar="NAME",
+            help='the label of a model, or "NAME NUMBER" of an annotator; rules or learnt, which need no model',
+        )
+        parser.add_argument(
+            "--interview", action="append", metavar="ID", help="an interview to annotate, by its id (default: all)"
+        )
+        parser.add_argument("--limit", type=int, help="annotate only this many turns of each side, from the beginning")
+        parser.add_argument(
+            "--family",
+            action="append",
+            help="code family to annotate, coded by sentence or by turn (default: all coded by sentence)",
+        )
+        parser.add_argument(
+            "--mode", choices=Annotator.Mode.values, help="one call per turn and family, or per turn and code"
+        )
+        parser.add_argument(
+            "--minimum", type=int, help=f"minimum number of blind examples for a code (default: {MIN_POSITIVES})"
+        )
+        parser.add_argument("--latent", metavar="REASON", help="annotate latent meaning too; give the reason")
+        parser.add_argument(
+            "--schema",
+            action=BooleanOptionalAction,
+            help="hold answers to a JSON schema (default: where a probe found that the model's server honours one)",
+        )
+        add_launch_options(parser, has_pilot=True)
+
+    def handle(self, *args: object, project: str, annotator: str, **options: Any) -> None:
+        study = find_study(project)
+        interviews = _find_interviews(study, options["interview"])
+        if annotator in OFFLINE:
+            self._read_offline(study, annotator, interviews, options)
+        else:
+            self._ask_model(study, annotator, interviews, options)
+
+    def _ask_model(self, study: Project, name: str, interviews: list[Interview] | None, options: Any) -> None:
+        how = read_launch_options(options)
+        if options["minimum"] is not None:
+            raise CommandError("--minimum is only for --annotator learnt; a model does not learn from codings.")
+        if options["latent"] is not None and not options["latent"].strip():
+            raise CommandError("--latent needs the reason why the model should annotate latent meaning too.")
+        # Nothing is sent before the end of this block, so that the summary is printed first.
+        with transaction.atomic():
+            batch = launch_model(
+                project=study,
+                name=name,
+                mode=options["mode"],
+                reads_latent=True if options["latent"] else None,
+                answer_schema=options["schema"],
+                reason=options["latent"] or "",
+                interviews=interviews,
+                families=options["family"],
+                limit=options["limit"],
+                by=trail.SYSTEM,
+                options=how,
+            )
+            self.stderr.write(summarise_launch(batch))
+            warn_of_limits(batch, self.stderr.write)
+        if options["wait"]:
+            batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)
+        summary = summarise_batch(batch, read_progress(batch), is_whole=True) | _describe(batch) | count_readings(batch)
+        if not options["wait"] and not options["json"]:
+            self.stdout.write(describe_launched(batch))
+            return
+        self._print_summary(
+            summary, options, f"Batch {batch.pk}: {summary['cells']} cells, {batch.get_state_display().lower()}."
+        )
+        if options["wait"]:
+            refuse_stopped(batch)
+
+    def _read_offline(self, study: Project, kind: str, interviews: list[Interview] | None, options: Any) -> None:
+        needless = [f"--{name}" for name in FOR_MODELS if options[name] not in (None, False)]
+        if needless:
+            raise CommandError(f"{', '.join(needless)} can be used only with a model, not with the annotator {kind}.")
+        if kind == Annotator.Kind.RULES and options["minimum"] is not None:
+            raise CommandError("--minimum is only for --annotator learnt; rules are not trained.")
+        minimum = MIN_POSITIVES if options["minimum"] is None else options["minimum"]
+        run = launch_offline(project=study, kind=kind, interviews=interviews, minimum=minimum, by=trail.SYSTEM)
+        if not options["wait"] and not options["json"]:
+            address = reverse("preannotation:run", args=[study.slug, run.pk])
+            self.stdout.write(
+                f"Run {run.pk} by {run.annotator} was launched, and a worker does it. Watch it at {settings.BASE_URL}{address}. "
+                "With --wait, the command does it itself if no worker runs, and prints its counts."
+            )
+            return
+        while options["wait"] and run.state in ACTIVE:
+            # Returns at once if a worker is running it.
+            run_offline(run.pk)
+            run.refresh_from_db()
+            if run.state in ACTIVE:
+                time.sleep(POLL_SECONDS)
+        self._print_summary(
+            count_run(run), options, f"Run {run.pk} by {run.annotator}: {run.get_state_display().lower()}."
+        )
+        if options["wait"] and run.state != OfflineRun.State.DONE:
+            raise CommandError(run.problem or f"Run {run.pk} is {run.get_state_display().lower()}.")
+
+    def _print_summary(self, summary: dict[str, Any], options: Any, line: str) -> None:
+        if options["json"]:
+            self.stdout.write(json.dumps(summary))
+            return
+        self.stdout.write(line)
+        counted = {
+            "answer": summary["readings"],
+            "suggestion": summary["suggestions"],
+            "rejected item": summary["rejected_items"],
+            "missing sentence": summary["missing_sentences"],
+        }
+        parts = [f"{count:,} {thing}{'' if count == 1 else 's'}" for thing, count in counted.items()]
+        self.stdout.write(f"{', '.join(parts)}.")
+        for reason, count in summary["rejected_by_reason"].items():
+            self.stdout.write(f"  rejected: {reason}: {count:,}")
+
+
+def _find_interviews(study: Project, ids: list[str] | None) -> list[Interview] | None:
+    if ids is None:
+        return None
+    found = list(study.interviews.filter(external_id__in=ids))
+    unknown = sorted(set(ids) - {interview.external_id for interview in found})
+    if unknown:
+        raise CommandError(f"The study has no interview {', '.join(unknown)}.")
+    return found
+
+
+def _describe(batch: Batch) -> dict[str, object]:
+    annotator = Annotator.objects.get(pk=batch.parameters["annotators"][0])
+    return {
+        "annotator": str(annotator),
+        "annotator_number": annotator.number,
+        "annotator_hash": annotator.hash,
+        "codebook": batch.parameters["codebook"],
+        "turns": batch.parameters["turns"],
+        "interviews_left_out": batch.parameters["left_out"],
+        "turns_asked_again": batch.parameters["asked_again"],
+        "planted_sentences": find_planted(batch.project).count(),
+    }
+
+
+class Check(ActCommand):
+    help = "Ask an annotator about a few answers in several ways. Labels that change depend on something other than the sentence."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--project", required=True, metavar="SLUG")
+        parser.add_argument(
+            "--annotator", required=True, metavar="NAME", help='the label of a model, or "NAME NUMBER" of an annotator'
+        )
+        parser.add_argument("--sample", type=int, default=USUAL_SAMPLE, metavar="N", help="about this many sentences")
+        parser.add_argument(
+            "--repeats", type=int, default=USUAL_REPEATS, metavar="K", help="how often the same question is asked"
+        )
+        parser.add_argument(
+            "--family", action="append", help="code family to ask about (default: all coded by sentence)"
+        )
+        add_launch_options(parser)
+
+    def handle(self, *args: object, project: str, annotator: str, **options: Any) -> None:
+        how = read_launch_options(options)
+        if how.uses_cache:
+            raise CommandError(
+                "A check does not use cached answers, because they would hide changes. Leave out --cache."
+            )
+        study = find_study(project)
+        _refuse_offline(study, annotator)
+        # Nothing is sent before the end of this block, so that the summary is printed first.
+        with transaction.atomic():
+            batch = launch_check(
+                project=study,
+                annotator=ensure_annotator(project=study, name=annotator, by=trail.SYSTEM),
+                sample=options["sample"],
+                repeats=options["repeats"],
+                families=options["family"],
+                by=trail.SYSTEM,
+                options=how,
+            )
+            self.stderr.write(summarise_launch(batch))
+        if options["wait"]:
+            batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)
+        report = read_check_report(batch)
+        if not options["wait"] and not options["json"]:
+            self.stdout.write(describe_launched(batch))
+            return
+        if options["json"]:
+            summary = summarise_batch(batch, read_progress(batch), is_whole=True)
+            self.stdout.write(json.dumps(summary | {"check": check_verdicts.list_figures(report)}))
+        else:
+            self.stdout.write(f"Batch {batch.pk}: {report['answers']} answers, {batch.get_state_display().lower()}.")
+            for verdict in check_verdicts.judge_check(report) if report["answers"] else []:
+                self.stdout.write("{title}: {words} ({said}; threshold: {line})".format(**verdict))
+        if options["wait"]:
+            refuse_stopped(batch)
+
+
+def _refuse_offline(study: Project, name: str) -> None:
+    offline = study.annotators.exclude(kind=Annotator.Kind.MODEL)
+    if name in {Annotator.Kind.RULES, Annotator.Kind.LEARNT} or name in [str(each) for each in offline]:
+        raise CommandError(
+            f"{name} needs no check. Rules and learnt annotators label a sentence the same way every time, whatever the "
+            "names and the order of the codes. Calibration shows their agreement with blind human labels."
+        )
+
+
+class Calibrate(BaseCommand):
+    """Reads a file and prints; touches no database."""
+
+    help = (
+        "Accuracy of a machine's labels and their agreement with people's, from a CSV file with the columns unit, code, "
+        "human, machine, blind, sampled and, optionally, turn."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "file", type=input_file, help="CSV in UTF-8; values are 1 or 0, human is empty where not labelled"
+        )
+        parser.add_argument("--seed", type=int, default=USUAL_SEED, help="seed of the resamples (default: %(default)s)")
+        parser.add_argument(
+            "--resamples",
+            type=int,
+            default=USUAL_RESAMPLES,
+            help="number of resamples of turns for the intervals, 0 for none (default: %(default)s)",
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        rows, has_turns = _read(options["file"])
+        try:
+            reports = label_files.report_file(
+                rows, has_turns=has_turns, seed=options["seed"], resamples=options["resamples"]
+            )
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        if options["json"]:
+            codes = {code: label_files.list_figures(report) for code, report in reports.items()}
+            self.stdout.write(json.dumps({"codes": codes}, allow_nan=False))
+            return
+        for line in list_report(reports):
+            self.stdout.write(line)
+
+
+def _read(path: Path) -> tuple[dict[str, list[Row]], bool]:
+    try:
+        with path.open("rb") as lines:
+            return read_file(lines)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+    except LabelFileError as error:
+        raise CommandError(f"{say_file(path)}, {error}" if error.line else f"{say_file(path)}: {error}") from error
+
+
+class Learn(BaseCommand):
+    """Reads a file and prints; touches no database."""
+
+    help = (
+        "How well codes can be learnt from codings in a file: one half of its groups is learnt from, the other read. CSV "
+        "with the columns unit, group, text and codes, or JSON lines."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "file", type=input_file, help="CSV or JSON lines in UTF-8; several codes between semicolons"
+        )
+        parser.add_argument(
+            "--seed", type=int, default=USUAL_SEED, help="seed of the split into halves (default: %(default)s)"
+        )
+        parser.add_argument(
+            "--minimum",
+            type=int,
+            default=MIN_POSITIVES,
+            help="minimum number of texts with a code (default: %(default)s)",
+        )
+        parser.add_argument(
+            "--groups", type=int, default=MIN_INTERVIEWS, help="in at least this many groups (default: %(default)s)"
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["minimum"] < 1 or options["groups"] < 1:
+            raise CommandError("--minimum and --groups must be whole numbers of at least 1.")
+        path: Path = options["file"]
+        try:
+            name_reader()
+            found = report_file(
+                read_texts(path), seed=options["seed"], minimum=options["minimum"], fewest_groups=options["groups"]
+            )
+        except LearningNotInstalled as error:
+            raise CommandError(str(error)) from error
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+        except BadFile as error:
+            raise CommandError(f"{say_file(path)}: {error}") from error
+        if options["json"]:
+            self.stdout.write(json.dumps(found, allow_nan=False))
+            return
+        taught, read = found["taught"], found["read"]
+        self.stdout.write(
+            f"Trained on {taught['units']} texts of {taught['groups']} groups; tested on {read['units']} texts of {read['groups']}."
+        )
+        for code, each in found["codes"].items():
+            self.stdout.write(f"{code}: {_format_result(each)}")
+
+
+def _format_result(found: dict[str, Any]) -> str:
+    verdict = "" if found["learnt"] else f" A study would not use it. {found['reason']}"
+    if found["threshold"] is None:
+        return f"nothing to learn from.{verdict}"
+    cells = ", ".join(f"{name} {found[name]}" for name in ("tp", "fp", "fn", "tn"))
+    return f"{cells}; precision {_share(found, 'precision')}, recall {_share(found, 'recall')}.{verdict}"
+
+
+def _share(found: dict[str, Any], name: str) -> str:
+    if found[name] is None:
+        return "undefined"
+    low, high = found[f"{name}_ci"]
+    return f"{found[name]:.2f} ({low:.2f} to {high:.2f})"
+
+
+class Command(Noun):
+    help = "Annotate interviews with a model, rules or a classifier, and look at how well that goes."
+    verbs = {
+        "run": Run,
+        "check": Check,
+        "calibrate": Calibrate,
+        "learn": Learn,
+    }

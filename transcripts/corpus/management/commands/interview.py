@@ -1,0 +1,359 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.template.defaultfilters import pluralize
+
+from transcripts.audit_trail import trail
+from transcripts.corpus.actions import import_files, plan_imports
+from transcripts.corpus.consent import record_consent
+from transcripts.corpus.models import Consent, Interview
+from transcripts.corpus.planning import ImportReport
+from transcripts.corpus.pure.choices import read_choices
+from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
+from transcripts.corpus.pure.readers.calls import pair_results
+from transcripts.corpus.pure.readers.threads import find_stage
+from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION, segment
+from transcripts.corpus.pure.unseen import drop_unseen
+from transcripts.corpus.queries import STATES, count_states, list_consents
+from transcripts.formats.command_files import input_file, say_file
+from transcripts.projects.management.finding import find_study
+from transcripts.projects.models import Project
+from transcripts.refusals import Refused
+from transcripts.ui.commands import ActCommand, Noun
+
+
+class Import(ActCommand):
+    """Stores all the files given, or none of them."""
+
+    help = "Import files of interviews into a study. If one file fails, nothing is imported."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("files", nargs="+", type=input_file, metavar="FILE")
+        parser.add_argument("--project", required=True, metavar="SLUG", help="the study")
+        parser.add_argument(
+            "--format", default="auto", choices=["auto", *FORMATS], help="default: recognised from the file"
+        )
+        parser.add_argument(
+            "--leave-out", action="append", default=[], metavar="ID", help="a conversation to leave out"
+        )
+        parser.add_argument(
+            "--role",
+            action="append",
+            default=[],
+            metavar="SPEAKER=ROLE",
+            help="interviewer, model, system or tool; text for a name that does not speak",
+        )
+        parser.add_argument(
+            "--speaker",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="a name that was read as text, although somebody is called so",
+        )
+        parser.add_argument(
+            "--title", action="append", default=[], metavar="ID=TITLE", help="another title for a conversation"
+        )
+        parser.add_argument("--model", default="", help="the model, where a file names none")
+        parser.add_argument(
+            "--consent",
+            action="append",
+            default=[],
+            metavar="SCOPE",
+            help="external, quotation or reuse; needs --basis",
+        )
+        parser.add_argument("--basis", default="", help="what the consent rests on")
+        parser.add_argument(
+            "--mask",
+            action="store_true",
+            help="seal models, vendors, system prompts and all else that tells the condition; each thread gets a random label",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="check, count and describe; store nothing")
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = find_study(options["project"])
+        paths: list[Path] = options["files"]
+        files = [(path.name, path) for path in paths]
+        roles = dict(given.rpartition("=")[::2] for given in options["role"])
+        titles = dict(given.partition("=")[::2] for given in options["title"])
+        try:
+            consent = dict.fromkeys(options["consent"], True)
+            choices = read_choices(
+                {**options, "speakers": options["speaker"], "roles": roles, "titles": titles, "consent": consent}
+            )
+            if options["dry_run"]:
+                reports = plan_imports(project=project, files=files, choices=choices)
+            else:
+                reports = import_files(project=project, files=files, by=trail.SYSTEM, choices=choices)
+        except (Refused, ValueError) as error:
+            raise CommandError(" ".join(str(error).split())) from error
+        except OSError as error:
+            raise CommandError(f"{error.filename} cannot be read: {error.strerror}. Nothing was imported.") from error
+        if options["json"]:
+            self.stdout.write(json.dumps(list_imports(paths, reports, dry_run=options["dry_run"])))
+            return
+        for path, report in match_paths(paths, reports):
+            self.stdout.write(format_import(path, report, dry_run=options["dry_run"]))
+
+
+def match_paths(paths: Sequence[Path], reports: Sequence[ImportReport]) -> list[tuple[Path, ImportReport]]:
+    """Each report after the path of its file: of one in an archive, the archive's with the name in it."""
+    matched = []
+    waiting = list(paths)
+    for report in reports:
+        name, slash, inner = report.name.partition("/")
+        while drop_unseen(waiting[0].name) != name and len(waiting) > 1:
+            waiting.pop(0)
+        matched.append((waiting[0] / inner if slash else waiting.pop(0) if len(waiting) > 1 else waiting[0], report))
+    return matched
+
+
+def list_imports(paths: Sequence[Path], reports: Sequence[ImportReport], *, dry_run: bool) -> dict[str, object]:
+    """The result as JSON. ``created`` and ``skipped`` count interviews; a dry run creates none."""
+    return {
+        "dry_run": dry_run,
+        "files": [
+            {
+                "path": say_file(path),
+                "format": report.format,
+                "sha256": report.sha256,
+                "interviews": report.interviews,
+                "turns": report.turns,
+                "sentences": report.sentences,
+                "warnings": report.warnings,
+                "created": report.created and not dry_run,
+                "skipped": report.skipped,
+                "interview_ids": report.interview_ids,
+                "grown": report.grown,
+                "grown_turns": report.grown_turns,
+                **({"preview": report.preview} if dry_run else {}),
+            }
+            for path, report in match_paths(paths, reports)
+        ],
+        "created": 0 if dry_run else sum(report.interviews for report in reports if report.created),
+        "skipped": sum(report.already_there for report in reports),
+    }
+
+
+def format_import(path: Path, report: ImportReport, *, dry_run: bool) -> str:
+    """The result for one file; warnings are on their own lines."""
+    if report.skipped:
+        said = f"{say_file(path)}: nothing new."
+    else:
+        verb = "would import" if dry_run else "imported"
+        counted = ", ".join(
+            f"{number} {noun}{pluralize(number)}"
+            for number, noun in (
+                (report.interviews, "interview"),
+                (report.turns, "turn"),
+                (report.sentences, "sentence"),
+            )
+            if number is not None
+        )
+        said = f"{say_file(path)}: {verb} {counted} (read as {report.format})."
+    return "\n".join([said, *(f"  {warning}" for warning in report.warnings)])
+
+
+class RecordConsent(ActCommand):
+    """Records for all the interviews named, or for none of them."""
+
+    help = "Record consent for interviews. Without a scope, count the records."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--project", required=True, metavar="SLUG", help="the study")
+        parser.add_argument(
+            "--scope", choices=Consent.Scope.values, help="the scope of the consent; without it, nothing is recorded"
+        )
+        said = parser.add_mutually_exclusive_group()
+        said.add_argument("--given", action="store_true", help="it may be done")
+        said.add_argument("--withdrawn", action="store_true", help="it may not be done: refused or withdrawn")
+        parser.add_argument(
+            "--basis", default="", metavar="TEXT", help="the basis of the consent; required to record consent"
+        )
+        parser.add_argument(
+            "--interview",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="ID",
+            help="the interviews, by the identifiers they were imported with (default: all interviews of the study)",
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = find_study(options["project"])
+        if not options["scope"]:
+            if options["given"] or options["withdrawn"] or options["basis"] or options["interview"]:
+                raise CommandError("Give the scope with --scope. Nothing was recorded.")
+            self._count(project, as_json=options["json"])
+            return
+        if not (options["given"] or options["withdrawn"]):
+            raise CommandError("Say whether consent is --given or --withdrawn. Nothing was recorded.")
+        rows = record_consent(
+            project=project,
+            interviews=find_interviews(project, options["interview"]),
+            scope=options["scope"],
+            is_given=options["given"],
+            basis=options["basis"],
+            by=trail.SYSTEM,
+        )
+        if options["json"]:
+            summary = {"scope": options["scope"], "given": options["given"], "recorded": len(rows)}
+            interviews = [row.interview.external_id for row in rows]
+            self.stdout.write(json.dumps({"project": project.slug, **summary, "interviews": interviews}))
+            return
+        said = "given" if options["given"] else "not given"
+        count = f"{len(rows)} interview{pluralize(len(rows))}"
+        self.stdout.write(f"{Consent.Scope(options['scope']).label}: {said}, recorded for {count}.")
+
+    def _count(self, project: Project, *, as_json: bool) -> None:
+        counts = count_states(list_consents(project))
+        if as_json:
+            scopes = {each["scope"]: {state: each[state] for state in STATES} for each in counts}
+            self.stdout.write(json.dumps({"project": project.slug, "scopes": scopes}))
+            return
+        for each in counts:
+            self.stdout.write(
+                "{label}: {given} given, {refused} not given, {unknown} with nothing on record.".format(**each)
+            )
+
+
+def find_interviews(project: Project, identifiers: list[str]) -> list[Interview]:
+    """The interviews of the study by their identifiers; all of them when none is named."""
+    if not identifiers:
+        return list(project.interviews.all())
+    found = {each.external_id: each for each in project.interviews.filter(external_id__in=identifiers)}
+    missing = sorted(set(identifiers) - set(found))
+    if missing:
+        named = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+        raise CommandError(f"There is no interview {named} in {project.slug}. Nothing was recorded.")
+    return list(found.values())
+
+
+class Read(BaseCommand):
+    """Reads a file and prints; touches no database."""
+
+    help = "Show what the readers make of a file: its threads, their turns, and what was left out."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=input_file, help="a file of interviews or trajectories")
+        parser.add_argument(
+            "--format", default="auto", choices=["auto", *FORMATS], help="default: recognised from the file"
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path: Path = options["file"]
+        try:
+            read = read_bytes(path.read_bytes(), name=path.name, format=options["format"])
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+        except ReadError as error:
+            raise CommandError(" ".join(str(error).split())) from error
+        if options["json"]:
+            self.stdout.write(json.dumps(describe_file(read), ensure_ascii=False))
+            return
+        self.stdout.write(f"{path.name}: read as {read.format}.")
+        for thread in describe_file(read)["threads"]:
+            hung = thread["hangs_on"]
+            behind = f", {thread['relation']} at turn {hung['turn']} of thread {hung['thread']}" if hung else ""
+            self.stdout.write(f"\n{thread['id']}{behind}")
+            for turn in thread["turns"]:
+                speaker = f" {turn['speaker']}" if turn["speaker"] else ""
+                text = " ".join(turn["text"].split())
+                shown = text if len(text) <= 100 else f"{text[:99]}…"
+                self.stdout.write(f"{turn['position']:>5}  {turn['role']}, {turn['channel']}{speaker}: {shown}")
+        for warning in read.warnings:
+            self.stdout.write(f"  {warning}")
+
+
+def describe_file(read: ReadFile) -> dict[str, Any]:
+    """What was read as JSON. Threads are counted from 1 in the order of the file, and so are the turns of each."""
+    places = {thread.external_id: place for place, thread in enumerate(read.interviews, 1)}
+    return {
+        "format": read.format,
+        "threads": [_describe_thread(thread, places) for thread in read.interviews],
+        "left_out": dict(read.left_out),
+        "warnings": read.warnings,
+    }
+
+
+def _describe_thread(thread: ReadInterview, places: dict[str, int]) -> dict[str, Any]:
+    hung = thread.hangs_on
+    return {
+        "id": thread.external_id,
+        "kind": thread.kind,
+        "relation": thread.relation,
+        "hangs_on": {"thread": places[hung[0]], "turn": hung[1]} if hung else None,
+        "model": thread.model_label,
+        "run": thread.run,
+        "turns": [
+            {
+                "position": position,
+                "role": turn.role,
+                "channel": turn.channel,
+                "stage": find_stage(turn.role, turn.channel),
+                "speaker": turn.speaker,
+                "text": turn.text,
+                "call": call,
+                "details": turn.details,
+            }
+            for position, (turn, call) in enumerate(zip(thread.turns, pair_results(thread.turns), strict=True), 1)
+        ],
+    }
+
+
+class Segment(BaseCommand):
+    """Reads a file and prints; touches no database."""
+
+    help = "Split a text file (UTF-8) into the sentences that people and models would code."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=input_file, help="a text file in UTF-8, plain or Markdown")
+        parser.add_argument("--language", default="en", help="language tag of the text (default: en)")
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        text = read_text(options["file"])
+        spans = segment(text, options["language"])
+        if options["json"]:
+            sentences = [
+                {"start": span.start, "end": span.end, "text": text[span.start : span.end], "kind": str(span.kind)}
+                for span in spans
+            ]
+            self.stdout.write(json.dumps({"segmenter": f"{SEGMENTER} {SEGMENTER_VERSION}", "sentences": sentences}))
+            return
+        for number, span in enumerate(spans, 1):
+            self.stdout.write(f"{number}\t{span.start}-{span.end}\t{span.kind}\t{text[span.start : span.end]}")
+
+
+def read_text(path: Path) -> str:
+    """The exact text of a file: line ends and a byte order mark count as the code points they are."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise CommandError(
+            f"{say_file(path)}, line {line}: found byte 0x{data[error.start]:02X}, which is not UTF-8; save the file as UTF-8."
+        ) from error
+
+
+class Command(Noun):
+    help = "Import interviews, record consent, and show how files are read."
+    verbs = {
+        "import": Import,
+        "consent": RecordConsent,
+        "read": Read,
+        "segment": Segment,
+    }

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from transcripts.audit_trail import trail
+from transcripts.codebook.actions import CodebookRefused, start_study
+from transcripts.codebook.models import Beginning
+from transcripts.corpus.consent import HOW_TO_RECORD
+from transcripts.corpus.listing import is_fact
+from transcripts.corpus.models import RUN_FACTS, Kind
+from transcripts.exchange.actions import StudyRefused, import_qdpx, say_long_cells, write_export
+from transcripts.exchange.refi.report import StudyReport
+from transcripts.exchange.registry import (
+    Scope,
+    count_without_consent,
+    find_export,
+    list_exports,
+    say_without_consent,
+)
+from transcripts.formats.command_files import input_file, output_file
+from transcripts.formats.problems import list_once
+from transcripts.projects.management.finding import find_study
+from transcripts.projects.models import MethodStance
+from transcripts.ui.commands import ActCommand, Noun
+
+
+class Create(ActCommand):
+    """A study with a codebook. It has no members until ``user create --project`` adds some."""
+
+    help = "Create a study with the built-in codebook, an empty one, or that of a file."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", help="its name in web addresses: lower-case letters, digits and hyphens")
+        parser.add_argument("--name", required=True, help="the name that people see")
+        parser.add_argument("--description", default="", help="a short description for its members")
+        parser.add_argument("--codebook", metavar="FILE", help="a codebook as CSV, JSON or .qdc; or: empty")
+        parser.add_argument("--method", choices=MethodStance.Stance.values, default=MethodStance.Stance.REFLEXIVE.value)
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        beginning, file = read_codebook(options["codebook"])
+        try:
+            project = start_study(
+                slug=options["slug"],
+                name=options["name"],
+                description=options["description"],
+                codebook=beginning,
+                file=file,
+                stance=options["method"],
+                by=trail.SYSTEM,
+            )
+        except CodebookRefused as error:
+            raise CommandError("\n".join(list_once(str(error), error.problems))) from error
+        version = project.codebook_versions.get()
+        codes = version.codes.count()
+        if options["json"]:
+            answer = {
+                "id": project.pk,
+                "slug": project.slug,
+                "name": project.name,
+                "codebook": version.number,
+                "codes": codes,
+            }
+            self.stdout.write(json.dumps(answer))
+        else:
+            self.stdout.write(f"Study {project.slug} is set up with codebook {version} ({codes} codes).")
+
+
+def read_codebook(given: str | None) -> tuple[str, tuple[str, bytes] | None]:
+    """With which codebook the study begins, and its file. Raises ``CommandError``."""
+    if given is None or given == Beginning.EMPTY:
+        return given or Beginning.BUILT_IN, None
+    try:
+        path = input_file(given)
+        return Beginning.FILE, (path.name, path.read_bytes())
+    except OSError as error:
+        raise CommandError(f"{given} cannot be read: {error.strerror}. Name a file, or: empty.") from error
+
+
+class Export(ActCommand):
+    help = "Write one export of a study to a file."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("what", metavar="WHAT", help=" | ".join(export.key for export in list_exports()))
+        parser.add_argument("--project", required=True, metavar="SLUG")
+        parser.add_argument(
+            "--format", default="", help="csv, json, jsonl, or another format of this export (default: the first)"
+        )
+        parser.add_argument("--output", required=True, metavar="PATH")
+        parser.add_argument("--exact", action="store_true", help="CSV without the apostrophes that escape formulas")
+        parser.add_argument("--with-left-out", action="store_true", help="archived and excluded interviews, too")
+        parser.add_argument("--kind", default="", choices=["", *Kind.values], help="only interviews of this kind")
+        parser.add_argument(
+            "--run", default="", metavar="KEY=VALUE", help=f"only of such a run; keys: {', '.join(RUN_FACTS)}"
+        )
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, what: str, project: str, output: str, **options: object) -> None:
+        export = find_export(what)
+        if export is None:
+            known = ", ".join(export.key for export in list_exports())
+            raise CommandError(f"There is no export {what!r}. Choose one of: {known}.")
+        study = find_study(project)
+        run = str(options["run"])
+        if run and not is_fact(run):
+            raise CommandError(f"--run takes {', '.join(RUN_FACTS)}, as in task=files; found {run!r}.")
+        scope = Scope(study, None, with_left_out=bool(options["with_left_out"]), kind=str(options["kind"]), run=run)
+        with output_file(self, output) as path:
+            written = write_export(
+                export=export,
+                scope=scope,
+                format=str(options["format"]) or export.formats[0],
+                path=path,
+                by=trail.SYSTEM,
+                exact=bool(options["exact"]),
+            )
+            if without := count_without_consent(export, scope):
+                self.stderr.write(f"{say_without_consent(export, without)} {HOW_TO_RECORD}")
+            if note := say_long_cells(written.long_cells):
+                self.stderr.write(note)
+            answer = {"path": output, **written._asdict()}
+            self.stdout.write(json.dumps(answer) if options["json"] else f"{written.rows} rows in {output}")
+
+
+class Import(BaseCommand):
+    help = "Import a REFI-QDA project from another program into a study. If any part fails, nothing is imported."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", metavar="FILE", type=input_file)
+        parser.add_argument("--project", required=True, metavar="SLUG")
+        parser.add_argument("--dry-run", action="store_true", help="show what would be imported; store nothing")
+        parser.add_argument(
+            "--apart",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="a person in the file who has a member's name but is somebody else",
+        )
+        parser.add_argument(
+            "--same-names",
+            action="store_true",
+            help="codes of the file that have other GUIDs are the study's codes with the same names",
+        )
+        parser.add_argument("--json", action="store_true")
+
+    def handle(
+        self, *args: object, file: Path, project: str, apart: list[str], dry_run: bool, **options: object
+    ) -> None:
+        study = find_study(project)
+        try:
+            with file.open("rb") as stream:
+                report = import_qdpx(
+                    project=study,
+                    stream=stream,
+                    name=file.name,
+                    by=trail.SYSTEM,
+                    apart=apart,
+                    same_names=bool(options["same_names"]),
+                    dry_run=dry_run,
+                )
+        except OSError as error:
+            raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
+        except StudyRefused as error:
+            raise CommandError("\n".join(list_once(str(error), error.problems))) from error
+        words = _in_words(report, dry_run=dry_run, same_names=bool(options["same_names"]))
+        self.stdout.write(json.dumps(_as_answer(report, dry_run)) if options["json"] else words)
+
+
+def _as_answer(report: StudyReport, dry_run: bool) -> dict[str, object]:
+    people = [
+        {"name": person.name, "member": person.member.username if person.member else None} for person in report.people
+    ]
+    return {
+        "sha256": report.sha256,
+        "dry_run": dry_run,
+        "new": dict(report.new),
+        "known": dict(report.known),
+        "people": people,
+        "notes": report.notes,
+        "left_out": report.left_out,
+        "namesakes": report.namesakes,
+        "codebook_version": report.codebook_version,
+    }
+
+
+def _in_words(report: StudyReport, *, dry_run: bool, same_names: bool) -> str:
+    kinds = ", ".join(f"{new:,} new and {known:,} known {kind}" for kind, new, known in report.kinds) or "nothing"
+    begin = "Nothing was stored. The import would add" if dry_run else "Imported"
+    ask = []
+    if report.namesakes and not same_names:
+        ask = ["With --same-names, the codes of this study are used for those that have their names."]
+    return "\n".join(
+        [f"{begin}: {kinds}.", *report.notes, *ask, *(f"Not imported: {each}" for each in report.left_out)]
+    )
+
+
+class Command(Noun):
+    help = "Create a study; export and import its data."
+    verbs = {
+        "create": Create,
+        "export": Export,
+        "import": Import,
+    }

@@ -17,6 +17,7 @@ from auditapp.llm.models import Capabilities, ModelVariant, ProviderAccount
 from auditapp.llm.providers.base import ErrorClass
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.ui.fields import limit_size
 
 MAX_ANSWER_FILE = 512 * 1024 * 1024
 
@@ -241,15 +242,8 @@ class AnswersForm(forms.Form):
     file = forms.FileField(
         label="File of answers",
         help_text="JSON lines, one answer each, with the custom_id of its request. Answers that were imported before are left out.",
+        validators=[limit_size(MAX_ANSWER_FILE, "Split it by lines and import the parts one by one.")],
     )
-
-    def clean_file(self) -> object:
-        file = self.cleaned_data["file"]
-        if file.size > MAX_ANSWER_FILE:
-            raise forms.ValidationError(
-                "The file is larger than 512 MB. Split it by lines and import the parts one by one."
-            )
-        return file
 
 
 class AttemptChoice(forms.Form):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Model, QuerySet
+from django.template.defaultfilters import filesizeformat
 
 from transcripts.ui.typed_text import MAX_ID
 
@@ -33,6 +36,18 @@ class NumberField(forms.IntegerField):
         super().__init__(
             min_value=min_value, max_value=MAX_ID, required=required, initial=initial, widget=forms.HiddenInput
         )
+
+
+def limit_size(most: int, hint: str = "") -> Callable[[UploadedFile[bytes]], None]:
+    """The validator of a field for a file: refuses one of more than ``most`` bytes; ``hint`` says what to do with it."""
+
+    def check(file: UploadedFile[bytes]) -> None:
+        size = file.size or 0
+        if size > most:
+            sentence = f"This file has {filesizeformat(size)}; the limit is {filesizeformat(most)}. {hint}"
+            raise ValidationError(sentence.rstrip())
+
+    return check
 
 
 def make_text_field(

@@ -4,11 +4,11 @@ import json
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.template.defaultfilters import filesizeformat
 
 from auditapp.batches.forms import seed_field
 from auditapp.probe.actions.reviews import MAX_METHOD, MAX_NAME, MAX_SEED, MAX_SOURCE
 from auditapp.probe.pure.winnowing import Rules, RulesRefused, read_rules
+from transcripts.ui.fields import limit_size
 
 # Reading a larger file takes longer than a page should be waited for.
 MAX_UPLOAD_BYTES = 50_000_000
@@ -35,6 +35,7 @@ class LoadForm(forms.Form):
         label="File of reviews",
         help_text="CSV in UTF-8 with the columns text and name_inferred_category (woman, man, androgynous, unknown). A file with a "
         "column of names is refused.",
+        validators=[limit_size(MAX_UPLOAD_BYTES, "Load a larger one with `manage.py probe winnow --into`.")],
     )
     category_method = forms.CharField(
         label="Method that inferred the category",
@@ -53,15 +54,6 @@ class LoadForm(forms.Form):
         "equals (column, value), contains and excludes (terms; * for any ending). Only what they keep is stored.",
     )
     seed = seed_field(largest=MAX_SEED, help_text="With the same seed the same reviews are drawn again.")
-
-    def clean_file(self) -> object:
-        file = self.cleaned_data["file"]
-        if file.size > MAX_UPLOAD_BYTES:
-            raise ValidationError(
-                f"The file has {filesizeformat(file.size)}; the limit of this page is {filesizeformat(MAX_UPLOAD_BYTES)}. Load it "
-                "with `manage.py probe winnow --into`."
-            )
-        return file
 
     def clean_rules(self) -> Rules:
         try:

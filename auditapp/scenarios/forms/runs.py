@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
-from django.template.defaultfilters import filesizeformat
 
 from auditapp.batches.forms import LaunchOptionsForm, list_variants
 from auditapp.llm.models import ModelVariant
@@ -13,7 +11,7 @@ from auditapp.scenarios.actions.runs import MAX_CONDITION_NAME
 from auditapp.scenarios.pure.measures import PROMPTED
 from auditapp.scenarios.queries.runs import list_suites
 from transcripts.projects.models import Project
-from transcripts.ui.fields import RowsField
+from transcripts.ui.fields import RowsField, limit_size
 from transcripts.ui.typed_text import MAX_REASON
 
 MAX_UPLOAD_BYTES = 20_000_000
@@ -27,6 +25,7 @@ class LoadForm(forms.Form):
     file = forms.FileField(
         label="File of scripts",
         help_text="JSON lines in UTF-8, a script on each, as docs/reference/formats.md describes. It is taken whole or not at all.",
+        validators=[limit_size(MAX_UPLOAD_BYTES, "Load a larger one with `manage.py scenario load`.")],
     )
     suite = forms.CharField(
         required=False, max_length=100, help_text="The suite of scripts that name none; without it the file's name."
@@ -36,15 +35,6 @@ class LoadForm(forms.Form):
         max_length=MAX_REASON,
         help_text="Why, where the study has a script of this name with other words: the new words are its next number.",
     )
-
-    def clean_file(self) -> object:
-        file = self.cleaned_data["file"]
-        if file.size > MAX_UPLOAD_BYTES:
-            raise ValidationError(
-                f"The file has {filesizeformat(file.size)}; the limit of this page is {filesizeformat(MAX_UPLOAD_BYTES)}. Load it "
-                "with `manage.py scenario load`."
-            )
-        return file
 
 
 class ReportForm(forms.Form):

@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 from django.http import QueryDict
-from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -17,7 +15,7 @@ from auditapp.sob.pure.loading.previewing import Column
 from auditapp.sob.pure.loading.published_sources import Provenance
 from auditapp.sob.pure.loading.sources import FIELDS
 from transcripts.projects.models import Project
-from transcripts.ui.fields import RowsField
+from transcripts.ui.fields import RowsField, limit_size
 from transcripts.ui.replacing import ReplacingForm
 
 COLUMN = "column_"
@@ -145,16 +143,9 @@ class FileForm(forms.Form):
     name = forms.CharField(max_length=100, help_text="The name of the dataset in this study.")
     file = forms.FileField(
         help_text="The prepared table of the paper (sob_inputs.csv), one of its five sources as published, or any CSV, JSON "
-        "lines or parquet with a column of texts."
+        "lines or parquet with a column of texts.",
+        validators=[limit_size(MAX_FILE_BYTES, "Split it.")],
     )
-
-    def clean_file(self) -> object:
-        file = self.cleaned_data["file"]
-        if file.size > MAX_FILE_BYTES:
-            raise ValidationError(
-                f"The file has {filesizeformat(file.size)}; the limit is {filesizeformat(MAX_FILE_BYTES)}. Split it."
-            )
-        return file
 
 
 class LoadForm(FileForm, DrawFields, RecordFields):

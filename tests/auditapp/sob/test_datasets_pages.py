@@ -13,9 +13,11 @@ from django.urls import reverse
 
 from auditapp.sob.models import Dataset, Text
 from auditapp.sob.tables.actions import save_targets
+from auditapp.sob.texts.forms import FileForm
 from tests.auditapp.sob.conftest import write_texts
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
+from transcripts.ui.fields import limit_size
 
 ClientOf = Callable[[User], Client]
 HATECHECK = (
@@ -183,7 +185,7 @@ class TestLoading:
     def test_a_file_that_is_too_large_is_refused_before_it_is_read(
         self, loading: Loading, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("auditapp.sob.texts.forms.MAX_FILE_BYTES", 10)
+        monkeypatch.setattr(FileForm.base_fields["file"], "validators", [limit_size(10)])
         page = loading.send(HATECHECK, "check")
         assert loading.status == 422
         assert "the limit is 10" in page

@@ -12,7 +12,6 @@ from django.urls import reverse
 
 from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.judging.forms import launching as importing
 from auditapp.sob.models import Dataset
 from tests.auditapp.sob.test_imported_answers import dataset, write_row, write_table
 from transcripts.accounts.models import User
@@ -119,14 +118,6 @@ class TestBringingIn:
                 if step == "check" or not data:
                     assert sentence in answer.content.decode()
         assert not Batch.objects.exists()
-
-    def test_a_file_too_large_for_a_page_is_sent_to_the_command(
-        self, page: Page, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(importing, "MAX_UPLOAD_BYTES", 100)
-        answer = page.send("check", dataset)
-        assert answer.status_code == 422
-        assert "manage.py sob import" in answer.content.decode()
 
 
 class TestWhoMay:

@@ -1,9 +1,18 @@
 from __future__ import annotations
 
 import pytest
+from django import forms
 from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import SimpleUploadedFile
 
+from auditapp.batches.forms import AnswersForm
+from auditapp.probe.forms.reviews import LoadForm as ReviewsForm
+from auditapp.scenarios.forms.runs import LoadForm
+from auditapp.sob.judging.forms.launching import ImportForm
+from auditapp.sob.texts.forms import FileForm
 from transcripts.accounts.models import User
+from transcripts.codebook.forms.versions import CodebookFileForm
+from transcripts.exchange.forms import StudyFileForm
 from transcripts.ui.fields import RowsField
 
 
@@ -13,3 +22,25 @@ def test_number_that_no_row_has_is_no_choice_however_large(owner: User, number: 
     assert [*field.clean([str(owner.pk)])] == [owner]
     with pytest.raises(ValidationError):
         field.clean([str(owner.pk), number])
+
+
+@pytest.mark.parametrize(
+    ("form", "hint"),
+    [
+        (AnswersForm, "Split it by lines"),
+        (ReviewsForm, "manage.py probe winnow --into"),
+        (LoadForm, "manage.py scenario load"),
+        (ImportForm, "manage.py sob import"),
+        (FileForm, "Split it."),
+        (CodebookFileForm, ""),
+        (StudyFileForm, ""),
+    ],
+)
+def test_file_that_is_too_large_is_refused_with_what_to_do(form: type[forms.Form], hint: str) -> None:
+    file = SimpleUploadedFile("large", b"x")
+    file.size = 10**12
+    with pytest.raises(ValidationError) as refused:
+        form.base_fields["file"].clean(file)
+    [sentence] = refused.value.messages
+    assert sentence.startswith("This file has 931.3\xa0GB; the limit is ")
+    assert hint in sentence

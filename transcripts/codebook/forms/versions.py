@@ -7,27 +7,18 @@ import binascii
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
-from django.core.files.uploadedfile import UploadedFile
-from django.template.defaultfilters import filesizeformat
 from django.utils.text import slugify
 
 from transcripts.codebook.forms.fields import Choices, offer
 from transcripts.codebook.models import Beginning
 from transcripts.formats.codebook_rules import RESERVED_KEYS
 from transcripts.projects.models import MethodStance, Project
+from transcripts.ui.fields import limit_size
 
 MAX_FILE_SIZE = 5 * 1024 * 1024
 # With hx-preserve the file stays chosen when the form is answered.
 FILE_ATTRIBUTES = {"accept": ".csv,.tsv,.txt,.json,.qdc,text/csv,application/json,text/xml", "hx-preserve": "true"}
 RESERVED = ", ".join(sorted(RESERVED_KEYS))
-
-
-def check_size(file: UploadedFile[bytes]) -> None:
-    """Raises ``ValidationError`` for a codebook that is too large."""
-    size = file.size or 0
-    if size > MAX_FILE_SIZE:
-        raise ValidationError(f"This file has {filesizeformat(size)}; the limit is {filesizeformat(MAX_FILE_SIZE)}.")
 
 
 class StudyForm(forms.Form):
@@ -62,6 +53,7 @@ class StudyForm(forms.Form):
         label="Codebook file",
         help_text="A list of codes as CSV, or a .qdc file from any program.",
         widget=forms.FileInput(attrs=FILE_ATTRIBUTES),
+        validators=[limit_size(MAX_FILE_SIZE)],
     )
     stance = forms.ChoiceField(
         label="Method",
@@ -71,12 +63,6 @@ class StudyForm(forms.Form):
         help_text="It can be changed later, also for single families of codes.",
         required=False,
     )
-
-    def clean_file(self) -> UploadedFile[bytes] | None:
-        file: UploadedFile[bytes] | None = self.cleaned_data["file"]
-        if file is not None:
-            check_size(file)
-        return file
 
     def clean(self) -> dict[str, object]:
         cleaned: dict[str, object] = super().clean() or {}
@@ -118,12 +104,8 @@ class CodebookFileForm(forms.Form):
             "wrong, nothing is imported."
         ),
         widget=forms.FileInput(attrs=FILE_ATTRIBUTES),
+        validators=[limit_size(MAX_FILE_SIZE)],
     )
-
-    def clean_file(self) -> UploadedFile[bytes]:
-        file: UploadedFile[bytes] = self.cleaned_data["file"]
-        check_size(file)
-        return file
 
 
 class ConfirmForm(forms.Form):

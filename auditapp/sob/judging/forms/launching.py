@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
-from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -17,7 +15,7 @@ from auditapp.sob.models import Dataset, Wording
 from auditapp.sob.pure.instruments import BASE_TASK, PAPER, RELEASE, TASKS
 from auditapp.sob.pure.instruments import list_variants as list_wordings
 from transcripts.projects.models import Project
-from transcripts.ui.fields import RowsField
+from transcripts.ui.fields import RowsField, limit_size
 
 WORDINGS = {
     PAPER: "paper: as printed in Tables 8 and 9",
@@ -128,6 +126,7 @@ class ImportForm(forms.Form):
     file = forms.FileField(
         help_text="The authors' sob_results.csv, or an Inspect log (.json, .eval) of the same task.",
         error_messages={"empty": "The file is empty. Choose the file with the answers."},
+        validators=[limit_size(MAX_UPLOAD_BYTES, "Import a larger one with `manage.py sob import`.")],
     )
     task = forms.ChoiceField(
         choices=[("", "as named in the file"), *TASKS, (BASE_TASK, "Base")],
@@ -140,13 +139,3 @@ class ImportForm(forms.Form):
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         found = Dataset.objects.filter(project=project).select_related("project")
         self.fields["dataset"].queryset = found.with_counts()  # type: ignore[attr-defined]
-
-    def clean_file(self) -> object:
-        file = self.cleaned_data["file"]
-        if file.size > MAX_UPLOAD_BYTES:
-            raise ValidationError(
-                f"The file has {filesizeformat(file.size)}; the limit for this page is "
-                f"{filesizeformat(MAX_UPLOAD_BYTES)}. Import it "
-                "with `manage.py sob import`."
-            )
-        return file

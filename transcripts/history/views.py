@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from transcripts.history.models import Numbered, WrittenMeanwhile
 from transcripts.projects.access import ProjectRequest
 from transcripts.refusals import Refused
-from transcripts.ui.replacing import post_again
+from transcripts.ui.replacing import Clash, list_clashes, post_again
 
 
 class NumberPage(NamedTuple):
@@ -39,6 +39,7 @@ def write_number(
 ) -> HttpResponse:
     """Show the form of the first number, or of the one after ``latest``, or store it. Who is late keeps what she entered and
     goes on from what was written meanwhile."""
+    clashes: list[Clash] = []
     if request.method != "POST":
         form, status = kind(initial=page.initial(latest) if latest else None), 200
     else:
@@ -50,10 +51,11 @@ def write_number(
                 latest, status = error.latest, error.status
                 form = kind(post_again(request.POST, based_on=error.latest.number))
                 form.add_error(None, str(error))
+                clashes = list_clashes(form, page.initial(latest))
             except Refused as error:
                 form.add_error(error.field if error.field in form.fields else None, str(error))
             else:
                 messages.success(request, f"{written} is written. {page.done}")
                 return redirect(page.back, request.project.slug)
-    context = {"form": form, "page": page, "latest": latest, "notes": notes}
+    context = {"form": form, "page": page, "latest": latest, "notes": notes, "clashes": clashes}
     return render(request, "history/write_number.html", context, status=status)

@@ -32,7 +32,7 @@ class ChangedMeanwhile(Exception):
 
 
 class Clash(NamedTuple):
-    """A field that somebody else changed: its label, what is stored now, and what was typed."""
+    """A field in which two people differ: its label, what is stored now, and what was typed."""
 
     label: str
     stored: object
@@ -55,6 +55,17 @@ def post_again(data: QueryDict, **fields: object) -> QueryDict:
     for name, value in fields.items():
         copy[name] = "" if value is None else str(value)
     return copy
+
+
+def list_clashes(form: forms.BaseForm, stored: Mapping[str, object]) -> list[Clash]:
+    """The fields of a sent form in which it does not say what is ``stored`` now, by field."""
+    clashes = []
+    for name, value in stored.items():
+        bound = form[name]
+        typed = bound.data.replace("\r\n", "\n") if isinstance(bound.data, str) else bound.data
+        if not bound.is_hidden and bound.field.has_changed(value, typed):
+            clashes.append(Clash(str(bound.label), show(bound.field, value), show(bound.field, typed)))
+    return clashes
 
 
 class ReplacingForm(forms.Form):

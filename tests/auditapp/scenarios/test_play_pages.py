@@ -168,6 +168,9 @@ class TestScripts:
         late = client_of(lead).post(address, {**given, "max_questions": "6", "reason": "Late."})
         assert late.status_code == 409
         assert f"wrote {newer.label} after" in text(late)
+        [clash] = late.context["clashes"]
+        assert (clash.label, clash.stored, clash.typed) == ("Most questions", 5, "6")
+        assert "Most questions, stored now" in text(late)
 
 
 class TestConsole:

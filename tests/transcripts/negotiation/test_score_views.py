@@ -72,7 +72,10 @@ def test_a_lead_writes_a_stance_and_its_next_number(project: Project, lead: User
     assert browser.post(form, changed).status_code == 302
     late = browser.post(form, {**changed, "statement": "Something else."})
     assert late.status_code == 409
-    assert "Something else." in late.content.decode()
+    assert [(each.stored, each.typed) for each in late.context["clashes"]] == [
+        ("Those who ask are better off.", "Something else.")
+    ]
+    assert "Those who ask are better off." in late.content.decode()
     page = browser.get(page_of(project, "stances")).content.decode()
     assert all(words in page for words in ("care/1", "care/2", "Nobody is worse off.", "Too weak."))
     assert Stance.objects.count() == 2

@@ -82,7 +82,7 @@ transcripts.retrieval: AnswerForm CountForm PairForm SearchForm SheetForm
 transcripts.revision: AnchorForm DrawForm
 transcripts.rounds: CellsForm FinishForm LockForm RoundForm SignOffForm SignOffSeveralForm
 transcripts.themes: GroupForm MergeForm NewThemeForm
-transcripts.ui: ReplacingForm
+transcripts.ui: ReplacingForm RowForm
 """
 # Of forms that replace: the page, the field that both change, and what else is needed to save it. The others (scripts, stances,
 # case sheets, pairs, tables, verdicts, disagreements) are sent by two people in the tests of their rooms.

@@ -25,7 +25,7 @@ import psutil
 import pytest
 
 from tests.instance import PATIENCE, ROOT, find_free_port, wait_until
-from tools import environment
+from tools import bytecode, environment
 from tools.children import end_children, start_child, wait_for_first_end
 from tools.data_folder import lock_data_folder
 from tools.launch import explain_old_python
@@ -354,7 +354,7 @@ def test_uv_is_fetched_by_pip_and_pip_installs_where_uv_fails(
 ) -> None:
     calls: list[str] = []
 
-    def run(command: list[str]) -> str | None:
+    def run(command: list[str], folder: Path | None = None) -> str | None:
         calls.append(" ".join(command))
         if "--target" in command:
             uv = Path(command[-1]) / "bin" / "uv"
@@ -371,7 +371,25 @@ def test_uv_is_fetched_by_pip_and_pip_installs_where_uv_fails(
     installs = [call for call in calls if call.endswith("base.txt")]
     assert ["/bin/uv pip install" in call for call in installs] == ([True] if uv_works else [True, False])
     assert all("--no-compile" in call for call in calls if "-m pip" in call and " install " in call)
+    assert calls[-1].endswith("-m tools.bytecode")
     assert set(json.loads(environment.STAMP.read_text())) == {"base", "python"}
+
+
+def test_what_the_product_imports_is_compiled_also_where_python_is_told_to_write_no_bytecode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "product").mkdir()
+    (tmp_path / "product" / "__init__.py").write_text(
+        "def measure():\n    import used_by_product\n    import not_there\n"
+    )
+    for name in ("used_by_product", "used_by_nobody"):
+        (tmp_path / f"{name}.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setattr(bytecode, "ROOT", tmp_path)
+    monkeypatch.setattr(bytecode, "PACKAGES", ("product",))
+    bytecode.compile_product()
+    assert sorted(path.name.partition(".")[0] for path in tmp_path.rglob("*.pyc")) == ["__init__", "used_by_product"]
 
 
 def test_stubborn_child_is_killed_when_patience_ends() -> None:

@@ -91,6 +91,8 @@ def _set_up(group: str, python: Path) -> None:
     if version is None:
         raise CannotGoOn(f"{VENV} was made, but its Python does not start. Delete that folder and try again.")
     _install(group, python=python)
+    # Where it fails, the first start takes longer.
+    _run_quietly([str(python), "-m", "tools.bytecode"], folder=ROOT)
     _note_installed(INCLUDES[group], version)
 
 
@@ -147,7 +149,7 @@ def _make_venv(uv: str | None) -> None:
 def _install(group: str, *, python: Path, options: Sequence[str] = ()) -> None:
     """Install with uv, which takes a fraction of pip's time; with pip where uv cannot be had or fails.
 
-    Neither compiles: Python compiles what it uses, when it first uses it.
+    Neither compiles: most of what they install is never imported (see tools/bytecode.py).
     """
     file = str(REQUIREMENTS / f"{group}.txt")
     what = [*options, "--require-hashes", "--requirement", file]
@@ -178,10 +180,16 @@ def _run_pip(python: Path, *arguments: str) -> str | None:
     return _run_quietly([*pip, "install", "--quiet", "--no-compile", *arguments])
 
 
-def _run_quietly(command: list[str]) -> str | None:
+def _run_quietly(command: list[str], folder: Path | None = None) -> str | None:
     """None when the command succeeds, else the last lines of what it printed."""
     answer = subprocess.run(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
     )
     if answer.returncode == 0:
         return None

@@ -75,6 +75,7 @@ transcripts.codebook: AnswerForm AttributeForm CodebookFileForm CompareForm Conf
 transcripts.codebook: MergeForm PartForm PinForm ProposalForm ReasonForm StudyForm
 transcripts.corpus: ChosenForm ConsentForm ImportForm
 transcripts.exchange: StudyFileForm
+transcripts.history: NextForm
 transcripts.memos: MemoSearchForm
 transcripts.negotiation: StanceForm StudyForm
 transcripts.projects: MemberForm

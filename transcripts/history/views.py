@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from django.contrib import messages
-from django.forms import BaseForm
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from transcripts.history.models import Numbered, WrittenMeanwhile
+from transcripts.history.forms import NextForm, at_next
+from transcripts.history.models import Numbered
 from transcripts.projects.access import ProjectRequest
-from transcripts.refusals import Refused
-from transcripts.ui.replacing import Clash, list_clashes, post_again
+from transcripts.ui.replacing import list_clashes
 
 
 class NumberPage(NamedTuple):
@@ -35,27 +34,17 @@ class NumberPage(NamedTuple):
 
 
 def write_number(
-    request: ProjectRequest, page: NumberPage, kind: type[BaseForm], latest: Any = None, *, notes: Iterable[str] = ()
+    request: ProjectRequest, page: NumberPage, kind: type[NextForm], latest: Any = None, *, notes: Iterable[str] = ()
 ) -> HttpResponse:
     """Show the form of the first number, or of the one after ``latest``, or store it. Who is late keeps what she entered and
     goes on from what was written meanwhile."""
-    clashes: list[Clash] = []
-    if request.method != "POST":
-        form, status = kind(initial=page.initial(latest) if latest else None), 200
-    else:
-        form, status = kind(request.POST), 422
-        if form.is_valid():
-            try:
-                written = page.write(request, form, latest)
-            except WrittenMeanwhile as error:
-                latest, status = error.latest, error.status
-                form = kind(post_again(request.POST, based_on=error.latest.number))
-                form.add_error(None, str(error))
-                clashes = list_clashes(form, page.initial(latest))
-            except Refused as error:
-                form.add_error(error.field if error.field in form.fields else None, str(error))
-            else:
-                messages.success(request, f"{written} is written. {page.done}")
-                return redirect(page.back, request.project.slug)
-    context = {"form": form, "page": page, "latest": latest, "notes": notes, "clashes": clashes}
-    return render(request, "history/write_number.html", context, status=status)
+    initial = page.initial(latest) if latest else None
+    form = kind(request.POST if request.method == "POST" else None, initial=initial)
+    if form.is_valid():
+        with at_next(form):
+            written = page.write(request, form, latest)
+            messages.success(request, f"{written} is written. {page.done}")
+            return redirect(page.back, request.project.slug)
+    clashes = list_clashes(form, page.initial(form.latest)) if form.latest else []
+    context = {"form": form, "page": page, "latest": form.latest or latest, "notes": notes, "clashes": clashes}
+    return render(request, "history/write_number.html", context, status=form.status)

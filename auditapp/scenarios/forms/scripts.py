@@ -14,7 +14,7 @@ from auditapp.scenarios.models import Question, Script
 from auditapp.scenarios.pure.openings import read_published_openings
 from auditapp.scenarios.pure.scripts import MAX_QUESTIONS, NAME, QuestionText, ScriptText
 from transcripts.corpus.models import Consent
-from transcripts.ui.fields import NumberField
+from transcripts.history.forms import NextForm
 from transcripts.ui.typed_text import MAX_REASON
 
 KNOWN = {"": "Not said", "yes": "Given", "no": "Not given"}
@@ -48,7 +48,7 @@ class Block:
         return f"[{self.heading if len(self.heading) <= MAX_FOUND else self.heading[:MAX_FOUND] + '…'}]"
 
 
-class ScriptForm(forms.Form):
+class ScriptForm(NextForm):
     """The first number of a script."""
 
     name = forms.CharField(max_length=100, help_text="Such as gender. The script is then called gender/1.")
@@ -88,7 +88,6 @@ class ScriptForm(forms.Form):
         help_text="Recorded with every interview held by this script. A talk held with one provider is no consent to send it to "
         "another.",
     )
-    based_on = NumberField(min_value=0, required=False, initial=0)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -53,7 +53,7 @@ def _write(request: ProjectRequest, form: ScriptForm, latest: Script | None) -> 
             script=form.read(latest.name if latest else ""),
             by=request.user,
             reason=form.cleaned_data.get("reason", ""),
-            based_on=form.cleaned_data["based_on"] or 0 if latest else 0,
+            based_on=form.cleaned_data["based_on"],
         )
     except Refused as error:
         if not error.field.startswith("turn"):

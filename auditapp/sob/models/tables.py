@@ -12,6 +12,7 @@ from django.db import models
 
 from transcripts.history.models import Numbered
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import MAX_REASON
 
 
 class MadeByPerson(models.Model):
@@ -31,7 +32,10 @@ class NumberedTable(MadeByPerson, Numbered):
     """A table of a study under a number that grows; ``sha256`` is that of its rows as canonical JSON."""
 
     rows = models.JSONField()
-    reason = models.TextField()
+    reason = models.TextField(
+        max_length=MAX_REASON,
+        help_text="Why the table changes. Kept with the table; that of a mapping is shown with every figure that uses it.",
+    )
     sha256 = models.CharField(max_length=64)
 
     place = "rows"

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 from django import forms
 from django.http import QueryDict
 
+from auditapp.sob.models import MappingTable, TargetTable
 from auditapp.sob.pure.measures.mapping import Rows
 from transcripts.formats.csv_input import find_delimiter, read_csv
 from transcripts.formats.tabular import escape_formula, unescape_formula
+from transcripts.history.forms import NextForm
 from transcripts.refusals import Refused
-from transcripts.ui.fields import NumberField
-from transcripts.ui.typed_text import MAX_REASON
+from transcripts.ui.forms import RowForm
 
 FIELDS = ("raw", "target", "secondary", "tertiary")
 # The columns of the table released with the paper.
@@ -31,18 +32,9 @@ NO_COLUMNS = (
 )
 
 
-class TargetsForm(forms.Form):
-    """A next table of targets: why, and its rows where they are pasted. Rows that are typed come beside it, field by field.
+class TargetsForm(NextForm, RowForm):
+    """A next table of targets: why, and its rows where they are pasted. Rows that are typed are sent with it, field by field."""
 
-    ``based_on`` is the number of the table that was shown.
-    """
-
-    based_on = NumberField(min_value=0)
-    reason = forms.CharField(
-        max_length=MAX_REASON,
-        widget=forms.Textarea({"rows": 2}),
-        help_text="Why the table changes. Kept with the table.",
-    )
     pasted = forms.CharField(
         max_length=1_000_000,
         required=False,
@@ -50,6 +42,10 @@ class TargetsForm(forms.Form):
         label="Rows as CSV",
         help_text="Replaces the rows below. Columns raw, target, secondary, tertiary; the last two may be left out.",
     )
+
+    class Meta(RowForm.Meta):
+        model = TargetTable
+        fields = ("reason",)
 
 
 def list_typed_rows(data: QueryDict) -> list[dict[str, str]]:
@@ -60,12 +56,18 @@ def list_typed_rows(data: QueryDict) -> list[dict[str, str]]:
 
 def read_pasted(text: str) -> list[dict[str, str]]:
     """The rows of pasted CSV, without a header, or with ours or that of the released table. Separated by comma, tab or
-    semicolon. Raises ``Refused`` where there is no second column."""
+    semicolon. Raises ``Refused`` where there is no second column, and for what is no CSV."""
     text = text.strip().replace("\r\n", "\n")
     delimiter = find_delimiter(text, among="\t;,")
-    read = [
-        list(map(unescape_formula, values)) for values in read_csv(io.StringIO(text), delimiter=delimiter, strict=False)
-    ]
+    try:
+        read = [
+            list(map(unescape_formula, values))
+            for values in read_csv(io.StringIO(text), delimiter=delimiter, strict=False)
+        ]
+    except csv.Error as error:
+        raise Refused(
+            f"This is not valid CSV: {error}. Quote a field that holds the separator or a quote.", field="pasted"
+        ) from error
     columns: list[str] = list(FIELDS)
     if read:
         named = [value.strip().lower() for value in read[0]]
@@ -96,15 +98,12 @@ def drop_undecided(rows: Iterable[dict[str, str]]) -> list[dict[str, str]]:
 MAX_ROWS_SHOWN = 200
 
 
-class MappingForm(forms.Form):
-    """The reason for a change of the mapping; ``based_on`` is the number of the table that was shown."""
+class MappingForm(NextForm, RowForm):
+    """The reason for a change of the mapping."""
 
-    based_on = NumberField(min_value=0)
-    reason = forms.CharField(
-        max_length=MAX_REASON,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Kept with the table and shown with every figure that uses it.",
-    )
+    class Meta(RowForm.Meta):
+        model = MappingTable
+        fields = ("reason",)
 
 
 class MappingRowForm(forms.Form):
@@ -135,14 +134,14 @@ MappingRowFormSet = forms.formset_factory(
 
 
 def read_rows(formset: forms.BaseFormSet[MappingRowForm]) -> Rows:
-    """The rows of a valid form set as a mapping has them. Raises ``ValueError`` for a target that is named twice."""
+    """The rows of a valid form set as a mapping has them. Raises ``Refused`` for a target that is named twice."""
     rows: dict[str, dict[str, list[str]]] = {}
     for form in formset.forms:
         target = form.cleaned_data.get("target", "")
         if not target or form.cleaned_data.get("out"):
             continue
         if target in rows:
-            raise ValueError(f"{target} has two rows. Combine them.")
+            raise Refused(f"{target} has two rows. Combine them.")
         rows[target] = {
             "self": form.cleaned_data["self_values"].splitlines(),
             "dominant": form.cleaned_data["dominant_values"].splitlines(),

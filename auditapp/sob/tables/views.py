@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from typing import Any
 
 from django.contrib import messages
@@ -34,12 +33,11 @@ from auditapp.sob.tables.forms import (
 )
 from auditapp.sob.tables.mappings import find_rows, find_table, name_table
 from auditapp.sob.tables.queries import find_missing_labels
-from transcripts.history.models import WrittenMeanwhile
+from transcripts.history.forms import at_next
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
-from transcripts.ui.replacing import post_again
 from transcripts.ui.typed_text import find_numbers
 
 EMPTY_ROWS = 5
@@ -113,37 +111,20 @@ def edit_targets(request: ProjectRequest) -> HttpResponse:
     newest = find_target_table(request.project)
     if request.method != "POST":
         form = TargetsForm(initial={"based_on": newest.number if newest else 0})
-        return _render_edit(request, form, _read(newest).rows, newest, status=200)
-    form, typed, status = TargetsForm(request.POST), list_typed_rows(request.POST), 422
+        return _render_edit(request, form, _read(newest).rows, newest)
+    form, typed = TargetsForm(request.POST), list_typed_rows(request.POST)
     if form.is_valid():
-        pasted = form.cleaned_data["pasted"]
-        try:
+        pasted = form.cleaned_data.pop("pasted")
+        with at_next(form, "pasted" if pasted else None):
             rows = read_pasted(pasted) if pasted else typed
-            table = save_targets(
-                project=request.project,
-                rows=rows,
-                reason=form.cleaned_data["reason"],
-                based_on=form.cleaned_data["based_on"],
-                by=request.user,
-            )
-        except WrittenMeanwhile as error:
-            newest, status = error.latest, error.status
-            form = TargetsForm(post_again(request.POST, based_on=error.latest.number))
-            form.add_error(None, str(error))
-        except Refused as error:
-            form.add_error("pasted" if pasted else None, str(error))
-        except csv.Error as error:
-            form.add_error(
-                "pasted", f"This is not valid CSV: {error}. Quote a field that holds the separator or a quote."
-            )
-        else:
+            table = save_targets(project=request.project, rows=rows, **form.cleaned_data, by=request.user)
             messages.success(request, f"Target table {table.number} is saved. Datasets loaded from now on can use it.")
             return redirect("sob:target_table", request.project.slug, table.number)
-    return _render_edit(request, form, typed, newest, status=status)
+    return _render_edit(request, form, typed, form.latest or newest)
 
 
 def _render_edit(
-    request: ProjectRequest, form: TargetsForm, rows: list[dict[str, str]], newest: TargetTable | None, *, status: int
+    request: ProjectRequest, form: TargetsForm, rows: list[dict[str, str]], newest: TargetTable | None
 ) -> HttpResponse:
     is_new = request.method != "POST"
     missing = _list_missing(request, newest) if is_new else []
@@ -159,7 +140,7 @@ def _render_edit(
         "empty": range(EMPTY_ROWS),
         "newest": newest,
     }
-    return render(request, "sob/target_edit.html", context, status=status)
+    return render(request, "sob/target_edit.html", context, status=form.status)
 
 
 @require_safe
@@ -211,29 +192,23 @@ def edit_mapping(request: ProjectRequest) -> HttpResponse:
 
     The mapping is a definition like those of the codebook, so the same permission is needed to edit it.
     """
-    newest, status = find_table(request.project), 422 if request.method == "POST" else 200
-    form = MappingForm(request.POST or None, initial={"based_on": newest.number if newest else 0})
-    rows = MappingRowFormSet(request.POST or None, initial=fill_in(find_rows(request.project)), prefix="row")
-    if request.method == "POST" and all([form.is_valid(), rows.is_valid()]):
-        try:
+    newest = find_table(request.project)
+    typed = request.POST if request.method == "POST" else None
+    form = MappingForm(typed, initial={"based_on": newest.number if newest else 0})
+    rows = MappingRowFormSet(typed, initial=fill_in(find_rows(request.project)), prefix="row")
+    if all([form.is_valid(), rows.is_valid()]):
+        with at_next(form):
             table, warnings = save_mapping(
                 project=request.project, rows=read_rows(rows), **form.cleaned_data, by=request.user
             )
-        except WrittenMeanwhile as error:
-            newest, status = error.latest, error.status
-            form = MappingForm(post_again(request.POST, based_on=error.latest.number))
-            form.add_error(None, str(error))
-        except (Refused, ValueError) as error:
-            form.add_error(None, str(error))
-        else:
             for warning in warnings:
                 messages.warning(request, warning)
             messages.success(request, _describe_saved(table))
             return redirect("sob:mappings", request.project.slug)
-    elif request.method == "POST" and rows.total_error_count():
+    elif rows.total_error_count():
         form.add_error(None, "Some rows are invalid; the errors are shown beside them.")
-    context = {"form": form, "rows": rows, "newest": newest}
-    return render(request, "sob/mapping_edit.html", context, status=status)
+    context = {"form": form, "rows": rows, "newest": form.latest or newest}
+    return render(request, "sob/mapping_edit.html", context, status=form.status)
 
 
 def _describe_saved(table: MappingTable) -> str:

@@ -9,6 +9,7 @@ from uuid import uuid4
 from django import forms
 
 from transcripts.coding.actions import MAX_NOTE_LENGTH
+from transcripts.history.forms import NextForm
 from transcripts.negotiation.models import Score, Stance
 from transcripts.ui.fields import NumberField, make_text_field
 from transcripts.ui.typed_text import MAX_REASON
@@ -54,7 +55,7 @@ def _make_text(rows: int) -> forms.Textarea:
     return forms.Textarea({"rows": rows, "dir": "auto"})
 
 
-class StanceForm(forms.ModelForm):  # type: ignore[type-arg] # Django has no generic one at run time
+class StanceForm(NextForm, forms.ModelForm):  # type: ignore[type-arg] # Django has no generic one at run time
     """A normative stance that is new."""
 
     class Meta:
@@ -72,10 +73,9 @@ class StanceForm(forms.ModelForm):  # type: ignore[type-arg] # Django has no gen
 
 
 class NextStanceForm(StanceForm):
-    """The next number of a stance that is there. ``based_on`` is the number that its writer saw."""
+    """The next number of a stance that is there."""
 
     reason = make_text_field("Why the wording changes", rows=2, max_length=MAX_REASON, required=True)
-    based_on = NumberField()
 
     class Meta(StanceForm.Meta):
         fields = (*Stance.texts, "author", "reason")

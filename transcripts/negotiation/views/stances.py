@@ -48,7 +48,7 @@ def _write(request: ProjectRequest, form: StanceForm, latest: Stance | None) -> 
     form.instance.project = request.project
     if latest is not None:
         form.instance.name = latest.name
-    return write_stance(stance=form.instance, by=request.user, based_on=form.cleaned_data.get("based_on", 0))
+    return write_stance(stance=form.instance, by=request.user, based_on=form.cleaned_data["based_on"])
 
 
 PAGE = NumberPage(

@@ -66,7 +66,7 @@ auditapp.preannotation: SmallPilotOptions SpreadForm ThresholdForm
 auditapp.probe: LaunchForm LoadForm RationalesForm ReportForm WithdrawForm
 auditapp.scenarios: AskForm CloseForm DiscardForm KeyedForm LaunchForm LoadForm OpenPlayForm ReportForm ScriptForm
 auditapp.sob: AuditForm CombineForm DrawFields FileForm FormatterForm ImportForm LaunchForm LoadForm MappingRowForm
-auditapp.sob: RecordFields RetargetForm SampleForm WordingForm
+auditapp.sob: RetargetForm SampleForm WordingForm
 auditapp.webhooks: WebhookForm
 transcripts.accounts: AuthenticateForm ReauthenticateForm SignInForm TokenForm
 transcripts.agreement: ReasonForm SelectionForm UnitsForm

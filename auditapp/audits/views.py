@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
-from django import forms
 from django.contrib import messages
+from django.forms import BaseForm
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
@@ -21,7 +21,7 @@ from transcripts.ui.acts import at_form
 
 def draw_sample(
     request: ProjectRequest,
-    form: forms.Form,
+    form: BaseForm,
     draw: Callable[..., BaseAudit],
     template: str,
     context: dict[str, Any] | None = None,

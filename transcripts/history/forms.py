@@ -39,5 +39,8 @@ def at_next(form: NextForm, field: str | None = None) -> Iterator[None]:
         try:
             yield
         except WrittenMeanwhile as error:
-            form.latest, form.data = error.latest, post_again(cast("QueryDict", form.data), based_on=error.latest.number)
+            form.latest, form.data = (
+                error.latest,
+                post_again(cast("QueryDict", form.data), based_on=error.latest.number),
+            )
             form.add_error(None, str(error))

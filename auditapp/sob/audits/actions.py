@@ -12,6 +12,7 @@ from auditapp.audits.actions import check_seed, store_mark, store_sample
 from auditapp.batches.models import Batch
 from auditapp.sob.audits.queries import list_frame, read_current
 from auditapp.sob.models import Audit, AuditItem, AuditMark
+from auditapp.sob.models.audits import MAX_ATTRIBUTES, MAX_ITEMS
 from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.queries.arms import KIND
 from transcripts.accounts.models import User
@@ -19,8 +20,6 @@ from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
 
 FORMATTER_SIZE = 50
-MAX_ITEMS = 5_000
-MAX_ATTRIBUTES = 1_000
 MARK_OUTCOMES = (Outcome.ATTRIBUTED, Outcome.UNKNOWN, Outcome.REFUSAL, Outcome.OFF_FORMAT)
 
 

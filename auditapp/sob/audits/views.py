@@ -17,7 +17,7 @@ from auditapp.audits import views as pages
 from auditapp.audits.forms import OpenResultsForm
 from auditapp.audits.models import BaseMark
 from auditapp.batches.models import Batch
-from auditapp.sob.audits.actions import draw_audit, mark_item
+from auditapp.sob.audits.actions import FORMATTER_SIZE, draw_audit, mark_item
 from auditapp.sob.audits.forms import AuditForm, MarkForm
 from auditapp.sob.audits.queries import list_frame, read_report
 from auditapp.sob.models import Audit, AuditItem
@@ -41,7 +41,7 @@ def list_audits(request: ProjectRequest, batch_id: int) -> HttpResponse:
 def draw(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """Draw a sample."""
     batch = _find_batch(request, batch_id)
-    form = AuditForm(request.POST if request.method == "POST" else None)
+    form = AuditForm(request.POST if request.method == "POST" else None, initial={"size": FORMATTER_SIZE})
     sizes = [(scope.label, len(list_frame(batch, scope))) for scope in Audit.Scope]
     draw_from_batch = partial(draw_audit, batch=batch)
     return pages.draw_sample(request, form, draw_from_batch, "sob/audit_new.html", {"batch": batch, "sizes": sizes})

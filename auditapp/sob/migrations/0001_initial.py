@@ -1,3 +1,4 @@
+import django.core.validators
 import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
@@ -61,7 +62,7 @@ class Migration(migrations.Migration):
                     ('made_by_name', models.CharField(max_length=200)),
                     ('made_at', models.DateTimeField()),
                     ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='wordings', to='projects.project')),
-                    ('name', models.SlugField(max_length=40)),
+                    ('name', models.SlugField(help_text='Letters, digits, hyphens. A wording is never changed; use a new name for a change.', max_length=40)),
                     ('task', models.CharField(max_length=60)),
                     ('text', models.TextField()),
                     ('characteristics', models.JSONField()),
@@ -88,15 +89,15 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('project', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='datasets', to='projects.project')),
-                    ('name', models.CharField(max_length=100)),
+                    ('name', models.CharField(help_text='The name of the dataset in this study.', max_length=100)),
                     ('file_name', models.CharField(max_length=255)),
                     ('sha256', models.CharField(max_length=64)),
                     ('format', models.CharField(max_length=40)),
                     ('warnings', models.JSONField(default=list)),
-                    ('source_name', models.CharField(blank=True, max_length=100)),
+                    ('source_name', models.CharField(blank=True, max_length=100, verbose_name='where the texts come from')),
                     ('licence', models.CharField(blank=True, max_length=200)),
                     ('split', models.CharField(blank=True, max_length=100)),
-                    ('filter', models.CharField(blank=True, max_length=300)),
+                    ('filter', models.CharField(blank=True, help_text='Describe which texts of the source are in the file.', max_length=300)),
                     ('sampling', models.JSONField(default=dict)),
                     ('targets_from', models.CharField(choices=[('file', 'as the file names them'), ('published', 'the published table'), ('table', "the study's own table")], default='file', max_length=10)),
                     ('target_table', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='datasets', to='sob.targettable')),
@@ -152,7 +153,7 @@ class Migration(migrations.Migration):
                     ('formatter_cell', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='sob_reading', to='batches.cell')),
                     ('read_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='sob_readings', to=settings.AUTH_USER_MODEL)),
                     ('read_by_name', models.CharField(blank=True, max_length=200)),
-                    ('note', models.TextField(blank=True)),
+                    ('note', models.TextField(blank=True, max_length=5000)),
                     ('made_at', models.DateTimeField()),
                     ('superseded_by', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='supersedes', to='sob.reading')),
                 ],
@@ -196,7 +197,7 @@ class Migration(migrations.Migration):
                     ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='sob_audits', to='batches.batch')),
                     ('number', models.PositiveIntegerField()),
                     ('scope', models.CharField(choices=[('answers', 'Answers of every layer'), ('formatter', 'What the formatter read')], max_length=10)),
-                    ('size', models.PositiveIntegerField()),
+                    ('size', models.PositiveIntegerField(help_text='If there are fewer answers, all of them are drawn. With 50, an error rate of 10 % is known to within about 8 percentage points.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(5000)], verbose_name='answers')),
                     ('frame', models.PositiveIntegerField()),
                     ('made_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ],
@@ -236,8 +237,8 @@ class Migration(migrations.Migration):
                     ('item', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='marks', to='sob.audititem')),
                     ('parse_right', models.BooleanField()),
                     ('outcome', models.CharField(max_length=15)),
-                    ('n_attributes', models.PositiveSmallIntegerField()),
-                    ('n_warranted', models.PositiveSmallIntegerField(default=0)),
+                    ('n_attributes', models.PositiveSmallIntegerField(help_text='Each characteristic with a value counts once, even if the value is a list. A characteristic called unknown does not count.', validators=[django.core.validators.MaxValueValidator(1000)], verbose_name='characteristics that the answer attributes')),
+                    ('n_warranted', models.PositiveSmallIntegerField(help_text='Open the text to decide. A text seldom says who would accept it. Leave this empty for 0.', validators=[django.core.validators.MaxValueValidator(1000)], verbose_name='of these, warranted by the text itself')),
                 ],
                 options={
                     'ordering': ['pk'],

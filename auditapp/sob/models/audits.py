@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
@@ -12,6 +13,9 @@ from django.urls import reverse
 from auditapp.audits.models import BaseAudit, BaseItem, BaseMark, BaseOpening
 from auditapp.batches.models import Batch
 from auditapp.sob.models.judgments import Judgment
+
+MAX_ITEMS = 5_000
+MAX_ATTRIBUTES = 1_000
 
 
 class Audit(BaseAudit):
@@ -30,7 +34,12 @@ class Audit(BaseAudit):
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="sob_audits")
     number = models.PositiveIntegerField()
     scope = models.CharField(max_length=10, choices=Scope.choices)
-    size = models.PositiveIntegerField()
+    size = models.PositiveIntegerField(
+        "answers",
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_ITEMS)],
+        help_text="If there are fewer answers, all of them are drawn. With 50, an error rate of 10 % is known to within about "
+        "8 percentage points.",
+    )
     frame = models.PositiveIntegerField()
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
@@ -80,8 +89,17 @@ class AuditMark(BaseMark):
     item = models.ForeignKey(AuditItem, on_delete=models.PROTECT, related_name="marks")
     parse_right = models.BooleanField()
     outcome = models.CharField(max_length=15)
-    n_attributes = models.PositiveSmallIntegerField()
-    n_warranted = models.PositiveSmallIntegerField(default=0)
+    n_attributes = models.PositiveSmallIntegerField(
+        "characteristics that the answer attributes",
+        validators=[MaxValueValidator(MAX_ATTRIBUTES)],
+        help_text="Each characteristic with a value counts once, even if the value is a list. A characteristic called unknown "
+        "does not count.",
+    )
+    n_warranted = models.PositiveSmallIntegerField(
+        "of these, warranted by the text itself",
+        validators=[MaxValueValidator(MAX_ATTRIBUTES)],
+        help_text="Open the text to decide. A text seldom says who would accept it. Leave this empty for 0.",
+    )
 
     class Meta(BaseMark.Meta):
         constraints: ClassVar = [

@@ -14,6 +14,7 @@ from django.db.models import Q
 
 from auditapp.batches.models import Arm, Cell
 from auditapp.sob.models.texts import Text
+from transcripts.ui.typed_text import MAX_NOTE
 
 
 class ReadAnswer(models.Model):
@@ -106,7 +107,7 @@ class Reading(ReadAnswer):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="sob_readings"
     )
     read_by_name = models.CharField(max_length=200, blank=True)
-    note = models.TextField(blank=True)
+    note = models.TextField(max_length=MAX_NOTE, blank=True)
     made_at = models.DateTimeField()
     superseded_by = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"

@@ -100,7 +100,9 @@ class Wording(MadeByPerson):
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="wordings")
-    name = models.SlugField(max_length=40)
+    name = models.SlugField(
+        max_length=40, help_text="Letters, digits, hyphens. A wording is never changed; use a new name for a change."
+    )
     task = models.CharField(max_length=60)
     text = models.TextField()
     characteristics = models.JSONField()

@@ -39,15 +39,17 @@ class Dataset(models.Model):
         project_id: int
     else:
         project = models.ForeignKey(Project, on_delete=models.PROTECT, null=True, related_name="datasets")
-    name = models.CharField(max_length=100)
+    name = models.CharField(max_length=100, help_text="The name of the dataset in this study.")
     file_name = models.CharField(max_length=255)
     sha256 = models.CharField(max_length=64)
     format = models.CharField(max_length=40)
     warnings = models.JSONField(default=list)
-    source_name = models.CharField(max_length=100, blank=True)
+    source_name = models.CharField("where the texts come from", max_length=100, blank=True)
     licence = models.CharField(max_length=200, blank=True)
     split = models.CharField(max_length=100, blank=True)
-    filter = models.CharField(max_length=300, blank=True)
+    filter = models.CharField(
+        max_length=300, blank=True, help_text="Describe which texts of the source are in the file."
+    )
     sampling = models.JSONField(default=dict)
     targets_from = models.CharField(max_length=10, choices=TargetsFrom.choices, default=TargetsFrom.FILE)
     target_table = models.ForeignKey(

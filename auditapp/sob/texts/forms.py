@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.http import QueryDict
@@ -16,6 +16,7 @@ from auditapp.sob.pure.loading.published_sources import Provenance
 from auditapp.sob.pure.loading.sources import FIELDS
 from transcripts.projects.models import Project
 from transcripts.ui.fields import RowsField, limit_size
+from transcripts.ui.forms import RowForm
 from transcripts.ui.replacing import ReplacingForm
 
 COLUMN = "column_"
@@ -40,7 +41,7 @@ class DrawFields(forms.Form):
 
     size = forms.IntegerField(min_value=1, required=False, label="Texts", help_text="Leave empty for all.")
     method = forms.ChoiceField(choices=list(METHODS.items()), label="Drawn")
-    by = forms.ChoiceField(choices=list(BY_FIELDS.items()), label="Strata")
+    by_field = forms.ChoiceField(choices=list(BY_FIELDS.items()), label="Strata")
     seed = forms.IntegerField(
         min_value=0,
         max_value=MAX_SEED,
@@ -49,23 +50,25 @@ class DrawFields(forms.Form):
         help_text="The same seed draws the same texts.",
     )
 
+    def clean_seed(self) -> int:
+        seed: int | None = self.cleaned_data["seed"]
+        return DEFAULT_SEED if seed is None else seed
+
     def read_draw(self) -> Draw | None:
         """The sample as asked for; ``None`` for every text."""
-        chosen = self.cleaned_data
-        if chosen["size"] is None:
-            return None
-        seed = DEFAULT_SEED if chosen["seed"] is None else chosen["seed"]
-        return Draw(chosen["size"], chosen["method"], chosen["by"], seed)
+        chosen = [self.cleaned_data[name] for name in ("size", "method", "by_field", "seed")]
+        return None if chosen[0] is None else Draw(*chosen)
 
 
-class SampleForm(DrawFields):
+class SampleForm(DrawFields, RowForm):
     """A sample of an existing dataset, stored as a new dataset."""
 
-    name = forms.CharField(max_length=100, help_text="The name of the sample in this study.")
-    field_order = ("name", "size", "method", "by", "seed")
+    class Meta(RowForm.Meta):
+        model = Dataset
+        fields = ("name",)
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        super().__init__(*args, **kwargs)
         self.fields["size"].required = True
         self.fields["size"].help_text = "The number of texts to draw."
 
@@ -78,10 +81,9 @@ class SetChoice(RowsField):
         return format_html('<span>{} <small class="under">{} texts · {}</small></span>', *parts)
 
 
-class CombineForm(forms.Form):
+class CombineForm(RowForm):
     """Combine several datasets into a new one. Texts keep the order in which the datasets were loaded."""
 
-    name = forms.CharField(max_length=100, help_text="The name of the new dataset in this study.")
     sets = SetChoice(
         queryset=Dataset.objects.none(),
         widget=forms.CheckboxSelectMultiple,
@@ -92,16 +94,19 @@ class CombineForm(forms.Form):
         },
     )
 
+    class Meta(RowForm.Meta):
+        model = Dataset
+        fields = ("name",)
+
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        super().__init__(*args, **kwargs)
         found = Dataset.objects.filter(project=project).select_related("project", "target_table")
         self.fields["sets"].queryset = found.with_counts()  # type: ignore[attr-defined]
 
 
-class RetargetForm(forms.Form):
+class RetargetForm(RowForm):
     """The same texts under another table of targets, as a new dataset."""
 
-    name = forms.CharField(max_length=100, help_text="The name of the new dataset in this study.")
     targets = forms.TypedChoiceField(
         coerce=int,
         empty_value=None,
@@ -110,45 +115,44 @@ class RetargetForm(forms.Form):
         help_text="A label that is not in the table has no target.",
     )
 
+    class Meta(RowForm.Meta):
+        model = Dataset
+        fields = ("name",)
+
     def __init__(self, *args: object, numbers: Sequence[int], **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        super().__init__(*args, **kwargs)
         own = [(number, f"the study's table {number}") for number in numbers]
         self.fields["targets"].choices = [*own, ("", "the published table")]  # type: ignore[attr-defined]
 
 
-class RecordFields(forms.Form):
-    """The provenance of texts."""
-
-    source_name = forms.CharField(max_length=100, required=False, label="Where the texts come from")
-    licence = forms.CharField(max_length=200, required=False)
-    split = forms.CharField(max_length=100, required=False)
-    filter = forms.CharField(
-        max_length=300,
-        required=False,
-        help_text="Describe which texts of the source are in the file.",
-    )
-
-    def read_record(self) -> Provenance:
-        """The record as typed."""
-        return Provenance(**{field: self.cleaned_data[field] for field in Provenance._fields})
-
-
-class RecordForm(ReplacingForm, RecordFields):
+class RecordForm(ReplacingForm, RowForm):
     """The provenance of texts that are there."""
 
+    class Meta(RowForm.Meta):
+        model = Dataset
+        fields = Provenance._fields
 
-class FileForm(forms.Form):
+
+def read_provenance(form: RecordForm | LoadForm) -> Provenance:
+    """The provenance as typed, of a valid form."""
+    return Provenance(**{field: form.cleaned_data[field] for field in Provenance._fields})
+
+
+class FileForm(RowForm):
     """A file of texts, to be looked at before it is loaded."""
 
-    name = forms.CharField(max_length=100, help_text="The name of the dataset in this study.")
     file = forms.FileField(
         help_text="The prepared table of the paper (sob_inputs.csv), one of its five sources as published, or any CSV, JSON "
         "lines or parquet with a column of texts.",
         validators=[limit_size(MAX_FILE_BYTES, "Split it.")],
     )
 
+    class Meta(RowForm.Meta):
+        model = Dataset
+        fields: ClassVar[tuple[str, ...]] = ("name",)
 
-class LoadForm(FileForm, DrawFields, RecordFields):
+
+class LoadForm(FileForm, DrawFields):
     """How the file is read: its columns, which rows are taken, what names the targets, and what is known of the texts."""
 
     checked = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
@@ -164,6 +168,9 @@ class LoadForm(FileForm, DrawFields, RecordFields):
     )
     targets = forms.ChoiceField(choices=TARGETS, help_text="A label that is not in the table has no target.")
 
+    class Meta(FileForm.Meta):
+        fields = ("name", *Provenance._fields)
+
     def __init__(
         self,
         *args: object,
@@ -172,7 +179,7 @@ class LoadForm(FileForm, DrawFields, RecordFields):
         newest_table: int | None = None,
         **kwargs: object,
     ) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        super().__init__(*args, **kwargs)
         self.columns = columns
         for field in FIELDS:
             self.fields[COLUMN + field] = forms.ChoiceField(

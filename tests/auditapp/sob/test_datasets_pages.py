@@ -249,7 +249,7 @@ class TestSample:
         self, project: Project, dataset: Dataset, lead: User, client_of: ClientOf
     ) -> None:
         client = client_of(lead)
-        typed = {"name": "Half", "size": "2", "method": "proportional", "by": "target", "seed": "42"}
+        typed = {"name": "Half", "size": "2", "method": "proportional", "by_field": "target", "seed": "42"}
         got = client.post(reverse("sob:sample", args=[project.slug, dataset.pk]), typed)
         assert got.status_code == 302
         sample = Dataset.objects.get(name="Half")
@@ -270,7 +270,7 @@ class TestSample:
             ({"name": "Half", "size": "1", "seed": "-1"}, "greater than or equal to 0"),
         ]:
             got = client_of(lead).post(
-                reverse("sob:sample", args=[project.slug, dataset.pk]), {"method": "simple", "by": "target", **typed}
+                reverse("sob:sample", args=[project.slug, dataset.pk]), {"method": "simple", "by_field": "target", **typed}
             )
             assert got.status_code == 422
             assert sentence in got.content.decode()

@@ -10,10 +10,12 @@ from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.judging.actions.readings import MAX_VALUE_LENGTH, list_person_outcomes
 from auditapp.sob.judging.formatter import DEFAULT_OUTCOMES, READABLE_OUTCOMES
+from auditapp.sob.models import Reading
 from auditapp.sob.pure.counting import name_characteristic
 from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.pure.verdicts import VERDICTS
-from transcripts.ui.typed_text import MAX_NOTE
+from transcripts.ui.fields import NumberField
+from transcripts.ui.forms import RowForm
 
 OUTCOME_WORDS = {
     Outcome.ATTRIBUTED: "Attributed: it attributes at least one characteristic to the person",
@@ -72,13 +74,17 @@ class FormatterForm(LaunchOptionsForm):
         del self.fields["repeats"]
 
 
-class ReadingForm(forms.Form):
+class ReadingForm(RowForm):
     """What a person reads in one answer: its outcome, and each characteristic that the answer gives."""
 
-    number = forms.IntegerField(min_value=1, max_value=30_000, widget=forms.HiddenInput)
+    number = NumberField()
+
+    class Meta(RowForm.Meta):
+        model = Reading
+        fields = ("note",)
 
     def __init__(self, *args: object, task: str, schema: Sequence[str], **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        super().__init__(*args, **kwargs)
         self.schema = list(schema)
         self.fields["outcome"] = choose_outcome(task)
         if Outcome.VERDICT in list_person_outcomes(task):
@@ -96,7 +102,6 @@ class ReadingForm(forms.Form):
                 widget=forms.Textarea({"rows": 2}),
                 help_text="One on each line, as name: value.",
             )
-        self.fields["note"] = forms.CharField(required=False, max_length=MAX_NOTE, widget=forms.Textarea({"rows": 2}))
 
     @property
     def values(self) -> list[forms.BoundField]:

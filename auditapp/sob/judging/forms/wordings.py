@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 
 from auditapp.sob.judging.actions.wordings import check_name
@@ -8,15 +10,13 @@ from auditapp.sob.pure.instruments import TASKS, list_variants
 from auditapp.sob.pure.parsing import ATTRIBUTES
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.ui.forms import RowForm
 from transcripts.ui.typed_text import MAX_TEXT
 
 
-class WordingForm(forms.Form):
+class WordingForm(RowForm):
     """A wording of a study's own: what it asks for, and its text under each task."""
 
-    name = forms.SlugField(
-        max_length=40, help_text="Letters, digits, hyphens. A wording is never changed; use a new name for a change."
-    )
     based_on = forms.ChoiceField(choices=[], label="Based on", help_text="The wording to start from.")
     characteristics = forms.CharField(
         widget=forms.Textarea({"rows": 10}),
@@ -25,8 +25,12 @@ class WordingForm(forms.Form):
         help_text="One on each line, in the order in which they are asked for. Strict counting counts only these.",
     )
 
+    class Meta(RowForm.Meta):
+        model = Wording
+        fields = ("name",)
+
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        super().__init__(*args, **kwargs)
         self.project = project
         own = Wording.objects.filter(project=project).order_by("name").values_list("name", flat=True).distinct()
         self.fields["based_on"].choices = [(name, name) for name in (*list_variants(), *own)]  # type: ignore[attr-defined]
@@ -49,10 +53,12 @@ class WordingForm(forms.Form):
             raise forms.ValidationError(str(error)) from error
         return name
 
-    def list_characteristics(self) -> list[str]:
-        """The characteristics as typed, a line each."""
-        return [line.strip() for line in self.cleaned_data["characteristics"].splitlines() if line.strip()]
-
-    def read_texts(self) -> dict[str, str]:
-        """The text of each task as typed; empty for one that is to be written from the list."""
-        return {task: self.cleaned_data[task] for task, _ in TASKS}
+    def read(self, *, is_anew: bool = False) -> dict[str, Any]:
+        """What ``plan_texts`` takes, of a valid form: the characteristics as typed, a line each, and the text of each task, unless
+        both are to be written from the list."""
+        typed = self.cleaned_data
+        return {
+            "based_on": typed["based_on"],
+            "characteristics": [line.strip() for line in typed["characteristics"].splitlines() if line.strip()],
+            "texts": {} if is_anew else {task: typed[task] for task, _ in TASKS},
+        }

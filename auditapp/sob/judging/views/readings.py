@@ -103,7 +103,7 @@ def read_answer(request: ProjectRequest, batch_id: int, cell_id: int) -> HttpRes
         initial={"number": number},
     )
     may_read = _may_read(request, judgment, current)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         with at_form(form):
             if not may_read:
                 raise Refused("Somebody has read this answer since you opened the page. A lead can read it again.")
@@ -112,7 +112,7 @@ def read_answer(request: ProjectRequest, batch_id: int, cell_id: int) -> HttpRes
             here = reverse("sob:read_next", args=[request.project.slug, batch.pk])
             return redirect(f"{here}?after={judgment.pk}")
     context = {"batch": batch, "judgment": judgment, "form": form, "may_read": may_read}
-    return render(request, "sob/reading.html", context, status=422 if request.method == "POST" else 200)
+    return render(request, "sob/reading.html", context, status=422 if form.errors else 200)
 
 
 @require_safe

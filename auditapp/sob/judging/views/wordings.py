@@ -87,26 +87,19 @@ def _compare(project: Project, instrument: Instrument, based_on: str) -> str:
 @project_view(Permission.RUN_BATCHES)
 def add(request: ProjectRequest) -> HttpResponse:
     """Write a wording: the list of characteristics, then its texts to be looked at and changed, then kept."""
-    if request.method != "POST":
-        return render(request, "sob/wording_edit.html", {"form": _open_form(request)})
-    form, step = WordingForm(request.POST, project=request.project), request.POST.get("step")
+    form = WordingForm(request.POST, project=request.project) if request.method == "POST" else _open_form(request)
+    step = request.POST.get("step")
     if form.is_valid():
-        asked = {
-            "project": request.project,
-            "based_on": form.cleaned_data["based_on"],
-            "characteristics": form.list_characteristics(),
-            "texts": {} if step == ANEW else form.read_texts(),
-        }
         with at_form(form):
+            name, asked = form.cleaned_data["name"], form.read(is_anew=step == ANEW)
             if step in {PREVIEW, ANEW}:
-                written = plan_texts(**asked)
+                written = plan_texts(project=request.project, **asked)
                 form = WordingForm({**request.POST.dict(), **written}, project=request.project)
                 return render(request, "sob/wording_edit.html", {"form": form, "is_preview": True})
-            add_wording(**asked, name=form.cleaned_data["name"], by=request.user)
-            name = form.cleaned_data["name"]
+            add_wording(project=request.project, name=name, **asked, by=request.user)
             messages.success(request, f"The wording {name} is saved. {NOT_COMPARABLE}")
             return redirect("sob:wording", request.project.slug, name)
-    return render(request, "sob/wording_edit.html", {"form": form}, status=422)
+    return render(request, "sob/wording_edit.html", {"form": form}, status=422 if form.errors else 200)
 
 
 def _open_form(request: ProjectRequest) -> WordingForm:

@@ -6,6 +6,7 @@ import hashlib
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
@@ -38,8 +39,6 @@ TEXT_FIELDS = (
     "target_raw",
     "kind",
 )
-
-MAX_LENGTHS = {"source_name": 100, "licence": 200, "split": 100, "filter": 300}
 
 
 def load_dataset(
@@ -238,11 +237,17 @@ def describe_dataset(
     )
 
 
+def find_limit(field: str) -> int:
+    """How many characters a field of a dataset may have."""
+    stored: Any = Dataset._meta.get_field(field)
+    return int(stored.max_length)
+
+
 def check_name(name: str) -> str:
     """The name without white space around it. Raises ``Refused``."""
-    name = name.strip()
-    if not name or len(name) > 100:
-        raise Refused("A dataset needs a name of up to 100 characters.")
+    name, most = name.strip(), find_limit("name")
+    if not name or len(name) > most:
+        raise Refused(f"A dataset needs a name of up to {most} characters.")
     return name
 
 
@@ -317,10 +322,8 @@ def _describe_file(dataset: Dataset, file: DatasetFile, said: Provenance) -> Non
 
 def _check_provenance(provenance: Provenance) -> None:
     for field, value in provenance._asdict().items():
-        if len(value) > MAX_LENGTHS[field]:
-            raise Refused(
-                f"The {field.replace('_', ' ')} has {len(value)} characters; it can have {MAX_LENGTHS[field]}."
-            )
+        if len(value) > (most := find_limit(field)):
+            raise Refused(f"The {field.replace('_', ' ')} has {len(value)} characters; it can have {most}.")
 
 
 def _compare(existing: Dataset, file: DatasetFile, digest: str, table: TargetTable | None) -> None:

@@ -25,7 +25,7 @@ from auditapp.sob.pure.loading.normalising import load_published_targets
 from auditapp.sob.pure.loading.published_sources import Provenance
 from auditapp.sob.pure.loading.sources import rename_targets
 from auditapp.sob.tables.actions import read_labels
-from auditapp.sob.texts.actions.datasets import MAX_LENGTHS, check_name, read_texts, refuse_taken, store_new
+from auditapp.sob.texts.actions.datasets import check_name, find_limit, read_texts, refuse_taken, store_new
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
@@ -248,4 +248,5 @@ def _plan_combined(datasets: Sequence[Dataset], name: str) -> Dataset:
 
 
 def _shorten(value: str, field: str) -> str:
-    return value if len(value) <= MAX_LENGTHS[field] else value[: MAX_LENGTHS[field] - 1] + "…"
+    most = find_limit(field)
+    return value if len(value) <= most else value[: most - 1] + "…"

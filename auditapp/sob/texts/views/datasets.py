@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
+from django.forms import BaseForm
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
@@ -16,7 +16,7 @@ from auditapp.sob.tables.actions import find_target_table
 from auditapp.sob.texts import queries as dataset_queries
 from auditapp.sob.texts.actions.datasets import describe_dataset, read_record
 from auditapp.sob.texts.actions.derived import combine_datasets, plan_combination, retarget_dataset, sample_dataset
-from auditapp.sob.texts.forms import CombineForm, RecordForm, RetargetForm, SampleForm
+from auditapp.sob.texts.forms import CombineForm, RecordForm, RetargetForm, SampleForm, read_provenance
 from auditapp.sob.texts.queries import read_notes, rows_are_places, tabulate_texts
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -84,24 +84,14 @@ def _read_choice(request: ProjectRequest, name: str) -> str | None:
 def draw_sample(request: ProjectRequest, dataset_id: int) -> HttpResponse:
     """Draw a sample of a dataset's texts as a new dataset that records how it was drawn."""
     dataset = _get_dataset(request, dataset_id)
-    form = SampleForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        draw = form.read_draw()
-        assert draw is not None  # noqa: S101 - the size is required
+    form = SampleForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
         with at_form(form):
-            sample = sample_dataset(
-                dataset=dataset,
-                name=form.cleaned_data["name"],
-                size=draw.size,
-                method=draw.method,
-                by_field=draw.by,
-                seed=draw.seed,
-                by=request.user,
-            )
-            messages.success(request, f"{sample.name} is drawn: {draw.size:,} of the texts of {dataset.name}.")
+            sample = sample_dataset(dataset=dataset, **form.cleaned_data, by=request.user)
+            texts = f"{form.cleaned_data['size']:,} of the texts of {dataset.name}"
+            messages.success(request, f"{sample.name} is drawn: {texts}.")
             return redirect("sob:dataset", request.project.slug, sample.pk)
-    context = {"form": form, "dataset": dataset, "texts": dataset.texts.count()}
-    return render(request, "sob/sample.html", context, status=422 if request.method == "POST" else 200)
+    return _render_form(request, "sample", dataset, form, texts=dataset.texts.count())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -110,18 +100,16 @@ def retarget(request: ProjectRequest, dataset_id: int) -> HttpResponse:
     """The same texts with targets from another table, as a new dataset."""
     dataset = _get_dataset(request, dataset_id)
     numbers = TargetTable.objects.filter(project=request.project).values_list("number", flat=True)
-    form = RetargetForm(request.POST or None, numbers=list(numbers))
-    if request.method == "POST" and form.is_valid():
-        number = form.cleaned_data["targets"]
+    form = RetargetForm(request.POST if request.method == "POST" else None, numbers=list(numbers))
+    if form.is_valid():
         with at_form(form):
-            table = find_target_table(request.project, number) if number else None
+            table = find_target_table(request.project, number) if (number := form.cleaned_data["targets"]) else None
             made = retarget_dataset(
                 dataset=dataset, name=form.cleaned_data["name"], target_table=table, by=request.user
             )
             messages.success(request, f"{made.name} has the texts of {dataset.name} with other targets.")
             return redirect("sob:dataset", request.project.slug, made.pk)
-    context = {"form": form, "dataset": dataset}
-    return render(request, "sob/retarget.html", context, status=422 if request.method == "POST" else 200)
+    return _render_form(request, "retarget", dataset, form)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -130,53 +118,51 @@ def describe(request: ProjectRequest, dataset_id: int) -> HttpResponse:
     """Put on record where the texts come from and under which terms."""
     dataset = _get_dataset(request, dataset_id)
     form = RecordForm(request.POST if request.method == "POST" else None, stored=read_record(dataset))
-    status = 422
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         try:
-            describe_dataset(
-                dataset=dataset, provenance=form.read_record(), by=request.user, seen=form.cleaned_data["seen"]
-            )
-        except Refused as error:
-            form.add_error(None, ValidationError(str(error)))
+            with at_form(form):
+                seen, provenance = form.cleaned_data["seen"], read_provenance(form)
+                describe_dataset(dataset=dataset, provenance=provenance, by=request.user, seen=seen)
+                messages.success(request, "The record is saved. The texts did not change.")
+                return redirect("sob:dataset", request.project.slug, dataset.pk)
         except ChangedMeanwhile as error:
-            form, status = form.rebase(error.stored), 409
-        else:
-            messages.success(request, "The record is saved. The texts did not change.")
-            return redirect("sob:dataset", request.project.slug, dataset.pk)
-    context = {"form": form, "dataset": dataset}
-    return render(request, "sob/describe.html", context, status=status if form.errors else 200)
+            return _render_form(request, "describe", dataset, form.rebase(error.stored), status=409)
+    return _render_form(request, "describe", dataset, form)
+
+
+def _render_form(
+    request: ProjectRequest, name: str, dataset: Dataset, form: BaseForm, *, status: int = 422, **more: object
+) -> HttpResponse:
+    context = {"form": form, "dataset": dataset, **more}
+    return render(request, f"sob/{name}.html", context, status=status if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.IMPORT)
 def combine(request: ProjectRequest) -> HttpResponse:
     """One set of several; ``?sets=`` ticks some of them, and the page says what would be kept and left out."""
-    if request.method != "POST":
-        ticked = _find_ticked(request)
-        return _show(request, CombineForm(initial={"sets": ticked}, project=request.project), ticked)
-    form = CombineForm(request.POST, project=request.project)
     is_look = request.POST.get("step") == "check"
+    form = CombineForm(
+        request.POST if request.method == "POST" else None,
+        initial={"sets": _find_ticked(request)},
+        project=request.project,
+    )
     form.fields["name"].required = not is_look
-    if not form.is_valid():
-        return _show(request, form, list(form.cleaned_data.get("sets", ())), status=422)
-    chosen = list(form.cleaned_data["sets"])
-    if is_look:
-        return _show(request, form, chosen)
-    with at_form(form):
-        made = combine_datasets(datasets=chosen, name=form.cleaned_data["name"], by=request.user)
-        messages.success(
-            request,
-            f"{made.name} has {made.sampling['kept']:,} texts, of {made.sampling['read']:,} in {len(chosen)} datasets.",
-        )
-        return redirect("sob:dataset", request.project.slug, made.pk)
-    return _show(request, form, chosen, status=422)
+    if form.is_valid() and not is_look:
+        with at_form(form):
+            chosen = list(form.cleaned_data["sets"])
+            made = combine_datasets(datasets=chosen, name=form.cleaned_data["name"], by=request.user)
+            counts = f"{made.sampling['kept']:,} texts, of {made.sampling['read']:,}"
+            messages.success(request, f"{made.name} has {counts} in {len(chosen)} datasets.")
+            return redirect("sob:dataset", request.project.slug, made.pk)
+    return _show(request, form, list(form.cleaned_data.get("sets", ()) if form.is_bound else form.initial["sets"]))
 
 
 def _find_ticked(request: ProjectRequest) -> list[Dataset]:
     return list(Dataset.objects.filter(project=request.project, pk__in=find_numbers(request.GET.getlist("sets"))))
 
 
-def _show(request: ProjectRequest, form: CombineForm, chosen: list[Dataset], status: int = 200) -> HttpResponse:
+def _show(request: ProjectRequest, form: CombineForm, chosen: list[Dataset]) -> HttpResponse:
     context: dict[str, object] = {"form": form}
     if chosen:
         try:
@@ -186,4 +172,4 @@ def _show(request: ProjectRequest, form: CombineForm, chosen: list[Dataset], sta
         else:
             counts = tabulate_texts(Counter((row.target, row.source) for row in rows))
             context |= {"is_planned": True, "warnings": warnings, "sampling": statement.write(), "counts": counts}
-    return render(request, "sob/combine.html", context, status=status)
+    return render(request, "sob/combine.html", context, status=422 if form.errors else 200)

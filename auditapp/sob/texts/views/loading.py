@@ -24,7 +24,7 @@ from auditapp.sob.pure.loading.sources import PREPARED_FORMAT, DatasetError
 from auditapp.sob.tables.actions import find_target_table
 from auditapp.sob.texts.actions.datasets import load_dataset
 from auditapp.sob.texts.actions.import_jobs import TEXTS
-from auditapp.sob.texts.forms import COLUMN, FileForm, LoadForm, fill_in
+from auditapp.sob.texts.forms import COLUMN, FileForm, LoadForm, fill_in, read_provenance
 from auditapp.sob.texts.queries import tabulate_texts
 from transcripts.imports.actions import start_job
 from transcripts.imports.queries import list_recent_jobs
@@ -74,7 +74,7 @@ def _make_form(request: ProjectRequest, chosen: Preview, table: TargetTable | No
         "rows": "benchmark",
         "targets": "published" if source else "file",
         "method": "proportional",
-        "by": "target",
+        "by_field": "target",
         "seed": str(DEFAULT_SEED),
     }
     typed = request.POST.copy()
@@ -163,7 +163,7 @@ def _read_choices(form: LoadForm, chosen: Preview, table: TargetTable | None) ->
     if chosen.format == PREPARED_FORMAT and columns == chosen.mapping:
         # Known by its header, and on record as what it is.
         columns = None
-    provenance = form.read_record()
+    provenance = read_provenance(form)
     return {
         "columns": columns,
         "targets": typed["targets"],

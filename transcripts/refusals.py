@@ -15,6 +15,11 @@ class Refused(Exception):
         self.field = field
         self.status = status or (422 if field else 409)
 
+    @property
+    def faults(self) -> list[tuple[str, str]]:
+        """Each thing that is wrong: its input and a sentence. Usually there is one."""
+        return [(self.field, str(self))]
+
 
 class WrongInput(Refused):
     """What was typed or chosen cannot be taken; ``field`` says where to put the message."""

@@ -27,7 +27,7 @@ from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import name_narrowed, send_download
 from transcripts.projects.roles import Permission
-from transcripts.refusals import WrongInput
+from transcripts.ui.acts import at_form
 
 UNITS_PER_PAGE = 25
 NOT_REFLEXIVE = (Stance.RELIABILITY.value, Stance.CODEBOOK.value)
@@ -72,14 +72,12 @@ def compute(request: ProjectRequest) -> HttpResponse:
     reason, visible = form.cleaned_data["reason"], VisibleReadings(get_viewer(request), page_request.selection)
     if visible.is_hidden:
         return _ask_to_unblind(request, page_request, visible)
-    try:
+    with at_form(form):
         actions.record_computation(
             project=request.project, family=page_request.selection.family, reason=reason, by=request.user
         )
-    except WrongInput as error:
-        form.add_error(error.field, str(error))
-        return _render_table(request, page_request, reason_form=form, status=422)
-    return _render_table(request, page_request, reason=reason, visible=visible)
+        return _render_table(request, page_request, reason=reason, visible=visible)
+    return _render_table(request, page_request, reason_form=form, status=422)
 
 
 @require_POST

@@ -26,6 +26,10 @@ class WrongInput(Refused):
         super().__init__(" ".join(problem.sentence for problem in problems))
         self.problems = list(problems)
 
+    @property
+    def faults(self) -> list[tuple[str, str]]:
+        return [(problem.field, problem.sentence) for problem in self.problems]
+
 
 class DraftIsOpen(Refused):
     """A study has one open draft at a time; ``draft`` is the one there is."""

@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from transcripts.codebook import actions, queries
@@ -15,16 +14,13 @@ from transcripts.codebook.forms.codes import AttributeFormSet, CodeForm, FamilyF
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.pure import editing
 from transcripts.codebook.queries import FamilyNode
-from transcripts.codebook.views.common import draft_view, find_clashes, put_problems, refuse
+from transcripts.codebook.views.common import draft_url, draft_view, find_clashes
 from transcripts.codebook.views.examples import make_example_context
 from transcripts.formats.codebook_content import CodeContent
 from transcripts.projects.access import ProjectRequest
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 from transcripts.ui.replacing import post_again
-
-
-def draft_url(version: CodebookVersion) -> str:
-    return reverse("codebook:draft", args=[version.project.slug, version.number])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -39,15 +35,10 @@ def add_code(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
     place = f"f:{request.GET.get('family') or families[0].family.identifier}"
     form = CodeForm(posted, families=families, asks_effect=False, initial={"place": place})
     questions = AttributeFormSet(posted, prefix="q")
-    if posted is not None and form.is_valid() and questions.is_valid():
+    if form.is_valid() and questions.is_valid():
         given = form.read_content(families, questions.read_attributes())
-        try:
+        with at_form(form, family="place"):
             code = actions.add_code(version=version, given=given, by=request.user, reason=form.cleaned_data["reason"])
-        except actions.WrongInput as error:
-            put_problems(form, error, family="place")
-        except Refused as error:
-            form.add_error(None, str(error))
-        else:
             messages.success(request, f"{code.name} is in the draft.")
             return redirect(f"{draft_url(version)}#code-{code.pk}")
     context = {"version": version, "form": form, "questions": questions}
@@ -63,7 +54,7 @@ def edit_code(request: ProjectRequest, version: CodebookVersion, code_id: int) -
         return _show_lost(request, version, code_id)
     code.version = version
     page = _CodePage(request, code)
-    if request.method == "POST" and page.is_valid():
+    if page.is_valid():
         return page.save()
     return page.show()
 
@@ -93,24 +84,23 @@ class _CodePage:
         """Store what was typed, or show it again with what is wrong or what somebody else stored."""
         given = self.form.read_content(self.families, self.questions.read_attributes())
         try:
-            code = actions.edit_code(
-                code=self.code,
-                revision=self.form.cleaned_data["revision"],
-                given=given,
-                effect=self.form.cleaned_data.get("effect", ""),
-                reason=self.form.cleaned_data["reason"],
-                by=self.request.user,
-            )
+            with at_form(self.form, ways=actions.WrongInput, family="place"):
+                code = actions.edit_code(
+                    code=self.code,
+                    revision=self.form.cleaned_data["revision"],
+                    given=given,
+                    effect=self.form.cleaned_data.get("effect", ""),
+                    reason=self.form.cleaned_data["reason"],
+                    by=self.request.user,
+                )
+                messages.success(self.request, f"{code.name} is saved.")
+                return redirect(f"{draft_url(self.code.version)}#code-{code.pk}")
         except actions.EditConflict as error:
             return self.show_clash(given, error)
-        except actions.WrongInput as error:
-            put_problems(self.form, error, family="place")
-            return self.show()
         except Refused as error:
             self.form.add_error(None, str(error))
             return self.show(status=409)
-        messages.success(self.request, f"{code.name} is saved.")
-        return redirect(f"{draft_url(self.code.version)}#code-{code.pk}")
+        return self.show()
 
     def show_clash(self, given: CodeContent, error: actions.EditConflict) -> HttpResponse:
         """Both texts side by side; what she typed stays in the form, which is now based on the current text."""
@@ -198,23 +188,20 @@ def retire_code(request: ProjectRequest, version: CodebookVersion, code_id: int)
     """Take a code out of the draft, with a reason."""
     code = get_object_or_404(version.codes.select_related("family"), pk=code_id)
     form = ReasonForm(request.POST if request.method == "POST" else None, initial={"revision": code.revision})
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         try:
-            actions.retire_code(code=code, by=request.user, **form.cleaned_data)
+            with at_form(form, ways=actions.WrongInput):
+                actions.retire_code(code=code, by=request.user, **form.cleaned_data)
+                messages.success(
+                    request,
+                    f"{code.name} is removed from the draft. Its codings stay on the version they were made with.",
+                )
+                return redirect(draft_url(version))
         except actions.EditConflict as error:
             form = ReasonForm(post_again(request.POST, revision=error.current.revision))
             form.add_error(None, f"{error} Read it again. Press the button again to retire it as it is now.")
             context = {"version": version, "code": error.current, "form": form}
             return render(request, "codebook/retire.html", context, status=409)
-        except actions.WrongInput as error:
-            put_problems(form, error)
-        except Refused as error:
-            return refuse(request, error, back=draft_url(version))
-        else:
-            messages.success(
-                request, f"{code.name} is removed from the draft. Its codings stay on the version they were made with."
-            )
-            return redirect(draft_url(version))
     return render(
         request, "codebook/retire.html", {"version": version, "code": code, "form": form}, status=_status(form)
     )
@@ -224,16 +211,10 @@ def retire_code(request: ProjectRequest, version: CodebookVersion, code_id: int)
 @draft_view
 def add_family(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
     """A new family."""
-    posted = request.POST if request.method == "POST" else None
-    form = FamilyForm(posted, initial={"carries_level": True})
-    if posted is not None and form.is_valid():
-        try:
+    form = FamilyForm(request.POST if request.method == "POST" else None, initial={"carries_level": True})
+    if form.is_valid():
+        with at_form(form):
             family = actions.add_family(version=version, given=form.read_content(), by=request.user)
-        except actions.WrongInput as error:
-            put_problems(form, error)
-        except Refused as error:
-            form.add_error(None, str(error))
-        else:
             messages.success(request, f"The family {family.name} is added to the draft. Add its codes next.")
             return redirect(f"{draft_url(version)}#family-{family.pk}")
     return render(request, "codebook/family_form.html", {"version": version, "form": form}, status=_status(form))
@@ -246,23 +227,21 @@ def edit_family(request: ProjectRequest, version: CodebookVersion, family_id: in
     family = get_object_or_404(version.families, pk=family_id)
     form = _make_family_form(request, family)
     status, clashes, message = None, None, ""
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         given = form.read_content()
         try:
-            actions.edit_family(family=family, revision=form.cleaned_data["revision"], given=given, by=request.user)
+            with at_form(form, ways=actions.WrongInput):
+                actions.edit_family(family=family, revision=form.cleaned_data["revision"], given=given, by=request.user)
+                messages.success(request, f"The family {form.cleaned_data['name']} is saved.")
+                return redirect(f"{draft_url(version)}#family-{family.pk}")
         except actions.EditConflict as error:
             family = version.families.get(pk=family_id)
             form = _make_family_form(request, family, again=True)
             form.is_valid()
             status, clashes, message = 409, find_clashes(form, given, family), str(error)
-        except actions.WrongInput as error:
-            put_problems(form, error)
         except Refused as error:
             form.add_error(None, str(error))
             status = 409
-        else:
-            messages.success(request, f"The family {form.cleaned_data['name']} is saved.")
-            return redirect(f"{draft_url(version)}#family-{family.pk}")
     context = {"version": version, "family": family, "form": form, "clashes": clashes, "message": message}
     return render(request, "codebook/family_form.html", context, status=status or _status(form))
 
@@ -295,10 +274,7 @@ def _set_value(posted: QueryDict, name: str, value: object) -> None:
 def remove_family(request: ProjectRequest, version: CodebookVersion, family_id: int) -> HttpResponse:
     """Take an empty family out of the draft."""
     family = get_object_or_404(version.families, pk=family_id)
-    try:
-        actions.remove_family(family=family, revision=None, by=request.user)
-    except Refused as error:
-        return refuse(request, error, back=draft_url(version))
+    actions.remove_family(family=family, revision=None, by=request.user)
     messages.success(request, f"The family {family.name} is removed from the draft.")
     return redirect(draft_url(version))
 

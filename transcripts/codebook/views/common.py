@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
+from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 
 from transcripts.accounts.models import User
 from transcripts.codebook import actions
@@ -25,18 +27,42 @@ def find_coder(request: ProjectRequest) -> User | None:
     return request.user if Permission.CODE in request.role.permissions else None
 
 
-def add_problems(form: forms.Form, error: actions.CodebookRefused) -> None:
+def add_problems(form: forms.BaseForm, error: actions.CodebookRefused) -> None:
     """Say beside the file what is wrong with it, and in its help how its columns were read."""
     form.add_error("file", error.problems)
     if error.note:
         form.fields["file"].help_text = f"{form.fields['file'].help_text} {error.note}".strip()
 
 
+def refuse(request: ProjectRequest, error: Refused, *, back: str) -> HttpResponse:
+    """A page that says why something was not done; with a link to the draft that is in its way."""
+    draft = error.draft if isinstance(error, actions.DraftIsOpen) else None
+    return render(request, "codebook/refused.html", {"message": str(error), "draft": draft, "back": back}, status=409)
+
+
+def refusing(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """What the view refuses to do is answered with a page that says why, and leads back to the codebook."""
+
+    def wrapped(request: ProjectRequest, /, *args: Any, **address: int) -> HttpResponse:
+        try:
+            return view(request, *args, **address)
+        except Refused as error:
+            return refuse(request, error, back=reverse("codebook:current", args=[request.project.slug]))
+
+    return wraps(view)(wrapped)
+
+
+def draft_url(version: CodebookVersion) -> str:
+    """The page on which a draft is edited; that of the version, once it is no draft."""
+    return reverse("codebook:draft", args=[version.project.slug, version.number])
+
+
 def draft_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
     """A page of a draft: loads the version for somebody who may edit the codebook.
 
     A version that is no draft is shown instead. What is sent to one goes through all the same, for its own action says
-    that it is closed, and the form it came from is shown again with what was typed.
+    that it is closed, and the form it came from is shown again with what was typed. What a view leaves refused is said on a
+    page that leads back to the draft.
     """
 
     @project_view(Permission.EDIT_CODEBOOK)
@@ -48,13 +74,16 @@ def draft_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseB
                 request, f"{version} is not a draft, so it cannot be changed. Start a draft to change the codebook."
             )
             return redirect(version)
-        return view(request, version, **others)
+        try:
+            return view(request, version, **others)
+        except Refused as error:
+            return refuse(request, error, back=draft_url(version))
 
     return wraps(view)(wrapped)
 
 
 def find_clashes(
-    form: forms.Form, mine: object, theirs: object, *, also: Mapping[str, str] | None = None
+    form: forms.BaseForm, mine: object, theirs: object, *, also: Mapping[str, str] | None = None
 ) -> list[dict[str, object]]:
     """Where what was typed differs from what somebody else stored meanwhile.
 
@@ -68,16 +97,3 @@ def find_clashes(
             pieces = compare_words(there, here)
             found.append({"name": name, "label": label, "mine": here, "theirs": there, "pieces": pieces})
     return found
-
-
-def put_problems(form: forms.Form, error: actions.WrongInput, **fields: str) -> None:
-    """Say what is wrong beside the field it is in; ``fields`` renames those that the form calls otherwise."""
-    for problem in error.problems:
-        name = fields.get(problem.field, problem.field)
-        form.add_error(name if name in form.fields else None, problem.sentence)
-
-
-def refuse(request: ProjectRequest, error: Refused, *, back: str) -> HttpResponse:
-    """A page that says why something was not done; with a link to the draft that is in its way."""
-    draft = error.draft if isinstance(error, actions.DraftIsOpen) else None
-    return render(request, "codebook/refused.html", {"message": str(error), "draft": draft, "back": back}, status=409)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
-from transcripts.codebook.views.common import draft_view, refuse
+from transcripts.codebook.views.common import draft_url, draft_view, refusing
 from transcripts.codebook.views.reading import render_version
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -22,24 +21,20 @@ STEPS = {"up": -1, "down": 1}
 
 @require_POST
 @project_view(Permission.EDIT_CODEBOOK)
+@refusing
 def start_draft(request: ProjectRequest) -> HttpResponse:
     """Begin the next version."""
-    try:
-        version = actions.start_draft(project=request.project, by=request.user)
-    except actions.DraftIsOpen as error:
-        return refuse(request, error, back=reverse("codebook:current", args=[request.project.slug]))
+    version = actions.start_draft(project=request.project, by=request.user)
     messages.success(request, f"{version} is started. Nobody can code with it until you publish it.")
     return redirect("codebook:draft", request.project.slug, version.number)
 
 
 @require_POST
 @project_view(Permission.EDIT_CODEBOOK)
+@refusing
 def take_newer_parts(request: ProjectRequest) -> HttpResponse:
     """Begin the next version with what the built-in codebook has gained."""
-    try:
-        version = actions.take_newer_parts(project=request.project, by=request.user)
-    except Refused as error:
-        return refuse(request, error, back=reverse("codebook:current", args=[request.project.slug]))
+    version = actions.take_newer_parts(project=request.project, by=request.user)
     messages.success(
         request,
         f"{version} is started with the newer parts of the built-in codebook. Look through it, then publish or discard it.",
@@ -70,11 +65,7 @@ def move(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
     seen, _, way = rest.partition(":")
     number, revision = find_number(named), find_number(seen)
     if what not in {"code", "family"} or way not in STEPS or number is None or revision is None:
-        return refuse(
-            request,
-            Refused("This page is out of date. Open the draft again and repeat the move."),
-            back=_url(version),
-        )
+        raise Refused("This page is out of date. Open the draft again and repeat the move.")
     try:
         if what == "code":
             code = get_object_or_404(version.codes, pk=number)
@@ -84,10 +75,8 @@ def move(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
             actions.shift_family(family=family, revision=revision, step=STEPS[way], by=request.user)
     except actions.EditConflict as error:
         return _ask_again(request, version, error.current, way)
-    except Refused as error:
-        return refuse(request, error, back=_url(version))
     # No place after a #, for a browser that goes to one leaves the focus alone.
-    return redirect(f"{_url(version)}?moved={what}-{number}-{way}")
+    return redirect(f"{draft_url(version)}?moved={what}-{number}-{way}")
 
 
 def _ask_again(request: ProjectRequest, version: CodebookVersion, current: Code | CodeFamily, way: str) -> HttpResponse:
@@ -113,12 +102,9 @@ def _name_place(current: Code | CodeFamily) -> str:
     return f"{before + 1} of {siblings.count()} {under}"
 
 
-def _url(version: CodebookVersion) -> str:
-    return reverse("codebook:draft", args=[version.project.slug, version.number])
-
-
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.EDIT_CODEBOOK)
+@refusing
 def publish(request: ProjectRequest, number: int) -> HttpResponse:
     """Freeze a draft, after asking once, or list everything that keeps it from being published."""
     version = get_object_or_404(request.project.codebook_versions, number=number)
@@ -131,8 +117,6 @@ def publish(request: ProjectRequest, number: int) -> HttpResponse:
         actions.publish_version(version=version, by=request.user)
     except actions.CodebookRefused as error:
         return render_version(request, version, obstacles=error.problems)
-    except Refused as error:
-        return refuse(request, error, back=reverse("codebook:current", args=[request.project.slug]))
     messages.success(request, f"{version} is published: new codings use it, and it can no longer be changed.")
     return redirect("codebook:version", request.project.slug, number)
 
@@ -143,10 +127,7 @@ def discard(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
     """Give a draft up, after asking once."""
     if request.method != "POST":
         return render(request, "codebook/discard.html", {"version": version})
-    try:
-        actions.discard_draft(version=version, by=request.user)
-    except Refused as error:
-        return refuse(request, error, back=reverse("codebook:current", args=[request.project.slug]))
+    actions.discard_draft(version=version, by=request.user)
     messages.success(request, f"{version} is discarded. It can still be read; its number is not used again.")
     return redirect("codebook:current", request.project.slug)
 
@@ -155,9 +136,6 @@ def discard(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
 @draft_view
 def restore(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
     """Put a code back that was taken out of the draft."""
-    try:
-        code = actions.restore_code(version=version, identifier=request.POST.get("identifier", ""), by=request.user)
-    except Refused as error:
-        return refuse(request, error, back=_url(version))
+    code = actions.restore_code(version=version, identifier=request.POST.get("identifier", ""), by=request.user)
     messages.success(request, f"{code.name} is back as it was.")
-    return redirect(f"{_url(version)}#code-{code.pk}")
+    return redirect(f"{draft_url(version)}#code-{code.pk}")

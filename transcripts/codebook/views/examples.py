@@ -15,11 +15,12 @@ from transcripts.codebook import actions, queries
 from transcripts.codebook.forms.examples import ExampleForm, InventedExampleForm, PinForm
 from transcripts.codebook.models import Code, CodebookVersion, CodeExample
 from transcripts.codebook.quotes import find_labelled_sentence, find_pieces, find_sentence, read_examples
-from transcripts.codebook.views.common import draft_view, find_coder, put_problems, refuse
+from transcripts.codebook.views.common import draft_view, find_coder, refuse
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 from transcripts.ui.typed_text import find_number
 
 
@@ -68,15 +69,10 @@ def pin(request: ProjectRequest, version: CodebookVersion, code_id: int) -> Http
         else:
             sentence = _get_sentence(request, line.pk)
             kind, note = form.cleaned_data["kind"], form.cleaned_data["note"]
-            try:
+            with at_form(form, ways=actions.WrongInput, sentence="number"):
                 actions.pin_example(
                     version=version, code=code, sentence=sentence, kind=kind, note=note, by=request.user
                 )
-            except actions.WrongInput as error:
-                put_problems(form, error, sentence="number")
-            except Refused as error:
-                return refuse(request, error, back=version.get_absolute_url())
-            else:
                 messages.success(request, f"Sentence {line.label} is pinned to {code.name}.")
                 return redirect(f"{_edit_url(code)}#examples")
     context = {"version": version, "code": code, **make_example_context(request, code, example_form=form)}
@@ -91,13 +87,8 @@ def add_invented(request: ProjectRequest, version: CodebookVersion, code_id: int
     code.version = version
     form = InventedExampleForm(request.POST, prefix="invented")
     if form.is_valid():
-        try:
+        with at_form(form, ways=actions.WrongInput):
             actions.add_invented_example(version=version, code=code, by=request.user, **form.cleaned_data)
-        except actions.WrongInput as error:
-            put_problems(form, error)
-        except Refused as error:
-            return refuse(request, error, back=version.get_absolute_url())
-        else:
             messages.success(request, f"{code.name} has another example.")
             return redirect(f"{_edit_url(code)}#examples")
     context = {"version": version, "code": code, **make_example_context(request, code, invented_form=form)}
@@ -109,10 +100,7 @@ def add_invented(request: ProjectRequest, version: CodebookVersion, code_id: int
 def unpin(request: ProjectRequest, version: CodebookVersion, example_id: int) -> HttpResponse:
     """Take an example off its code."""
     example = _get_example(version, example_id)
-    try:
-        actions.unpin_example(example=example, by=request.user)
-    except Refused as error:
-        return refuse(request, error, back=version.get_absolute_url())
+    actions.unpin_example(example=example, by=request.user)
     messages.success(request, "The example was removed.")
     return redirect(f"{_edit_url(example.code)}#examples")
 
@@ -164,8 +152,8 @@ def pin_from_desk(request: ProjectRequest) -> HttpResponse:
     version = draft or queries.current_version(request.project)
     families = queries.read_tree(version) if version else []
     form = PinForm(request.POST if request.method == "POST" else None, families=families)
-    if request.method == "POST" and form.is_valid():
-        try:
+    if form.is_valid():
+        with at_form(form):
             example = actions.pin_in_open_draft(
                 project=request.project,
                 identifier=form.cleaned_data["code"],
@@ -174,11 +162,6 @@ def pin_from_desk(request: ProjectRequest) -> HttpResponse:
                 note=form.cleaned_data["note"],
                 by=request.user,
             )
-        except actions.WrongInput as error:
-            put_problems(form, error)
-        except Refused as error:
-            form.add_error(None, str(error))
-        else:
             code = example.code
             messages.success(request, f"Sentence {line.label} is pinned to {code.name} in the draft {code.version}.")
             desk = reverse("coding:desk", args=[request.project.slug, line.turn.interview_id])

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from transcripts.codebook import actions
 from transcripts.codebook.forms.codes import MergeForm, PartFormSet, ReasonForm
 from transcripts.codebook.models import Code, CodebookVersion
-from transcripts.codebook.views.common import draft_view, put_problems, refuse
+from transcripts.codebook.views.common import draft_url, draft_view
 from transcripts.formats.codebook_content import CodeContent
 from transcripts.projects.access import ProjectRequest
-from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 from transcripts.ui.replacing import post_again
 from transcripts.ui.typed_text import find_numbers
-
-
-def _draft_url(version: CodebookVersion) -> str:
-    return reverse("codebook:draft", args=[version.project.slug, version.number])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -33,30 +28,26 @@ def merge_codes(request: ProjectRequest, version: CodebookVersion) -> HttpRespon
     initial = {"codes": ticked, "target": ticked[0] if ticked else MergeForm.NEW, "seen": _note_seen(codes)}
     form = MergeForm(request.POST if request.method == "POST" else None, offered=offered, initial=initial)
     status = None
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         chosen = [codes[pk] for pk in form.cleaned_data["codes"]]
         try:
-            code = actions.merge_codes(
-                version=version,
-                codes=chosen,
-                into=_find_target(form, codes, chosen),
-                reason=form.cleaned_data["reason"],
-                by=request.user,
-                revisions=_read_seen(form.cleaned_data["seen"]),
-            )
+            with at_form(form, ways=actions.WrongInput, place="codes"):
+                code = actions.merge_codes(
+                    version=version,
+                    codes=chosen,
+                    into=_find_target(form, codes, chosen),
+                    reason=form.cleaned_data["reason"],
+                    by=request.user,
+                    revisions=_read_seen(form.cleaned_data["seen"]),
+                )
+                messages.success(request, f"Merged into {code.name}. Codings with the other codes need re-review.")
+                return redirect(f"{draft_url(version)}#code-{code.pk}")
         except actions.EditConflict as error:
-            form = MergeForm(_renew(request.POST, codes), offered=offered)
+            form = MergeForm(post_again(request.POST, seen=_note_seen(codes)), offered=offered)
             form.add_error(
                 None, f"{error} Look at it again. Press the button again to merge the codes as they are now."
             )
             status = 409
-        except actions.WrongInput as error:
-            put_problems(form, error, place="codes")
-        except Refused as error:
-            return refuse(request, error, back=_draft_url(version))
-        else:
-            messages.success(request, f"Merged into {code.name}. Codings with the other codes need re-review.")
-            return redirect(f"{_draft_url(version)}#code-{code.pk}")
     context = {"version": version, "form": form, "codes": codes.values()}
     return render(request, "codebook/merge.html", context, status=status or (422 if form.errors else 200))
 
@@ -79,12 +70,6 @@ def _read_seen(text: str) -> dict[int, int]:
     return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
 
 
-def _renew(posted: QueryDict, codes: dict[str, Code]) -> QueryDict:
-    renewed = posted.copy()
-    renewed["seen"] = _note_seen(codes)
-    return renewed
-
-
 @require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
 def split_code(request: ProjectRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
@@ -94,21 +79,18 @@ def split_code(request: ProjectRequest, version: CodebookVersion, code_id: int) 
     form = ReasonForm(posted, initial={"revision": code.revision})
     parts = PartFormSet(posted, prefix="part")
     status = None
-    if posted is not None and form.is_valid() and parts.is_valid():
+    if form.is_valid() and parts.is_valid():
         try:
-            born = actions.split_code(code=code, parts=_read_parts(parts, code), by=request.user, **form.cleaned_data)
+            with at_form(form, ways=actions.WrongInput):
+                given = _read_parts(parts, code)
+                born = actions.split_code(code=code, parts=given, by=request.user, **form.cleaned_data)
+                messages.success(request, f"{code.name} was split into {', '.join(each.name for each in born)}.")
+                return redirect(f"{draft_url(version)}#code-{born[0].pk}")
         except actions.EditConflict as error:
             code = version.codes.select_related("family").get(pk=code_id)
             form = ReasonForm(post_again(request.POST, revision=error.current.revision))
             form.add_error(None, f"{error} Read it again. Press the button again to split it as it is now.")
             status = 409
-        except actions.WrongInput as error:
-            put_problems(form, error)
-        except Refused as error:
-            return refuse(request, error, back=_draft_url(version))
-        else:
-            messages.success(request, f"{code.name} was split into {', '.join(each.name for each in born)}.")
-            return redirect(f"{_draft_url(version)}#code-{born[0].pk}")
     wrong = form.errors or (parts.is_bound and not parts.is_valid())
     context = {"version": version, "code": code, "form": form, "parts": parts}
     return render(request, "codebook/split.html", context, status=status or (422 if wrong else 200))

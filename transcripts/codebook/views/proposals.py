@@ -17,12 +17,13 @@ from transcripts.codebook.forms.proposals import AnswerForm, ProposalForm
 from transcripts.codebook.models import CodeProposal
 from transcripts.codebook.pure.naming import find_similar
 from transcripts.codebook.quotes import find_sentence
-from transcripts.codebook.views.common import put_problems, refuse
+from transcripts.codebook.views.common import refuse
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_content import CodeContent
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 from transcripts.ui.typed_text import find_number
 
 MAX_IN_VIVO_LENGTH = 120
@@ -44,16 +45,12 @@ def propose(request: ProjectRequest) -> HttpResponse:
     initial = {"name": _quote(request, line), "sentence": line.pk if line else None, "idempotency_key": uuid4()}
     form = ProposalForm(posted, families=families, may_use=may_use, initial=initial)
     similar: list[CodeContent] = []
-    if posted is not None and form.is_valid():
+    if form.is_valid():
         if not form.cleaned_data["sure"]:
             similar = _find_similar(request, form.cleaned_data["name"])
         if not similar:
-            try:
+            with at_form(form):
                 return _answer(request, _store(request, form), line)
-            except actions.WrongInput as error:
-                put_problems(form, error)
-            except Refused as error:
-                form.add_error(None, str(error))
     context = {
         "form": form,
         "line": line,
@@ -169,17 +166,16 @@ def answer_proposal(request: ProjectRequest, proposal_id: int) -> HttpResponse:
     if form.is_valid():
         verdict, answer = form.cleaned_data["verdict"], form.cleaned_data["answer"]
         try:
-            if verdict == AnswerForm.DECLINE:
-                actions.decline_proposal(proposal=proposal, by=request.user, answer=answer)
-                messages.success(request, f"{proposal.name} is declined.")
-            else:
-                version = actions.accept_proposal(
-                    proposal=proposal, by=request.user, answer=answer, publish=verdict == AnswerForm.USE
-                )
-                messages.success(request, f"{proposal.name} is in {version}.")
-            return redirect("codebook:proposals", request.project.slug)
-        except actions.WrongInput as error:
-            put_problems(form, error)
+            with at_form(form, ways=actions.WrongInput):
+                if verdict == AnswerForm.DECLINE:
+                    actions.decline_proposal(proposal=proposal, by=request.user, answer=answer)
+                    messages.success(request, f"{proposal.name} is declined.")
+                else:
+                    version = actions.accept_proposal(
+                        proposal=proposal, by=request.user, answer=answer, publish=verdict == AnswerForm.USE
+                    )
+                    messages.success(request, f"{proposal.name} is in {version}.")
+                return redirect("codebook:proposals", request.project.slug)
         except Refused as error:
             proposal.refresh_from_db(fields=["state"])
             if proposal.state != CodeProposal.State.OPEN:

@@ -29,11 +29,11 @@ from transcripts.themes.models import ThemeQuote, ThemeVersion
 from transcripts.themes.pure.presence import Presence, PresenceRow
 from transcripts.themes.pure.presence_chart import Link, draw_presence
 from transcripts.themes.views.themes import (
-    add_error,
     ask_viewpoint,
     describe_viewpoint,
     get_theme,
 )
+from transcripts.ui.acts import at_form
 from transcripts.ui.replacing import post_again
 from transcripts.ui.typed_text import find_number
 
@@ -133,15 +133,13 @@ def quote(request: ProjectRequest, number: int, sentence_id: int) -> HttpRespons
         coding = Coding.objects.filter(pk=form.cleaned_data["coding"], sentence=sentence).first()
         text = {name: form.cleaned_data[name] for name in ("side", "edited_text", "note", "replaces")}
         try:
-            quotations.add_quote(theme=theme.theme, sentence=sentence, by=request.user, coding=coding, **text)
-        except WrongInput as error:
-            add_error(form, error)
+            with at_form(form, ways=WrongInput):
+                quotations.add_quote(theme=theme.theme, sentence=sentence, by=request.user, coding=coding, **text)
+                messages.success(request, f"Quoted {text['side']} the theme.")
+                return redirect("themes:theme", request.project.slug, number)
         except QuoteChanged as error:
             form = QuoteForm(post_again(request.POST, replaces=error.active.pk if error.active else None))
             return _render_quote(request, theme, sentence, form, race=error, status=409)
-        else:
-            messages.success(request, f"Quoted {text['side']} the theme.")
-            return redirect("themes:theme", request.project.slug, number)
     return _render_quote(request, theme, sentence, form, status=422)
 
 

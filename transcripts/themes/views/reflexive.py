@@ -23,7 +23,8 @@ from transcripts.themes.evidence import choose_viewpoint
 from transcripts.themes.forms import EntryForm, StatementForm
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, ThemeVersion
 from transcripts.themes.templatetags.positionality import POSTPONED
-from transcripts.themes.views.themes import add_error, describe_viewpoint
+from transcripts.themes.views.themes import describe_viewpoint
+from transcripts.ui.acts import at_form
 from transcripts.ui.replacing import post_again
 from transcripts.ui.typed_text import find_numbers
 
@@ -43,11 +44,8 @@ def write_entry(request: ProjectRequest) -> HttpResponse:
     """Write something down in a phase."""
     form = EntryForm(request.POST)
     if form.is_valid():
-        try:
+        with at_form(form):
             entry = reflexive.write_entry(project=request.project, by=request.user, **form.cleaned_data)
-        except WrongInput as error:
-            add_error(form, error)
-        else:
             messages.success(request, f"Saved under {entry.get_phase_display().lower()}.")
             return redirect("themes:phases", request.project.slug)
     return _render_phases(request, refused=form, status=422)
@@ -105,15 +103,13 @@ def write_statement(request: ProjectRequest) -> HttpResponse:
     form = StatementForm(request.POST)
     if form.is_valid():
         try:
-            reflexive.write_statement(project=request.project, by=request.user, **form.cleaned_data)
-        except WrongInput as error:
-            add_error(form, error)
+            with at_form(form, ways=WrongInput):
+                reflexive.write_statement(project=request.project, by=request.user, **form.cleaned_data)
+                messages.success(request, "Your statement is saved, with today’s date.")
+                return redirect("themes:positionality", request.project.slug)
         except EntryChanged as error:
             form = StatementForm(post_again(request.POST, replaces=error.active.pk if error.active else None))
             return _render_positionality(request, form, race=error, status=409)
-        else:
-            messages.success(request, "Your statement is saved, with today’s date.")
-            return redirect("themes:positionality", request.project.slug)
     return _render_positionality(request, form, status=422)
 
 

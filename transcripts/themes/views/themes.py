@@ -25,6 +25,7 @@ from transcripts.themes.evidence import Viewpoint, choose_viewpoint
 from transcripts.themes.forms import GroupForm, MergeForm, NewThemeForm, SplitForm, ThemeForm
 from transcripts.themes.models import ThemeQuote, ThemeVersion
 from transcripts.themes.queries import CodeEntry
+from transcripts.ui.acts import at_form
 from transcripts.ui.replacing import post_again
 
 DROPPED = ThemeVersion.State.DROPPED
@@ -111,14 +112,11 @@ def show_history(request: ProjectRequest, number: int) -> HttpResponse:
 def create(request: ProjectRequest) -> HttpResponse:
     """A new candidate theme."""
     form = NewThemeForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
-        try:
+    if form.is_valid():
+        with at_form(form):
             made = actions.create_theme(
                 project=request.project, text=_get_text(form), codes=form.cleaned_data["codes"], by=request.user
             )
-        except WrongInput as error:
-            add_error(form, error)
-        else:
             messages.success(request, f"{made.name} is a candidate theme now.")
             return redirect("themes:theme", request.project.slug, made.theme.number)
     return _render_form(request, "themes/new.html", form, request.POST.getlist("codes"))
@@ -138,26 +136,24 @@ def revise(request: ProjectRequest, number: int) -> HttpResponse:
     if form.is_valid():
         given = form.cleaned_data
         try:
-            revised = actions.revise_theme(
-                theme=version.theme,
-                based_on=given["version"],
-                text=_get_text(form),
-                state=given["state"],
-                codes=_keep_order(version, given["codes"]),
-                reason=given["reason"],
-                by=request.user,
-            )
-        except WrongInput as error:
-            add_error(form, error)
+            with at_form(form, ways=WrongInput):
+                revised = actions.revise_theme(
+                    theme=version.theme,
+                    based_on=given["version"],
+                    text=_get_text(form),
+                    state=given["state"],
+                    codes=_keep_order(version, given["codes"]),
+                    reason=given["reason"],
+                    by=request.user,
+                )
+                same = revised.number == given["version"]
+                messages.info(request, "Nothing was changed.") if same else messages.success(
+                    request, f"This is version {revised.number} of the theme now."
+                )
+                return redirect("themes:theme", request.project.slug, number)
         except ThemeChanged as error:
             form = ThemeForm(post_again(request.POST, version=error.latest.number))
             return _render_form(request, "themes/edit.html", form, ticked, version=version, race=error, status=409)
-        else:
-            same = revised.number == given["version"]
-            messages.info(request, "Nothing was changed.") if same else messages.success(
-                request, f"This is version {revised.number} of the theme now."
-            )
-            return redirect("themes:theme", request.project.slug, number)
     return _render_form(request, "themes/edit.html", form, ticked, version=version)
 
 
@@ -167,10 +163,10 @@ def group(request: ProjectRequest) -> HttpResponse:
     """Tick codes, and add them to a theme, remove them, or move them: by keyboard or by dragging, which fills in the form."""
     themes = queries.current_themes(request.project)
     form = GroupForm(request.POST if request.method == "POST" else None, themes=themes)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         by_number = {each.theme.number: each.theme for each in themes}
         given = form.cleaned_data
-        try:
+        with at_form(form):
             written = actions.regroup_codes(
                 project=request.project,
                 codes=given["codes"],
@@ -180,9 +176,6 @@ def group(request: ProjectRequest) -> HttpResponse:
                 reason=given["reason"],
                 by=request.user,
             )
-        except WrongInput as error:
-            add_error(form, error)
-        else:
             names = ", ".join(each.name for each in written)
             messages.success(request, f"Changed: {names}.") if written else messages.info(
                 request, "Nothing was changed: the codes are already there."
@@ -201,30 +194,30 @@ def merge(request: ProjectRequest) -> HttpResponse:
     themes = queries.current_themes(request.project)
     form = MergeForm(request.POST if request.method == "POST" else None, themes=themes)
     race: ThemeChanged | None = None
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         by_number = {str(each.theme.number): each.theme for each in themes}
         chosen = [choice.split(":") for choice in form.cleaned_data["themes"]]
         try:
-            merged, quotes_left = actions.merge_themes(
-                project=request.project,
-                sources=[(by_number[theme], int(version)) for theme, version in chosen],
-                text=_get_text(form),
-                reason=form.cleaned_data["reason"],
-                by=request.user,
-            )
-        except WrongInput as error:
-            add_error(form, error)
+            with at_form(form, ways=WrongInput):
+                merged, quotes_left = actions.merge_themes(
+                    project=request.project,
+                    sources=[(by_number[theme], int(version)) for theme, version in chosen],
+                    text=_get_text(form),
+                    reason=form.cleaned_data["reason"],
+                    by=request.user,
+                )
+                messages.success(
+                    request, f"Merged into {merged.name}. The themes it was made from are dropped, but kept."
+                )
+                if quotes_left:
+                    messages.warning(
+                        request,
+                        f"{quotes_left} quote{pluralize(quotes_left)} could not be merged: the same sentence was quoted for "
+                        "one theme and against another. Quote it again on the right side.",
+                    )
+                return redirect("themes:theme", request.project.slug, merged.theme.number)
         except ThemeChanged as error:
             race = error
-        else:
-            messages.success(request, f"Merged into {merged.name}. The themes it was made from are dropped, but kept.")
-            if quotes_left:
-                messages.warning(
-                    request,
-                    f"{quotes_left} quote{pluralize(quotes_left)} could not be merged: the same sentence was quoted for "
-                    "one theme and against another. Quote it again on the right side.",
-                )
-            return redirect("themes:theme", request.project.slug, merged.theme.number)
     status = 409 if race else 422 if form.errors else 200
     context = {"form": form, "themes": themes, "race": race}
     return render(request, "themes/merge.html", context, status=status)
@@ -237,25 +230,23 @@ def split(request: ProjectRequest, number: int) -> HttpResponse:
     version = get_theme(request, number)
     race: Refused | None = None
     form = SplitForm(request.POST if request.method == "POST" else None, initial={"version": version.number})
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         given = form.cleaned_data
         parts = [(given[f"name_{place}"], _get_part(request, version, place)) for place in (1, 2)]
         try:
-            made = actions.split_theme(
-                theme=version.theme,
-                based_on=given["version"],
-                parts=parts,
-                reason=given["reason"],
-                by=request.user,
-            )
-        except WrongInput as error:
-            add_error(form, error)
+            with at_form(form, ways=WrongInput):
+                made = actions.split_theme(
+                    theme=version.theme,
+                    based_on=given["version"],
+                    parts=parts,
+                    reason=given["reason"],
+                    by=request.user,
+                )
+                messages.success(request, f"{version.name} was split into {made[0].name} and {made[1].name}.")
+                return redirect("themes:themes", request.project.slug)
         except Refused as error:
             race = error
             form = SplitForm(post_again(request.POST, version=version.number))
-        else:
-            messages.success(request, f"{version.name} was split into {made[0].name} and {made[1].name}.")
-            return redirect("themes:themes", request.project.slug)
     catalogue = queries.read_catalogue(request.project, also=version.codes)
     codes = [(code, request.POST.get(f"part.{code.identifier}", "1")) for code in catalogue.name_codes(version.codes)]
     context = {"form": form, "version": version, "codes": codes, "race": race}
@@ -284,11 +275,6 @@ def describe_viewpoint(request: ProjectRequest, viewpoint: Viewpoint) -> dict[st
         "layers": list(evidence.LayerChoice),
         "unblinding": offer_unblinding(request, viewpoint.visibility.hidden, where="themes"),
     }
-
-
-def add_error(form: BaseForm, error: WrongInput) -> None:
-    """Put what an action refused beside its field, or above the form."""
-    form.add_error(error.field if error.field in form.fields else None, str(error))
 
 
 def _get_text(form: BaseForm) -> ThemeText:

@@ -71,8 +71,8 @@ auditapp.webhooks: WebhookForm
 transcripts.accounts: AuthenticateForm ReauthenticateForm SignInForm TokenForm
 transcripts.agreement: ReasonForm SelectionForm UnitsForm
 transcripts.blinding: ConditionForm UnblindingForm UnmaskForm
-transcripts.codebook: AnswerForm AttributeForm CodebookFileForm CompareForm ConfirmForm ExampleForm InventedExampleForm
-transcripts.codebook: MergeForm PartForm PinForm ProposalForm ReasonForm StudyForm
+transcripts.codebook: AnswerForm AttributeForm CodebookFileForm CompareForm ConfirmForm ExampleForm InventedExampleForm MergeForm
+transcripts.codebook: NeedsReason PartForm PinForm PinnedExampleForm ProposalForm ReasonForm StudyForm
 transcripts.corpus: ChosenForm ConsentForm ImportForm
 transcripts.exchange: StudyFileForm
 transcripts.history: NextForm

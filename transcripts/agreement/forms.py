@@ -10,12 +10,14 @@ from django.db.models import Q
 
 from transcripts.accounts.models import User
 from transcripts.agreement.actions import Outcome
+from transcripts.agreement.models import Adjudication
 from transcripts.agreement.pure.letters import Readings, name_letter
 from transcripts.agreement.queries import Selection
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment
 from transcripts.ui.fields import NumberField
+from transcripts.ui.forms import RowForm
 from transcripts.ui.typed_text import MAX_REASON, MAX_SEED
 
 USUAL_SEED = 1
@@ -102,17 +104,20 @@ class ReasonForm(forms.Form):
     )
 
 
-class VerdictForm(forms.Form):
+class VerdictForm(RowForm):
     """The decision on a disagreement: one reading by its letter, both, neither with codes, or redefined."""
 
     outcome = forms.ChoiceField(label="What holds", widget=forms.RadioSelect)
     codes = forms.MultipleChoiceField(
         label="Codes of the other reading", required=False, widget=forms.CheckboxSelectMultiple
     )
-    reason = forms.CharField(label="Why (required)", widget=forms.Textarea({"rows": 3}))
     shown = forms.CharField(max_length=32, widget=forms.HiddenInput)
     revision = NumberField(min_value=0)
     idempotency_key = forms.UUIDField(widget=forms.HiddenInput)
+
+    class Meta(RowForm.Meta):
+        model = Adjudication
+        fields = ("reason",)
 
     def __init__(self, *args: Any, readings: Readings, family: CodeFamily, **kwargs: Any) -> None:
         kwargs["initial"] = {**kwargs.get("initial", {}), "idempotency_key": uuid4()}

@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import MAX_NOTE
 
 
 class Adjudication(models.Model):
@@ -46,7 +47,7 @@ class Adjudication(models.Model):
         help_text="Whose reading was upheld.",
     )
     codes = models.JSONField(default=list, help_text="The codes that apply after the decision.")
-    reason = models.TextField()
+    reason = models.TextField("why", max_length=MAX_NOTE)
     adjudicator = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="adjudications", help_text="Who decided."
     )

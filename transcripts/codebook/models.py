@@ -12,6 +12,7 @@ from django.urls import reverse
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import MAX_REASON, MAX_TEXT
 
 
 class Beginning(models.TextChoices):
@@ -91,24 +92,39 @@ class CodeFamily(models.Model):
     identifier = models.CharField(
         max_length=100, help_text="Identifier of the family of codes, the same in every version of the codebook."
     )
-    name = models.CharField(max_length=200, help_text="Name of the family.")
+    name = models.CharField(max_length=200, help_text="Name of the family, for people.")
     description = models.TextField(blank=True, help_text="What its codes are for.")
     unit = models.CharField(
-        max_length=10, choices=Unit.choices, default=Unit.SENTENCE, help_text="What its codes are applied to."
+        "applied to",
+        max_length=10,
+        choices=Unit.choices,
+        default=Unit.SENTENCE,
+        help_text="What its codes are applied to.",
     )
-    carries_level = models.BooleanField(default=True, help_text="Whether its codes may be latent.")
-    carries_enactment = models.BooleanField(default=False, help_text="Whether its codes may be enacted or described.")
+    carries_level = models.BooleanField("level", default=True, help_text="Whether its codings are semantic or latent.")
+    carries_enactment = models.BooleanField(
+        "enactment",
+        default=False,
+        help_text="Whether its codings say that the move is enacted, demonstrated or described.",
+    )
     once_per_answer = models.BooleanField(
-        default=False, help_text="Whether each of its codes is applied to at most one sentence of an answer."
+        default=False,
+        help_text=(
+            "Whether each of its codes is applied at most once per answer: a person applies it to one sentence, a second is "
+            "refused."
+        ),
     )
     applies_to = models.CharField(
+        "whose turns",
         max_length=12,
         choices=AppliesTo.choices,
         default=AppliesTo.ANY,
         db_default=AppliesTo.ANY,
         help_text="Whose turns its codes are about; a coding on other turns is refused.",
     )
-    rules = models.TextField(blank=True, default="", help_text="How to code with it; may be empty.")
+    rules = models.TextField(
+        blank=True, default="", help_text="How to code with it: what to decide first, how often, and where."
+    )
     color = models.CharField(max_length=7, blank=True, default="", help_text="Its colour as #rrggbb; may be empty.")
     revision = models.PositiveIntegerField(default=0)
     position = models.PositiveIntegerField()
@@ -139,17 +155,24 @@ class Code(models.Model):
     identifier = models.CharField(
         max_length=100, help_text="Identifier of the code, the same in every version of the codebook."
     )
-    name = models.CharField(max_length=200, help_text="Name of the code in its version of the codebook.")
+    name = models.CharField(
+        max_length=200,
+        help_text="Name of the code in this version of the codebook. If it is changed, its codings stay.",
+    )
     group = models.CharField(
-        max_length=100, blank=True, help_text="The part of its family that it is listed under; may be empty."
+        max_length=100, blank=True, help_text="The heading within its family that it is listed under; may be empty."
     )
     aliases = models.JSONField(default=list, help_text="Its other names.")
     definition = models.TextField(blank=True, help_text="What it means, for people.")
-    machine_definition = models.TextField(blank=True, help_text="Its definition in prompts for models.")
-    include = models.TextField(blank=True, help_text="What counts as it.")
-    exclude = models.TextField(blank=True, help_text="What does not count as it.")
+    machine_definition = models.TextField(
+        "definition for machines",
+        blank=True,
+        help_text="Its definition in prompts for models: when the answer is yes, and when it is no.",
+    )
+    include = models.TextField(blank=True, help_text="Cases that belong.")
+    exclude = models.TextField(blank=True, help_text="Cases that do not, and the code they belong to instead.")
     key = models.CharField(max_length=1, blank=True, help_text="The key that applies it at the desk; may be empty.")
-    source = models.CharField(max_length=300, blank=True, help_text="Where it comes from.")
+    source = models.CharField(max_length=300, blank=True, help_text="Where the code comes from.")
     parent = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="children")
     color = models.CharField(max_length=7, blank=True, default="", help_text="Its colour as #rrggbb; may be empty.")
     terms = models.JSONField(
@@ -160,7 +183,10 @@ class Code(models.Model):
         default=list, blank=True, help_text="Rules of words by which the annotator of rules suggests it."
     )
     is_category = models.BooleanField(
-        default=False, db_default=False, help_text="Whether it only groups the codes under it and is not applied."
+        "category",
+        default=False,
+        db_default=False,
+        help_text="Whether it only groups the codes under it and is not applied itself.",
     )
     meaning_version = models.PositiveIntegerField(
         default=1,
@@ -241,9 +267,11 @@ class CodeExample(models.Model):
     sentence = models.ForeignKey(
         Sentence, on_delete=models.PROTECT, null=True, blank=True, related_name="code_examples"
     )
-    words = models.TextField(blank=True, default="")
+    words = models.TextField(
+        "sentence", max_length=2_000, blank=True, default="", help_text="Invented: it is in no interview."
+    )
     kind = models.CharField(max_length=10, choices=Kind.choices)
-    note = models.CharField(max_length=500, blank=True)
+    note = models.CharField(max_length=500, blank=True, help_text="Why, in a few words.")
     added_at = models.DateTimeField()
     added_by_name = models.CharField(max_length=200)
 
@@ -301,7 +329,9 @@ class CodeChange(models.Model):
     )
     from_identifier = models.CharField(max_length=100, blank=True, help_text="Identifier before.")
     to_identifier = models.CharField(max_length=100, blank=True, help_text="Identifier after.")
-    reason = models.TextField(blank=True)
+    reason = models.TextField(
+        max_length=MAX_REASON, blank=True, help_text="Why it was changed. Kept in the history of the code."
+    )
     made_at = models.DateTimeField(help_text="When it was changed, in UTC.")
     made_by_name = models.CharField(max_length=200, help_text="Who did it.")
 
@@ -321,8 +351,15 @@ class CodeProposal(models.Model):
         DECLINED = "declined", "Declined"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="code_proposals")
-    name = models.CharField(max_length=200, help_text="Name of the proposed code.")
-    definition = models.TextField(blank=True, help_text="What it would mean.")
+    name = models.CharField(
+        max_length=200, help_text="Name of the proposed code, in the words of the sentence or in others."
+    )
+    definition = models.TextField(
+        "what it means",
+        max_length=MAX_TEXT,
+        blank=True,
+        help_text="What it would mean; may be empty until the code has been discussed.",
+    )
     family_identifier = models.CharField(
         max_length=100, help_text="Identifier of the family of codes that it is proposed for."
     )
@@ -342,7 +379,7 @@ class CodeProposal(models.Model):
         max_length=10, choices=State.choices, default=State.OPEN, help_text="open, accepted or declined."
     )
     code = models.ForeignKey(Code, on_delete=models.PROTECT, null=True, blank=True, related_name="proposals")
-    answer = models.TextField(blank=True, help_text="What was answered.")
+    answer = models.TextField(max_length=MAX_TEXT, blank=True, help_text="What was answered.")
     answered_at = models.DateTimeField(null=True, blank=True, help_text="When it was answered, in UTC.")
     answered_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,

@@ -14,6 +14,7 @@ from transcripts.retrieval.forms import check_words
 from transcripts.retrieval.pure.words import MAX_LENGTH
 from transcripts.themes.queries import Catalogue
 from transcripts.ui.fields import NumberField
+from transcripts.ui.forms import RowForm
 from transcripts.ui.typed_text import MAX_TEXT
 
 ANY = ("", "any")
@@ -26,12 +27,15 @@ def check_year(date: datetime.date) -> None:
         raise ValidationError(f"Choose a date in the years {FIRST_YEAR} to {LAST_YEAR}.")
 
 
-class MemoForm(forms.Form):
+class MemoForm(RowForm):
     """A memo. ``idempotency_key`` is the idempotency key: it is made with the form, so a form sent twice is stored once."""
 
-    kind = forms.ChoiceField(label="Kind", choices=Memo.Kind.choices, initial=Memo.Kind.READING)
     text = forms.CharField(label="Memo", max_length=MAX_TEXT, widget=forms.Textarea({"rows": 10, "dir": "auto"}))
     idempotency_key = forms.UUIDField(initial=uuid4, widget=forms.HiddenInput)
+
+    class Meta(RowForm.Meta):
+        model = Memo
+        fields = ("kind",)
 
 
 class MemoSearchForm(forms.Form):

@@ -12,8 +12,8 @@ from django.http import QueryDict
 
 from transcripts.projects.models import Project
 from transcripts.rounds import queries
-from transcripts.rounds.actions import MAX_NAME_LENGTH
 from transcripts.rounds.models import Round
+from transcripts.ui.forms import RowForm
 from transcripts.ui.typed_text import MAX_REASON, find_number
 
 NOT_KNOWN = "–"
@@ -22,16 +22,9 @@ NOT_KNOWN = "–"
 STAY_OPEN, CLOSE = "open", "close"
 
 
-class RoundForm(forms.Form):
+class RoundForm(RowForm):
     """A round to be planned; with ``plan_name``, one whose plan was shown and is confirmed."""
 
-    name = forms.CharField(label="Name", max_length=MAX_NAME_LENGTH, widget=forms.TextInput({"autocomplete": "off"}))
-    instructions = forms.CharField(
-        label="Instructions",
-        help_text="What coders should do and watch for. Shown with their work.",
-        required=False,
-        widget=forms.Textarea({"rows": 4}),
-    )
     coders = forms.MultipleChoiceField(
         label="Coders",
         widget=forms.CheckboxSelectMultiple,
@@ -65,29 +58,21 @@ class RoundForm(forms.Form):
         initial=STAY_OPEN,
         required=False,
     )
-    overlap_percent = forms.IntegerField(
-        label="Share assigned to several coders, in per cent",
-        help_text=(
-            "Disagreements can be seen only in these interviews. If everybody is to code everything, write 100, and below it "
-            "the number of your coders."
-        ),
-        initial=20,
-        min_value=0,
-        max_value=100,
-    )
-    overlap_readers = forms.IntegerField(
-        label="Coders for each of those interviews", initial=2, min_value=2, max_value=50
-    )
-    seed = forms.IntegerField(
-        label="Random number (seed)",
-        help_text="Keep it. The same number assigns the same interviews to the same people.",
-        min_value=0,
-    )
     idempotency_key = forms.UUIDField(widget=forms.HiddenInput)
     plan_name = forms.CharField(required=False, max_length=32, widget=forms.HiddenInput)
+    field_order = ("name", "instructions", "coders", "models", "interviews", "drawn", "closes_others")
+
+    class Meta(RowForm.Meta):
+        model = Round
+        fields = ("name", "instructions", "overlap_percent", "overlap_readers", "seed")
 
     def __init__(self, *args: Any, project: Project, picked: Sequence[str] = (), **kwargs: Any) -> None:
-        kwargs["initial"] = {"seed": secrets.randbelow(10_000), "idempotency_key": uuid4(), "interviews": list(picked)}
+        kwargs["initial"] = {
+            "overlap_percent": 20,
+            "seed": secrets.randbelow(10_000),
+            "idempotency_key": uuid4(),
+            "interviews": list(picked),
+        }
         super().__init__(*args, **kwargs)
         coders = [(str(user.pk), user.username) for user in queries.list_coders(project)]
         cast("forms.MultipleChoiceField", self.fields["coders"]).choices = coders
@@ -103,9 +88,9 @@ class RoundForm(forms.Form):
     def read(self) -> dict[str, Any]:
         """The keywords of ``plan_round``, once the form is valid."""
         data = self.cleaned_data
-        names = ("name", "instructions", "overlap_percent", "overlap_readers", "seed")
+        self.instance.closes_others = data["closes_others"] == CLOSE
         return {
-            "planned": Round(**{name: data[name] for name in names}, closes_others=data["closes_others"] == CLOSE),
+            "planned": self.instance,
             "interview_ids": {int(pk) for pk in data["interviews"]},
             "drawn": data["drawn"],
             "coder_ids": {int(pk) for pk in data["coders"]},

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import ClassVar, Self
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import MAX_TEXT
 
 
 class Round(models.Model):
@@ -21,16 +23,29 @@ class Round(models.Model):
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="rounds")
     number = models.PositiveIntegerField(help_text="Number of the round.")
-    name = models.CharField(max_length=200, help_text="Name of the round.")
-    instructions = models.TextField(blank=True, help_text="The instructions that coders got.")
+    name = models.CharField(max_length=200, help_text="Name of the round, such as “Pilot”.")
+    instructions = models.TextField(
+        max_length=MAX_TEXT, blank=True, help_text="What coders should do and watch for. Shown with their work."
+    )
     overlap_percent = models.PositiveIntegerField(
-        default=0, help_text="Share of the interviews assigned to more than one coder."
+        "share assigned to several coders, in per cent",
+        default=0,
+        validators=[MinValueValidator(0), MaxValueValidator(100)],
+        help_text=(
+            "Share of the interviews assigned to more than one coder. Disagreements can be seen only in these. For everybody to "
+            "code everything, it is 100, and as many coders for each as there are."
+        ),
     )
     overlap_readers = models.PositiveIntegerField(
-        default=2, help_text="How many coders were assigned each of the interviews that more than one codes."
+        "coders for each of those interviews",
+        default=2,
+        validators=[MinValueValidator(2), MaxValueValidator(50)],
+        help_text="How many coders are assigned each of the interviews that more than one codes.",
     )
     seed = models.PositiveIntegerField(
-        default=0, help_text="Number with which the allocation of interviews can be repeated."
+        "random number (seed)",
+        default=0,
+        help_text="Keep it. The same number assigns the same interviews to the same people.",
     )
     # Whether interviews outside of it can be coded only by those they are assigned to in some round. So it was for all
     # rounds before one could choose.

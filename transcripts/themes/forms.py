@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from django import forms
 
 from transcripts.themes.actions import MAX_NAME
-from transcripts.themes.models import PhaseEntry, ThemeQuote, ThemeVersion
+from transcripts.themes.models import PhaseEntry, PositionalityStatement, ThemeQuote, ThemeVersion
 from transcripts.ui.fields import NumberField, make_text_field
 from transcripts.ui.forms import RowForm
-from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON, MAX_TEXT
-
-_text = partial(make_text_field, max_length=MAX_TEXT)
+from transcripts.ui.typed_text import MAX_TEXT
 
 
 class ManyCodes(forms.Field):
@@ -46,7 +43,7 @@ class ThemeForm(NewThemeForm):
         fields = ("name", "concept", "description", "state", "reason")
 
 
-class GroupForm(forms.Form):
+class GroupForm(RowForm):
     """Ticked codes, and where they go. ``themes`` are the themes there are, by number."""
 
     codes = ManyCodes(label="Codes", required=False)
@@ -64,7 +61,12 @@ class GroupForm(forms.Form):
         empty_value=None,
         help_text="Fill in both to move the codes.",
     )
-    reason = _text("Why", rows=2, max_length=MAX_REASON, required=True, help_text="A few words for the history.")
+    needed = ("reason",)
+    field_order = ("codes", "into", "new_name", "out_of")
+
+    class Meta(RowForm.Meta):
+        model = ThemeVersion
+        fields = ("reason",)
 
     def __init__(self, *args: Any, themes: list[ThemeVersion], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -78,16 +80,16 @@ class GroupForm(forms.Form):
             field.choices = [("", "no theme"), *offered]
 
 
-class MergeForm(forms.Form):
+class MergeForm(RowForm):
     """Two or more themes that become one. Each choice carries the version it is based on: ``3:2``."""
 
     themes = forms.MultipleChoiceField(label="Themes to merge", widget=forms.CheckboxSelectMultiple)
-    name = forms.CharField(
-        label="Name", max_length=MAX_NAME, widget=forms.TextInput({"dir": "auto", "autocomplete": "off"})
-    )
-    concept = _text("Central organising concept", rows=3)
-    description = _text("Description", rows=5)
-    reason = _text("Why", rows=2, max_length=MAX_REASON, required=True, help_text="What they have in common.")
+    needed = ("reason",)
+    field_order = ("themes",)
+
+    class Meta(RowForm.Meta):
+        model = ThemeVersion
+        fields = ("name", "concept", "description", "reason")
 
     def __init__(self, *args: Any, themes: list[ThemeVersion], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -100,16 +102,21 @@ class MergeForm(forms.Form):
         ]
 
 
-class SplitForm(forms.Form):
+class SplitForm(RowForm):
     """Two themes in the place of one. ``version`` is the version it is based on."""
 
     name_1 = forms.CharField(label="Name of the first", max_length=MAX_NAME, widget=forms.TextInput({"dir": "auto"}))
     name_2 = forms.CharField(label="Name of the second", max_length=MAX_NAME, widget=forms.TextInput({"dir": "auto"}))
-    reason = _text("Why", rows=2, max_length=MAX_REASON, required=True, help_text="Why one theme became two.")
     version = NumberField()
+    needed = ("reason",)
+    field_order = ("name_1", "name_2")
+
+    class Meta(RowForm.Meta):
+        model = ThemeVersion
+        fields = ("reason",)
 
 
-class QuoteForm(forms.Form):
+class QuoteForm(RowForm):
     """A sentence for or against a theme. ``replaces`` is its active quote."""
 
     side = forms.ChoiceField(
@@ -120,35 +127,28 @@ class QuoteForm(forms.Form):
         ],
         widget=forms.RadioSelect,
     )
-    edited_text = _text(
-        "Quotation",
-        rows=4,
-        help_text=(
-            "Mark omissions with […] and put your own words in [brackets]. "
-            "All other words must be those of the sentence."
-        ),
-    )
-    note = _text("Note", rows=2, max_length=MAX_NOTE, help_text="What the sentence shows.")
     coding = NumberField(required=False)
     replaces = NumberField(required=False)
+    field_order = ("side",)
+
+    class Meta(RowForm.Meta):
+        model = ThemeQuote
+        fields = ("edited_text", "note")
 
 
 class EntryForm(forms.Form):
     """A new text in a phase."""
 
     phase = forms.TypedChoiceField(coerce=int, choices=PhaseEntry.Phase.choices, widget=forms.HiddenInput)
-    text = _text("Write an entry", rows=3, required=True)
+    text = make_text_field("Write an entry", rows=3, max_length=MAX_TEXT, required=True)
 
 
-class StatementForm(forms.Form):
+class StatementForm(RowForm):
     """What somebody brings to the reading. ``replaces`` is her active statement."""
 
-    text = _text(
-        "What you bring to these interviews",
-        rows=8,
-        help_text=(
-            "In your own words, as much as you like: training, experience, commitments, what you expect to find. "
-            "All of it is optional."
-        ),
-    )
     replaces = NumberField(required=False)
+    optional = ("text",)
+
+    class Meta(RowForm.Meta):
+        model = PositionalityStatement
+        fields = ("text",)

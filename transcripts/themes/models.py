@@ -11,7 +11,7 @@ from django.db.models import Q
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
-from transcripts.ui.typed_text import MAX_REASON, MAX_TEXT
+from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON, MAX_TEXT
 
 
 class Theme(models.Model):
@@ -106,9 +106,15 @@ class ThemeQuote(models.Model):
         max_length=10, choices=Side.choices, help_text="for, or against: a sentence that contradicts the theme."
     )
     edited_text = models.TextField(
-        blank=True, help_text="The quotation with its edits marked; empty where it is the exact words."
+        "quotation",
+        max_length=MAX_TEXT,
+        blank=True,
+        help_text=(
+            "The sentence with omissions marked with […] and added words in [brackets]; all other words are those of the "
+            "sentence. Empty where nothing was edited."
+        ),
     )
-    note = models.TextField(blank=True, help_text="What the person noted.")
+    note = models.TextField(max_length=MAX_NOTE, blank=True, help_text="What the sentence shows.")
     added_at = models.DateTimeField(help_text="When it was chosen, in UTC.")
     added_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="theme_quotes", help_text="Who chose it."
@@ -170,7 +176,14 @@ class PositionalityStatement(models.Model):
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="positionality_statements"
     )
-    text = models.TextField(help_text="The statement, in its author's words.")
+    text = models.TextField(
+        "what you bring to these interviews",
+        max_length=MAX_TEXT,
+        help_text=(
+            "The statement, in one's own words and as long as one likes: training, experience, commitments, what one expects "
+            "to find. All of it is optional."
+        ),
+    )
     written_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     superseded_by = models.OneToOneField(

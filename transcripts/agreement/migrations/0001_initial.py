@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
                     ('outcome', models.CharField(choices=[('one', 'One reading holds'), ('both', 'Both stand'), ('neither', 'Neither; another reading holds'), ('redefined', 'The definition is changed')], help_text='one (reading is upheld), both, neither, or redefined (the definition is at fault).', max_length=10)),
                     ('chosen_coder', models.ForeignKey(blank=True, help_text='Whose reading was upheld.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='upheld_readings', to=settings.AUTH_USER_MODEL)),
                     ('codes', models.JSONField(default=list, help_text='The codes that apply after the decision.')),
-                    ('reason', models.TextField()),
+                    ('reason', models.TextField(max_length=5000, verbose_name='why')),
                     ('adjudicator', models.ForeignKey(help_text='Who decided.', on_delete=django.db.models.deletion.PROTECT, related_name='adjudications', to=settings.AUTH_USER_MODEL)),
                     ('idempotency_key', models.UUIDField()),
                     ('created_at', models.DateTimeField()),

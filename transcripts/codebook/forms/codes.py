@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 
@@ -17,43 +17,40 @@ from transcripts.codebook.forms.fields import (
     offer,
     text_field,
 )
-from transcripts.codebook.models import CodeChange, CodeFamily
+from transcripts.codebook.models import Code, CodeChange, CodeFamily
 from transcripts.codebook.pure.checking import MAX_ATTRIBUTES
 from transcripts.codebook.pure.naming import make_identifier
 from transcripts.codebook.queries import FamilyNode
 from transcripts.formats.codebook_content import CodeAttribute, CodeContent, FamilyContent
 from transcripts.ui.fields import NumberField
+from transcripts.ui.forms import RowForm
 
 MAX_PARTS_SHOWN = 6
 
 
-class FamilyForm(forms.Form):
+class FamilyForm(RowForm):
     """A family of codes and its rules."""
 
-    name = line_field("Name", required=True)
-    description = text_field("Description", help_text="What its codes are for.")
-    rules = text_field("Rules", rows=5, help_text="How to code with it: what to decide first, how often, and where.")
-    unit = forms.ChoiceField(
-        label="Applied to",
-        choices=CodeFamily.Unit.choices,
-        help_text="If you change this later, all its codes count as changed in meaning.",
-    )
-    applies_to = forms.ChoiceField(
-        label="Whose turns",
-        choices=CodeFamily.AppliesTo.choices,
-        help_text="A coding on other turns is refused. If you change this later, all its codes count as changed in meaning.",
-    )
-    carries_level = forms.BooleanField(label="Its codings are semantic or latent", required=False)
-    carries_enactment = forms.BooleanField(
-        label="Its codings say whether the move is enacted, demonstrated or described", required=False
-    )
-    once_per_answer = forms.BooleanField(
-        label="Each of its codes is applied at most once per answer",
-        required=False,
-        help_text="For codes applied to sentences: a person applies each to one sentence of an answer, and a second is refused.",
-    )
     color = ColorField()
     revision = NumberField(min_value=0, required=False)
+
+    class Meta(RowForm.Meta):
+        model = CodeFamily
+        fields = (
+            "name",
+            "description",
+            "rules",
+            "unit",
+            "applies_to",
+            "carries_level",
+            "carries_enactment",
+            "once_per_answer",
+        )
+        help_texts: ClassVar = {
+            "unit": "If you change this later, all its codes count as changed in meaning.",
+            "applies_to": "A coding on other turns is refused. If you change this later, all its codes count as changed in "
+            "meaning.",
+        }
 
     def read_content(self) -> FamilyContent:
         """The family as typed."""
@@ -64,14 +61,10 @@ class FamilyForm(forms.Form):
 NEEDED_WHEN = "required once the definition, include or exclude changes"
 
 
-class CodeForm(forms.Form):
+class CodeForm(RowForm):
     """A code. ``place`` is a family (``f:themes``) or a code it is under (``c:theme.balance``)."""
 
-    name = line_field("Name", required=True, help_text="You can change it later. The codings stay.")
     place = forms.ChoiceField(label="Place", help_text="The family, or the code it is under.")
-    definition = text_field("Definition", rows=4, help_text="What it means, for people.")
-    include = text_field("Include", help_text="Cases that belong.")
-    exclude = text_field("Exclude", help_text="Cases that do not, and the code they belong to instead.")
     effect = forms.ChoiceField(
         label="Effect of the new wording",
         required=False,
@@ -83,11 +76,7 @@ class CodeForm(forms.Form):
         widget=forms.RadioSelect,
         help_text="Narrower and wider meanings require re-review.",
     )
-    machine_definition = text_field(
-        "Definition for machines", rows=4, help_text="When the answer is yes, and when it is no."
-    )
     key = line_field("Key", help_text="One letter or digit that applies the code at the desk; may be empty.")
-    group = line_field("Group", help_text="A heading within the family.")
     aliases = LinesField(
         label="Other names",
         required=False,
@@ -111,13 +100,13 @@ class CodeForm(forms.Form):
             "not. For example: promis* & keep"
         ),
     )
-    is_category = forms.BooleanField(
-        label="Category", required=False, help_text="It groups the codes under it and is not applied itself."
-    )
     color = ColorField()
-    source = line_field("Source", help_text="Where the code comes from.")
     reason = text_field("Reason for the change", rows=2, help_text="Kept in the history of the code.")
     revision = NumberField(min_value=0, required=False)
+
+    class Meta(RowForm.Meta):
+        model = Code
+        fields = ("name", "definition", "include", "exclude", "machine_definition", "group", "is_category", "source")
 
     def __init__(self, *args: Any, families: Sequence[FamilyNode], asks_effect: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -215,14 +204,23 @@ def list_attributes(code: CodeContent) -> list[dict[str, object]]:
     ]
 
 
-class ReasonForm(forms.Form):
+class NeedsReason(RowForm):
     """Why something is done that cannot be seen from the codebook alone."""
 
-    reason = text_field("Reason", required=True, help_text="Kept in the history of the code.")
+    needed = ("reason",)
+
+    class Meta(RowForm.Meta):
+        model = CodeChange
+        fields = ("reason",)
+
+
+class ReasonForm(NeedsReason):
+    """Why something is done to a code. ``revision`` is the one that it is done to."""
+
     revision = NumberField(min_value=0, required=False)
 
 
-class MergeForm(forms.Form):
+class MergeForm(NeedsReason):
     """Two codes or more that become one of them, or a new one."""
 
     codes = forms.MultipleChoiceField(label="Codes to merge", widget=forms.CheckboxSelectMultiple)
@@ -230,7 +228,6 @@ class MergeForm(forms.Form):
     name = line_field("Name of the new code", help_text="Only if they become a new code.")
     key = line_field("Its key", help_text="One letter or digit. If empty, the first key of the merged codes is used.")
     definition = text_field("Its definition", rows=4)
-    reason = text_field("Reason", required=True, help_text="Kept in the history of the code.")
     seen = forms.CharField(widget=forms.HiddenInput, required=False)
 
     NEW = "new"
@@ -242,7 +239,7 @@ class MergeForm(forms.Form):
         offer(self, "target", [(self.NEW, "a new code"), *offered])
 
     def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
+        cleaned = super().clean()
         if cleaned.get("target") == self.NEW and not cleaned.get("name", "").strip():
             self.add_error("name", "Name the new code, or choose the code that is kept.")
         return cleaned

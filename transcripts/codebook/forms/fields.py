@@ -39,7 +39,7 @@ def line_field(label: str, *, help_text: str = "", required: bool = False) -> fo
     return forms.CharField(label=label, required=required, help_text=help_text, widget=widget)
 
 
-def offer(form: forms.Form, name: str, choices: Choices) -> None:
+def offer(form: forms.BaseForm, name: str, choices: Choices) -> None:
     """Say what can be chosen in a field, which is known only when the form is made."""
     cast(forms.ChoiceField, form.fields[name]).choices = list(choices)
 

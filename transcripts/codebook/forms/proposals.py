@@ -7,18 +7,18 @@ from uuid import UUID, uuid4
 
 from django import forms
 
-from transcripts.codebook.forms.fields import Choices, line_field, offer, text_field
+from transcripts.codebook.forms.fields import Choices, offer
+from transcripts.codebook.models import CodeProposal
 from transcripts.ui.fields import NumberField
+from transcripts.ui.forms import RowForm
 
 
-class ProposalForm(forms.Form):
+class ProposalForm(RowForm):
     """A code that is missing. The fields on the sentence are made by the page."""
 
     DRAFT, USE = "draft", "use"
 
-    name = line_field("Name", required=True, help_text="In the words of the sentence, or in your own.")
     family = forms.ChoiceField(label="Family")
-    definition = text_field("What it means", help_text="You can leave this empty until the code has been discussed.")
     then = forms.ChoiceField(
         label="And then",
         required=False,
@@ -28,6 +28,10 @@ class ProposalForm(forms.Form):
     sure = forms.BooleanField(required=False, widget=forms.HiddenInput)
     sentence = NumberField(required=False)
     idempotency_key = forms.UUIDField(required=False, widget=forms.HiddenInput)
+
+    class Meta(RowForm.Meta):
+        model = CodeProposal
+        fields = ("name", "definition")
 
     def __init__(self, *args: Any, families: Choices, may_use: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -40,12 +44,13 @@ class ProposalForm(forms.Form):
         return self.cleaned_data["idempotency_key"] or uuid4()
 
 
-class AnswerForm(forms.Form):
+class AnswerForm(RowForm):
     """What becomes of a proposal."""
 
     ACCEPT, USE, DECLINE = "accept", "use", "decline"
 
     verdict = forms.ChoiceField(choices=[(ACCEPT, "Add it to the draft"), (USE, "Use it now"), (DECLINE, "Decline it")])
-    answer = text_field(
-        "Answer", rows=2, help_text="The person who proposed the code sees this. Required if you decline."
-    )
+
+    class Meta(RowForm.Meta):
+        model = CodeProposal
+        fields = ("answer",)

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from transcripts.codebook import actions, queries
-from transcripts.codebook.forms.examples import ExampleForm, InventedExampleForm, PinForm
+from transcripts.codebook.forms.examples import InventedExampleForm, PinForm, PinnedExampleForm
 from transcripts.codebook.models import Code, CodebookVersion, CodeExample
 from transcripts.codebook.quotes import find_labelled_sentence, find_pieces, find_sentence, read_examples
 from transcripts.codebook.views.common import draft_view, find_coder, refuse
@@ -28,7 +28,7 @@ def make_example_context(
     request: ProjectRequest,
     code: Code,
     *,
-    example_form: ExampleForm | None = None,
+    example_form: PinnedExampleForm | None = None,
     invented_form: InventedExampleForm | None = None,
 ) -> dict[str, Any]:
     """What the part of a code's page needs on which its examples stand."""
@@ -43,9 +43,9 @@ def make_example_context(
     }
 
 
-def _make_form(request: ProjectRequest, *, posted: bool = False) -> ExampleForm:
+def _make_form(request: ProjectRequest, *, posted: bool = False) -> PinnedExampleForm:
     interviews = list(request.project.interviews.order_by("pk").values_list("pk", "title"))
-    return ExampleForm(
+    return PinnedExampleForm(
         request.POST if posted else None, interviews=[(str(pk), title) for pk, title in interviews], prefix="pin"
     )
 

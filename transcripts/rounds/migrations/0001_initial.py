@@ -1,3 +1,4 @@
+import django.core.validators
 import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
@@ -23,11 +24,11 @@ class Migration(migrations.Migration):
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='rounds', to='projects.project')),
                     ('number', models.PositiveIntegerField(help_text='Number of the round.')),
-                    ('name', models.CharField(help_text='Name of the round.', max_length=200)),
-                    ('instructions', models.TextField(blank=True, help_text='The instructions that coders got.')),
-                    ('overlap_percent', models.PositiveIntegerField(default=0, help_text='Share of the interviews assigned to more than one coder.')),
-                    ('overlap_readers', models.PositiveIntegerField(default=2, help_text='How many coders were assigned each of the interviews that more than one codes.')),
-                    ('seed', models.PositiveIntegerField(default=0, help_text='Number with which the allocation of interviews can be repeated.')),
+                    ('name', models.CharField(help_text='Name of the round, such as “Pilot”.', max_length=200)),
+                    ('instructions', models.TextField(blank=True, help_text='What coders should do and watch for. Shown with their work.', max_length=20000)),
+                    ('overlap_percent', models.PositiveIntegerField(default=0, help_text='Share of the interviews assigned to more than one coder. Disagreements can be seen only in these. For everybody to code everything, it is 100, and as many coders for each as there are.', validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(100)], verbose_name='share assigned to several coders, in per cent')),
+                    ('overlap_readers', models.PositiveIntegerField(default=2, help_text='How many coders are assigned each of the interviews that more than one codes.', validators=[django.core.validators.MinValueValidator(2), django.core.validators.MaxValueValidator(50)], verbose_name='coders for each of those interviews')),
+                    ('seed', models.PositiveIntegerField(default=0, help_text='Keep it. The same number assigns the same interviews to the same people.', verbose_name='random number (seed)')),
                     ('closes_others', models.BooleanField(default=True)),
                     ('idempotency_key', models.UUIDField(blank=True, null=True)),
                     ('opened_at', models.DateTimeField(help_text='When the round began, in UTC.')),

@@ -14,6 +14,13 @@ from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON
 LIMITS = {MinValueValidator: "min_value", MaxValueValidator: "max_value"}
 
 
+class LinesOfText(forms.CharField):
+    """Text of several lines. A browser sends two characters for an end of a line, and counts one, as what is stored has."""
+
+    def to_python(self, value: Any) -> str:
+        return str(super().to_python(value)).replace("\r\n", "\n")
+
+
 def make_field(field: models.Field[Any, Any], **options: Any) -> forms.Field | None:
     """The field of a form for that of a model: with its label, help text, limits and choices.
 
@@ -26,6 +33,7 @@ def make_field(field: models.Field[Any, Any], **options: Any) -> forms.Field | N
         most = field.max_length or MAX_NOTE
         rows = 2 if most <= MAX_REASON else 3 if most <= MAX_NOTE else 5
         options.setdefault("widget", forms.Textarea({"rows": rows, "dir": "auto"}))
+        options.setdefault("form_class", LinesOfText)
     elif isinstance(field, models.CharField) and not field.choices:
         options.setdefault("widget", forms.TextInput({"dir": "auto", "autocomplete": "off"}))
     if field.choices:

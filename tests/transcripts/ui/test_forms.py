@@ -31,6 +31,12 @@ def test_a_text_that_is_too_long_is_refused_at_its_field() -> None:
     assert list(NewThemeForm({"name": "x" * 201}).errors) == ["name"]
 
 
+def test_an_end_of_a_line_counts_as_one_character() -> None:
+    form = NewThemeForm({"name": "Care", "concept": "x\r\n" * 9_999 + "xx"})
+    assert form.is_valid()
+    assert len(form.cleaned_data["concept"]) == 20_000
+
+
 def test_a_choice_offers_what_the_model_may_store_and_nothing_else() -> None:
     field = make_field(ThemeVersion._meta.get_field("state"))
     assert isinstance(field, forms.ChoiceField)

@@ -20,7 +20,6 @@ from transcripts.projects.overview import list_waiting, read_cards, read_notes
 from transcripts.projects.role_changes import list_leaving
 from transcripts.projects.roles import ROLES, Permission
 from transcripts.projects.steps import read_first_steps
-from transcripts.refusals import Refused, WrongInput
 from transcripts.ui.acts import at_form, at_top
 
 EVENTS_PER_PAGE = 100
@@ -146,13 +145,11 @@ def change_role(request: ProjectRequest, user_id: int) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, f"The role of {member.username} was not changed. Choose a role from the list.")
         return _render_members(request, MemberForm(), status=422)
-    role = form.cleaned_data["role"]
-    try:
-        actions.set_member_role(project=request.project, user=member, role=role, by=request.user)
-    except Refused as error:
-        return _refuse(request, error)
-    messages.success(request, f"{member.username} is {ROLES[role].name.lower()} now.")
-    return redirect("projects:members", request.project.slug)
+    with at_top(request):
+        actions.set_member_role(project=request.project, user=member, **form.cleaned_data, by=request.user)
+        messages.success(request, f"{member.username} is {ROLES[form.cleaned_data['role']].name.lower()} now.")
+        return redirect("projects:members", request.project.slug)
+    return _render_members(request, MemberForm(), status=422)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -163,14 +160,15 @@ def remove_member(request: ProjectRequest, user_id: int) -> HttpResponse:
     if request.method != "POST":
         notes = list_leaving(request.project, member)
         return render(request, "projects/remove_member.html", {"member": member, "notes": notes})
-    try:
+    with at_top(request):
         actions.remove_member(project=request.project, user=member, by=request.user)
-    except Refused as error:
-        return _refuse(request, error)
-    messages.success(request, f"{member.username} is no longer a member of {request.project.name}. All work is kept.")
-    if member == request.user and not member.is_superuser:
-        return redirect("projects:list")
-    return redirect("projects:members", request.project.slug)
+        messages.success(
+            request, f"{member.username} is no longer a member of {request.project.name}. All work is kept."
+        )
+        if member == request.user and not member.is_superuser:
+            return redirect("projects:list")
+        return redirect("projects:members", request.project.slug)
+    return _render_members(request, MemberForm(), status=422)
 
 
 @never_cache
@@ -179,11 +177,10 @@ def remove_member(request: ProjectRequest, user_id: int) -> HttpResponse:
 def renew_link(request: ProjectRequest, user_id: int) -> HttpResponse:
     """Make a new sign-in link for an invited person who has not come in yet, and show it, this once."""
     member = _find_member(request, user_id)
-    try:
+    with at_top(request):
         secret = actions.renew_invitation(project=request.project, user=member, by=request.user)
-    except Refused as error:
-        return _refuse(request, error)
-    return _render_members(request, MemberForm(), (member, secret))
+        return _render_members(request, MemberForm(), (member, secret))
+    return _render_members(request, MemberForm(), status=422)
 
 
 @require_POST
@@ -191,17 +188,12 @@ def renew_link(request: ProjectRequest, user_id: int) -> HttpResponse:
 def revoke_link(request: ProjectRequest, user_id: int) -> HttpResponse:
     """End the unused sign-in link of an invited person."""
     member = _find_member(request, user_id)
-    try:
+    with at_top(request):
         was_open = actions.revoke_invitation(project=request.project, user=member, by=request.user)
-    except Refused as error:
-        return _refuse(request, error)
-    messages.success(
-        request,
-        f"The link of {member.username} does not work any more."
-        if was_open
-        else f"{member.username} had no link that still worked.",
-    )
-    return redirect("projects:members", request.project.slug)
+        ended = f"The link of {member.username} does not work any more."
+        messages.success(request, ended if was_open else f"{member.username} had no link that still worked.")
+        return redirect("projects:members", request.project.slug)
+    return _render_members(request, MemberForm(), status=422)
 
 
 @require_safe
@@ -227,15 +219,12 @@ def set_stance(request: ProjectRequest) -> HttpResponse:
     """Switch the method of the study or of one family."""
     families = queries.list_families(request.project)
     form = StanceForm(request.POST, families=families)
-    if not form.is_valid():
-        return _render_method(request, form, families)
-    try:
-        row = actions.set_stance(project=request.project, **form.cleaned_data, by=request.user)
-    except WrongInput as error:
-        form.add_error(error.field, str(error))
-        return _render_method(request, form, families)
-    messages.success(request, f"From now on: {row.get_stance_display().lower()}.")
-    return redirect("projects:method", request.project.slug)
+    if form.is_valid():
+        with at_form(form):
+            row = actions.set_stance(project=request.project, **form.cleaned_data, by=request.user)
+            messages.success(request, f"From now on: {row.get_stance_display().lower()}.")
+            return redirect("projects:method", request.project.slug)
+    return _render_method(request, form, families)
 
 
 def _render_method(request: ProjectRequest, form: StanceForm, families: list[tuple[str, str]]) -> HttpResponse:
@@ -254,11 +243,6 @@ def _render_method(request: ProjectRequest, form: StanceForm, families: list[tup
 
 def _find_member(request: ProjectRequest, user_id: int) -> User:
     return get_object_or_404(request.project.members, pk=user_id)
-
-
-def _refuse(request: ProjectRequest, error: Refused) -> HttpResponse:
-    messages.error(request, str(error))
-    return _render_members(request, MemberForm(), status=422)
 
 
 def _render_members(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -16,6 +17,7 @@ from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.acts import post
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.revision import actions, pages, queries
@@ -217,13 +219,12 @@ def add(request: ProjectRequest) -> HttpResponse:
     return redirect("revision:anchors", request.project.slug)
 
 
-@require_POST
-@project_view(Permission.EDIT_CODEBOOK)
-def remove(request: ProjectRequest, anchor_id: int) -> HttpResponse:
-    """Take one out again."""
+def _find_anchor(request: ProjectRequest, anchor_id: int) -> dict[str, Any]:
     anchor = get_object_or_404(request.project.anchor_sentences, pk=anchor_id)
-    actions.remove_anchor(project=request.project, anchor=anchor, by=request.user)
-    return redirect("revision:anchors", request.project.slug)
+    return {"project": request.project, "anchor": anchor}
+
+
+remove = post(actions.remove_anchor, Permission.EDIT_CODEBOOK, on=_find_anchor, to=("revision:anchors",))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -6,56 +6,46 @@ from collections.abc import Collection, Iterator, Sequence
 
 from django.db.models import Q, QuerySet
 
-from auditapp.scenarios.models import Play, Script
+from auditapp.scenarios.models import Play, Question, Script
 from auditapp.scenarios.queries.plays import HELD_MODES
 from auditapp.scenarios.queries.talks import Exchange, read_talk
 from transcripts.exchange.registry import Export, Scope
-from transcripts.exchange.rows import Column
+from transcripts.exchange.rows import column, columns
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 
-SCRIPT_COLUMNS = [
-    Column("script", "label", "Name and number, such as gender/2.", str),
-    Column("use", "use", "interview or scenario.", str),
-    Column("suite", "suite", "The suite of a scenario.", str),
-    Column("system", "system", "The system prompt.", str),
-    Column("openings", "openings", "What an interview may begin with: a list of objects with id and text.", str),
-    Column("max_questions", "max_questions", "The most questions of an interview, the opening counted.", int),
-    Column("questions", "questions", "The bank of an interview, the turns of a scenario: kind, intent, text.", str),
-    Column("case", "case", "What a scenario is about.", str),
-    Column("consents", "consents", "What is recorded on each thread: whether each scope is given.", str),
-    Column("consent_basis", "consent_basis", "What the consents rest on.", str),
-    Column("language", "language", "Language of the talk.", str),
-    Column("sha256", "sha256", "SHA-256 of all that is to be said.", str),
-    Column("reason", "reason", "Why the wording changed; empty for the first number.", str),
-    Column("written", "written_at", "When, in UTC.", str),
-    Column("written_by", "written_by_name", "Who wrote it.", str),
-]
+SCRIPT_COLUMNS = columns(
+    Script,
+    "script use suite system openings max_questions questions case consents consent_basis language sha256 reason written "
+    "written_by",
+    script=("label", "Name and number, such as gender/2."),
+    questions=("questions", "The bank of an interview, the turns of a scenario: kind, intent, text."),
+    written="written_at",
+    written_by="written_by_name",
+)
 PLAY_COLUMNS = [
-    Column("play", "", "Number of the interview on this site.", int),
-    Column("label", "", "What it is called.", str),
-    Column("script", "", "The script it was held by, with its number.", str),
-    Column("opening", "", "The opening it began with.", str),
-    Column("mode", "", "asked (here, through an account) or recorded (from a chat page).", str),
-    Column("state", "", "stored (as an interview) or discarded.", str),
-    Column("surface", "", "API, or the chat page.", str),
-    Column("model", "", "The model asked, or the name that the chat page shows.", str),
-    Column("vendor", "", "Who runs the model, as it was typed.", str),
-    Column("tier", "", "Such as brief or comprehensive.", str),
-    Column("branch_of", "", "Number of the play that it branches off.", int),
-    Column("after", "", "Behind which of its questions.", int),
-    Column("interview", "", "Id of the interview that it became.", str),
-    Column("question", "", "Number of the question in the talk, from 1.", int),
-    Column("kind", "", "How much it directs the model.", str),
-    Column("intent", "", "What a challenge was meant to be.", str),
-    Column("text", "", "The question as it was sent.", str),
-    Column("asked", "", "When, in UTC.", str),
-    Column("asked_by", "", "Who asked it; empty for a command.", str),
-    Column("answer_state", "", "answered, truncated, empty, refused or failed.", str),
-    Column("finish_reason", "", "Why the model stopped, in the provider's word.", str),
-    Column("served_model", "", "The model that answered, as the provider names it.", str),
-    Column("calls", "", "How often the question was sent.", int),
-    Column("possibly_paid_twice", "", "Calls that may have been paid for without use.", int),
+    *columns(
+        Play,
+        "play label script opening mode state surface model vendor tier branch_of after interview",
+        play="pk",
+        script=("script", "The script it was held by, with its number."),
+        model=("model_as_shown", "The model asked, or the name that the chat page shows."),
+        after="after_position",
+        interview=("interview__external_id", "Id of the interview that it became."),
+    ),
+    *columns(
+        Question,
+        "question kind intent text asked asked_by",
+        question=("position", "Number of the question in the talk, from 1."),
+        text=("text", "The question as it was sent."),
+        asked="asked_at",
+        asked_by="asked_by__username",
+    ),
+    column("answer_state", "", "answered, truncated, empty, refused or failed."),
+    column("finish_reason", "", "Why the model stopped, in the provider's word."),
+    column("served_model", "", "The model that answered, as the provider names it."),
+    column("calls", "", "How often the question was sent.", int),
+    column("possibly_paid_twice", "", "Calls that may have been paid for without use.", int),
 ]
 
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
 from auditapp.batches.models import Arm
-from auditapp.scenarios.pure.scripts import QuestionText
+from auditapp.scenarios.pure.scripts import MAX_LANGUAGE, MAX_NAME, MAX_QUESTIONS, QuestionText
 from transcripts.corpus.models import Interview
 from transcripts.history.models import Numbered
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import MAX_REASON
 
 
 class Script(Numbered):
@@ -38,19 +40,49 @@ class Script(Numbered):
         SCENARIO = "scenario", "Scenario"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="scripts")
-    name = models.CharField(max_length=100)
-    use = models.CharField(max_length=10, choices=Use.choices)
-    suite = models.CharField(max_length=100, blank=True)
-    system = models.TextField(blank=True)
-    openings = models.JSONField(default=list, blank=True)
-    max_questions = models.PositiveSmallIntegerField(null=True, blank=True)
-    case = models.JSONField(default=dict, blank=True)
-    consents = models.JSONField(default=dict, blank=True)
-    consent_basis = models.TextField(blank=True)
-    language = models.CharField(max_length=20, default="en")
-    sha256 = models.CharField(max_length=64)
+    name = models.CharField(
+        max_length=MAX_NAME, help_text="What it is called, such as gender. Its first number is then gender/1."
+    )
+    use = models.CharField(max_length=10, choices=Use.choices, help_text="interview or scenario.")
+    suite = models.CharField(max_length=MAX_NAME, blank=True, help_text="The suite of a scenario.")
+    system = models.TextField(
+        "system prompt",
+        blank=True,
+        help_text="What the model is given before the first turn; empty for nothing, as in the published interviews.",
+    )
+    openings = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="What an interview may begin with: a list of objects with id and text.",
+    )
+    max_questions = models.PositiveSmallIntegerField(
+        "most questions",
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_QUESTIONS)],
+        null=True,
+        blank=True,
+        help_text="The most questions of an interview, the opening counted.",
+    )
+    case = models.JSONField(default=dict, blank=True, help_text="What a scenario is about.")
+    consents = models.JSONField(
+        default=dict, blank=True, help_text="What is recorded on each thread: whether each scope is given."
+    )
+    consent_basis = models.TextField(
+        "what the consents rest on",
+        max_length=MAX_REASON,
+        blank=True,
+        help_text="What the consents rest on, recorded with every interview held by this script. A talk held with one provider is "
+        "no consent to send it to another.",
+    )
+    language = models.CharField(max_length=MAX_LANGUAGE, default="en", help_text="Language of the talk.")
+    sha256 = models.CharField(max_length=64, help_text="SHA-256 of all that is to be said.")
+    reason = models.TextField(
+        "why the wording changes",
+        max_length=MAX_REASON,
+        blank=True,
+        help_text="Why the wording changed. Kept with the number; empty for the first.",
+    )
     written_at = models.DateTimeField()
-    written_by_name = models.CharField(max_length=200)
+    written_by_name = models.CharField(max_length=200, help_text="Who wrote it.")
     written_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="scripts"
     )
@@ -102,18 +134,34 @@ class Play(models.Model):
     script = models.ForeignKey(Script, on_delete=models.PROTECT, related_name="plays")
     arm = models.ForeignKey(Arm, on_delete=models.PROTECT, null=True, blank=True, related_name="plays")
     repeat = models.PositiveSmallIntegerField(default=1)
-    mode = models.CharField(max_length=10, choices=Mode.choices, help_text="Asked here, or recorded from a chat page.")
-    label = models.CharField(max_length=200, help_text="What it is called.")
+    mode = models.CharField(
+        max_length=10,
+        choices=Mode.choices,
+        help_text="asked (here, through an account) or recorded (from a chat page).",
+    )
+    label = models.CharField(
+        "name", max_length=200, help_text="The title of the thread; unless another is given, script and model."
+    )
     opening = models.CharField(max_length=60, blank=True, help_text="The opening it began with.")
     state = models.CharField(
         max_length=10, choices=State.choices, default=State.OPEN, help_text="Whether it goes on, or how it ended."
     )
-    surface = models.CharField(max_length=100, blank=True, help_text="API, or the chat page.")
-    model_as_shown = models.CharField(
-        max_length=200, blank=True, help_text="How the chat page calls the model of a recorded one."
+    surface = models.CharField(
+        "chat page",
+        max_length=100,
+        blank=True,
+        help_text="The chat page that it is recorded from, such as chat.example; API for one that is held here.",
     )
-    vendor = models.CharField(max_length=200, blank=True, help_text="Who runs the model, as it was typed.")
-    tier = models.CharField(max_length=50, blank=True, help_text="Such as brief or comprehensive.")
+    model_as_shown = models.CharField(
+        "model as the chat page shows it",
+        max_length=200,
+        blank=True,
+        help_text="What the chat page of a recorded interview calls its model.",
+    )
+    vendor = models.CharField(max_length=200, blank=True, help_text="Who runs the model, in the interviewer’s words.")
+    tier = models.CharField(
+        max_length=50, blank=True, help_text="Such as brief or comprehensive, where these are distinguished."
+    )
     branch_of = models.ForeignKey(
         "self",
         on_delete=models.PROTECT,
@@ -196,16 +244,23 @@ class Question(models.Model):
     script = models.ForeignKey(Script, on_delete=models.PROTECT, null=True, blank=True, related_name="questions")
     play = models.ForeignKey(Play, on_delete=models.PROTECT, null=True, blank=True, related_name="questions")
     position = models.PositiveSmallIntegerField()
-    kind = models.CharField(max_length=20, choices=Kind.choices)
-    intent = models.CharField(max_length=20, choices=Intent.choices, blank=True)
+    kind = models.CharField(max_length=20, choices=Kind.choices, help_text="How much it directs the model.")
+    intent = models.CharField(
+        max_length=20, choices=Intent.choices, blank=True, help_text="What a challenge was meant to be."
+    )
     text = models.TextField()
     text_if_asked = models.TextField(blank=True)
     answer = models.TextField(blank=True)
     answer_reasoning = models.TextField(blank=True)
     client_id = models.UUIDField(null=True, blank=True, unique=True)
-    asked_at = models.DateTimeField(null=True, blank=True)
+    asked_at = models.DateTimeField(null=True, blank=True, help_text="When it was asked, in UTC; empty in a script.")
     asked_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="questions"
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="questions",
+        help_text="Who asked it; empty for a command.",
     )
 
     class Meta:

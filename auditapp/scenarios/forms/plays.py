@@ -11,8 +11,10 @@ from django import forms
 from auditapp.batches.forms import cap_field, list_variants
 from auditapp.llm.models import ModelVariant
 from auditapp.scenarios.actions.checks import WITH_INTENT
-from auditapp.scenarios.models import Question, Script
+from auditapp.scenarios.actions.closing import MAX_INCLUSION
+from auditapp.scenarios.models import Play, Question, Script
 from transcripts.ui.fields import NumberField
+from transcripts.ui.forms import RowForm
 from transcripts.ui.typed_text import MAX_REASON
 
 MAX_SEED = 999_999
@@ -54,7 +56,7 @@ class KeyedForm(forms.Form):
             self.cleaned_data[name] = self.fields[name].clean("")
 
 
-class OpenPlayForm(KeyedForm):
+class OpenPlayForm(KeyedForm, RowForm):
     """With whom, and how the interview by one script begins."""
 
     script = forms.ModelChoiceField(queryset=Script.objects.none(), widget=forms.HiddenInput)
@@ -78,18 +80,12 @@ class OpenPlayForm(KeyedForm):
         queryset=ModelVariant.objects.none(), required=False, label="Model", empty_label="Choose a model"
     )
     cap = cap_field()
-    model_as_shown = forms.CharField(label="Model as the chat page shows it", max_length=200, required=False)
-    surface = forms.CharField(label="Chat page", max_length=100, required=False, help_text="Such as chat.example.")
-    vendor = forms.CharField(max_length=200, required=False)
-    tier = forms.CharField(
-        max_length=50, required=False, help_text="Such as brief or comprehensive, if you distinguish them."
-    )
-    label = forms.CharField(
-        label="Name",
-        max_length=200,
-        required=False,
-        help_text="The title of the thread. Without one: script and model.",
-    )
+    optional = ("label",)
+    field_order = ("script", "opening", "seed", "where", "variant", "cap")
+
+    class Meta(RowForm.Meta):
+        model = Play
+        fields = ("model_as_shown", "surface", "vendor", "tier", "label")
 
     def __init__(self, *args: Any, script: Script, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -176,6 +172,11 @@ class AskForm(KeyedForm):
         if not is_recorded:
             del self.fields["answer"], self.fields["reasoning"]
 
+    def read(self) -> dict[str, Any]:
+        """The arguments of ``ask`` or ``record_answer``, of a valid form."""
+        told = {name: value for name, value in self.cleaned_data.items() if name not in {"warned", "confirmed"}}
+        return {"client_id": told.pop("idempotency_key"), **told}
+
     def clean(self) -> dict[str, Any]:
         """What a question is meant to be is hidden for most kinds, so what was chosen before does not count there."""
         told = super().clean() or self.cleaned_data
@@ -188,7 +189,7 @@ class CloseForm(forms.Form):
     """Whether an interview is analysed, and why."""
 
     inclusion = forms.CharField(
-        max_length=50,
+        max_length=MAX_INCLUSION,
         initial="included",
         error_messages={
             "required": "Say whether the interview is to be analysed: included or excluded, or a word of your own."

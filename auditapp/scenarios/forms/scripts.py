@@ -15,7 +15,7 @@ from auditapp.scenarios.pure.openings import read_published_openings
 from auditapp.scenarios.pure.scripts import MAX_QUESTIONS, NAME, QuestionText, ScriptText
 from transcripts.corpus.models import Consent
 from transcripts.history.forms import NextForm
-from transcripts.ui.typed_text import MAX_REASON
+from transcripts.ui.forms import RowForm
 
 KNOWN = {"": "Not said", "yes": "Given", "no": "Not given"}
 HEADING = re.compile(r"\[([^\[\]\n]+)\][ \t]*(.*)", re.DOTALL)
@@ -48,10 +48,9 @@ class Block:
         return f"[{self.heading if len(self.heading) <= MAX_FOUND else self.heading[:MAX_FOUND] + '…'}]"
 
 
-class ScriptForm(NextForm):
+class ScriptForm(NextForm, RowForm):
     """The first number of a script."""
 
-    name = forms.CharField(max_length=100, help_text="Such as gender. The script is then called gender/1.")
     openings = forms.CharField(
         widget=forms.Textarea({"rows": 8}),
         # Lines are counted as they are typed.
@@ -66,28 +65,10 @@ class ScriptForm(NextForm):
         help_text="Each question after its kind in square brackets: open, expand, reflect, challenge, new information or leading. "
         "A challenge also says what it is meant to be: [challenge: warranted], unwarranted, new fact or probe.",
     )
-    max_questions = forms.IntegerField(
-        label="Most questions",
-        min_value=1,
-        max_value=MAX_QUESTIONS,
-        required=False,
-        help_text="The opening counts as one.",
-    )
-    system = forms.CharField(
-        label="System prompt",
-        widget=forms.Textarea({"rows": 3}),
-        required=False,
-        help_text="Empty for none, as in the published interviews.",
-    )
-    language = forms.CharField(max_length=20, initial="en")
-    consent_basis = forms.CharField(
-        label="What the consents rest on",
-        required=False,
-        max_length=2_000,
-        widget=forms.Textarea({"rows": 2}),
-        help_text="Recorded with every interview held by this script. A talk held with one provider is no consent to send it to "
-        "another.",
-    )
+
+    class Meta(RowForm.Meta):
+        model = Script
+        fields = ("name", "max_questions", "system", "language", "consent_basis")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -95,7 +76,8 @@ class ScriptForm(NextForm):
             field = forms.ChoiceField(choices=list(KNOWN.items()), required=False, label=f"Consent: {label}")
             self.fields[f"consent_{scope}"] = field
         self.fields["consent_basis"].needed_when = "where a consent is given"  # type: ignore[attr-defined]
-        self.order_fields([name for name in self.fields if name not in {"consent_basis", "reason"}])
+        consents = [name for name in self.fields if name.startswith("consent_") and name != "consent_basis"]
+        self.order_fields(["name", "openings", "bank", "max_questions", "system", "language", *consents])
         if not self.is_bound:
             published = {each.id: each.text for each in read_published_openings()}
             self.initial.setdefault("openings", write_blocks(published.items()))
@@ -155,11 +137,10 @@ class ScriptForm(NextForm):
 class NextScriptForm(ScriptForm):
     """The next number of a script, with the reason of the change."""
 
-    reason = forms.CharField(max_length=MAX_REASON, label="Why the wording changes")
+    needed = ("reason",)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        del self.fields["name"]
+    class Meta(ScriptForm.Meta):
+        fields = (*ScriptForm.Meta.fields[1:], "reason")
 
 
 def describe_script(script: Script) -> dict[str, Any]:

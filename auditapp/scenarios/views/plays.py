@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -19,7 +19,7 @@ from auditapp.batches.models import WORKING_STATES, Batch
 from auditapp.batches.pure.money import to_dollars
 from auditapp.scenarios.actions.asking import ask, ask_again, give_up, record_answer
 from auditapp.scenarios.actions.checks import LONG_QUESTION, check_kind, check_said, find_length
-from auditapp.scenarios.actions.closing import close_play, discard_play, find_places
+from auditapp.scenarios.actions.closing import Closed, close_play, discard_play, find_places
 from auditapp.scenarios.actions.plays import branch_play, open_play
 from auditapp.scenarios.errors import AskedMeanwhile
 from auditapp.scenarios.forms.plays import AskForm, CloseForm, DiscardForm, KeyedForm, OpenPlayForm
@@ -33,9 +33,9 @@ from transcripts.blinding.views import offer_unblinding
 from transcripts.coding.settings import list_console_keys
 from transcripts.corpus.pure.readers.base import MAX_TURN_SIZE
 from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.acts import post
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
-from transcripts.ui.acts import at_form, at_top
+from transcripts.ui.acts import at_form
 
 POLL_MILLISECONDS = 400
 KEY_HINTS = {
@@ -73,7 +73,7 @@ def open_new(request: ProjectRequest) -> HttpResponse:
         status = 422 if request.method == "POST" else 200
         return render(request, "scenarios/choose_script.html", {"scripts": scripts}, status=status)
     form = OpenPlayForm(request.POST if request.method == "POST" else None, script=script)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         with at_form(form):
             play = open_play(project=request.project, by=request.user, **form.read())
             return redirect("scenarios:play", request.project.slug, play.pk)
@@ -129,98 +129,92 @@ def ask_next(request: ProjectRequest, play_id: int) -> HttpResponse:
     that is very long is sent once the page has asked whether it is meant."""
     play = _get_play(request, play_id)
     form = AskForm(request.POST, is_recorded=play.mode == Play.Mode.RECORDED)
-    if not form.is_valid():
-        return _render(request, play, form=form, status=422)
-    told = form.cleaned_data
-    length = find_length(told["text"])
-    is_doubted = play.mode == Play.Mode.ASKED and length > LONG_QUESTION and told["confirmed"] != length
-    raised = find_raised(play, read_talk(play), told["text"], told["kind"])
-    said: dict[str, Any] = {name: told[name] for name in ("kind", "intent", "text", "seen")}
-    said |= {"by": request.user, "client_id": told["idempotency_key"]}
-    try:
-        check_kind(told["kind"], told["intent"])
-        check_said(told["text"], field="text", what="The question")
-        if is_doubted or set(raised) - set(told["warned"].split(",")):
-            return _render(request, play, form=form, raised=raised, length=length if is_doubted else 0, status=422)
-        if play.mode == Play.Mode.RECORDED:
-            record_answer(play=play, answer=told["answer"], reasoning=told["reasoning"], **said)
-        else:
-            ask(play=play, **said)
-    except AskedMeanwhile as error:
-        form.add_error(None, str(error))
-        return _render(request, play, form=form, meanwhile=error, raised=raised, status=409)
-    except Refused as error:
-        form.add_error(error.field if error.field in form.fields else None, str(error))
-        return _render(request, play, form=form, raised=raised, status=422)
-    return _go_on(request, play)
+    shown: dict[str, Any] = {"status": 422}
+    if form.is_valid():
+        told = form.read()
+        length = find_length(told["text"])
+        is_doubted = (
+            play.mode == Play.Mode.ASKED and length > LONG_QUESTION and form.cleaned_data["confirmed"] != length
+        )
+        shown["raised"] = find_raised(play, read_talk(play), told["text"], told["kind"])
+        with at_form(form):
+            check_kind(told["kind"], told["intent"])
+            check_said(told["text"], field="text", what="The question")
+            if not is_doubted and set(shown["raised"]) <= set(form.cleaned_data["warned"].split(",")):
+                try:
+                    (record_answer if play.mode == Play.Mode.RECORDED else ask)(play=play, by=request.user, **told)
+                except AskedMeanwhile as error:
+                    shown |= {"meanwhile": error, "status": error.status}
+                    raise
+                return _go_on(request, play.pk)
+            shown["length"] = length if is_doubted else 0
+    return _render(request, play, form=form, **shown)
 
 
-@require_POST
-@project_view(Permission.RUN_BATCHES)
-def send_again(request: ProjectRequest, play_id: int, number: int) -> HttpResponse:
-    """Ask the last question once more."""
-    return _act_on_question(request, play_id, number, ask_again)
+def _find_question(request: ProjectRequest, play_id: int, number: int) -> dict[str, Any]:
+    return {"play": _get_play(request, play_id), "number": number}
 
 
-@require_POST
-@project_view(Permission.RUN_BATCHES)
-def stop_waiting(request: ProjectRequest, play_id: int, number: int) -> HttpResponse:
-    """Give the last question up, so that the interview can be closed or discarded without its answer."""
-    return _act_on_question(request, play_id, number, give_up)
-
-
-def _act_on_question(request: ProjectRequest, play_id: int, number: int, act: Callable[..., Question]) -> HttpResponse:
-    play = _get_play(request, play_id)
-    with at_top(request):
-        act(play=play, number=number, by=request.user)
-        return _go_on(request, play)
-    return _render(request, play, status=409)
-
-
-@require_POST
-@project_view(Permission.RUN_BATCHES)
-def branch(request: ProjectRequest, play_id: int, number: int) -> HttpResponse:
-    """Open a play that goes on otherwise behind the answer to a question."""
-    play = _get_play(request, play_id)
+def _find_branching(request: ProjectRequest, play_id: int, number: int) -> dict[str, Any]:
     form = KeyedForm(request.POST)
     key = form.cleaned_data["idempotency_key"] if form.is_valid() else None
-    with at_top(request):
-        branched = branch_play(play=play, after=number, by=request.user, client_id=key)
-        messages.success(request, f"This play branches off behind answer {number}. The other one stays as it is.")
-        return redirect("scenarios:play", request.project.slug, branched.pk)
-    return _render(request, play, status=409)
+    return {"play": _get_play(request, play_id), "after": number, "client_id": key}
 
 
-@require_POST
-@project_view(Permission.RUN_BATCHES)
-def close(request: ProjectRequest, play_id: int) -> HttpResponse:
-    """Store the interview as a thread of the study."""
-    play = _get_play(request, play_id)
-    form = CloseForm(request.POST)
-    if form.is_valid():
-        with at_form(form):
-            closed = close_play(play=play, by=request.user, **form.cleaned_data)
-            left = "".join(f" Question {each.question} is left out: {each.why}." for each in closed.unanswered)
-            messages.success(
-                request,
-                f"Stored as an interview: {closed.questions} questions, {closed.turns} turns, {closed.sentences} sentences.{left}",
-            )
-            return redirect("scenarios:play", request.project.slug, play.pk)
-    return _render(request, play, closing=form, status=422)
+def _find_open(request: ProjectRequest, play_id: int) -> dict[str, Any]:
+    return {"play": _get_play(request, play_id)}
 
 
-@require_POST
-@project_view(Permission.RUN_BATCHES)
-def discard(request: ProjectRequest, play_id: int) -> HttpResponse:
-    """End the play without a thread."""
-    play = _get_play(request, play_id)
-    form = DiscardForm(request.POST)
-    if form.is_valid():
-        with at_form(form):
-            discard_play(play=play, by=request.user, **form.cleaned_data)
-            messages.success(request, "The interview is discarded. What was said in it is kept here.")
-            return redirect("scenarios:play", request.project.slug, play.pk)
-    return _render(request, play, discarding=form, status=422)
+def _show_refused(request: ProjectRequest, form: None, *, play_id: int, number: int) -> HttpResponse:
+    return _render(request, _get_play(request, play_id), status=409)
+
+
+def _show_closing(request: ProjectRequest, form: CloseForm, *, play_id: int) -> HttpResponse:
+    return _render(request, _get_play(request, play_id), closing=form, status=422)
+
+
+def _show_discarding(request: ProjectRequest, form: DiscardForm, *, play_id: int) -> HttpResponse:
+    return _render(request, _get_play(request, play_id), discarding=form, status=422)
+
+
+def _show_asked(request: ProjectRequest, question: Question) -> HttpResponse:
+    return _go_on(request, question.play_id)
+
+
+def _show_branch(request: ProjectRequest, branch: Play) -> HttpResponse:
+    messages.success(
+        request, f"This play branches off behind answer {branch.after_position}. The other one stays as it is."
+    )
+    return redirect("scenarios:play", request.project.slug, branch.pk)
+
+
+def _describe_closed(closed: Closed) -> str:
+    left = "".join(f" Question {each.question} is left out: {each.why}." for each in closed.unanswered)
+    return f"Stored as an interview: {closed.questions} questions, {closed.turns} turns, {closed.sentences} sentences.{left}"
+
+
+RUN = Permission.RUN_BATCHES
+send_again = post(ask_again, RUN, on=_find_question, page=_show_refused, then=_show_asked)
+stop_waiting = post(give_up, RUN, on=_find_question, page=_show_refused, then=_show_asked)
+branch = post(branch_play, RUN, on=_find_branching, page=_show_refused, then=_show_branch)
+close = post(
+    close_play,
+    RUN,
+    form=CloseForm,
+    page=_show_closing,
+    on=_find_open,
+    done=_describe_closed,
+    to=("scenarios:play", "play_id"),
+)
+discard = post(
+    discard_play,
+    RUN,
+    form=DiscardForm,
+    page=_show_discarding,
+    on=_find_open,
+    done="The interview is discarded. What was said in it is kept here.",
+    to=("scenarios:play", "play_id"),
+)
 
 
 def find_play(request: ProjectRequest, play_id: int) -> Play | None:
@@ -236,7 +230,7 @@ def _render_closed(request: ProjectRequest, play_id: int) -> HttpResponse:
     return render(request, "scenarios/play_closed.html", context)
 
 
-def _get_play(request: ProjectRequest, play_id: int) -> Play:
+def _get_play(request: ProjectRequest, play_id: int | None) -> Play:
     """As ``find_play``; 404 where she may not."""
     return get_object_or_404(_load(visible_plays(get_viewer(request))), pk=play_id)
 
@@ -245,11 +239,11 @@ def _load(plays: QuerySet[Play]) -> QuerySet[Play]:
     return plays.select_related("project", "script", "interview", "branch_of__interview", "arm__batch", "arm__variant")
 
 
-def _go_on(request: ProjectRequest, play: Play) -> HttpResponse:
+def _go_on(request: ProjectRequest, play_id: int | None) -> HttpResponse:
     """Back to the console: the part that changes, for a page with script."""
     if not request.htmx:  # type: ignore[attr-defined]
-        return redirect("scenarios:play", request.project.slug, play.pk)
-    return _render(request, _get_play(request, play.pk))
+        return redirect("scenarios:play", request.project.slug, play_id)
+    return _render(request, _get_play(request, play_id))
 
 
 def _render(request: ProjectRequest, play: Play, *, status: int = 200, **more: Any) -> HttpResponse:

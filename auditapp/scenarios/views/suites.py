@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
-from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.scenarios.actions.runs import launch_scenarios, plan_scenarios
 from auditapp.scenarios.actions.scripts import LoadedScripts, load_scripts
 from auditapp.scenarios.forms.runs import MAX_UPLOAD_BYTES, LaunchForm, LoadForm
-from auditapp.scenarios.pure.scripts import list_halves, read_scripts
+from auditapp.scenarios.pure.scripts import ScriptText, list_halves, read_scripts
 from auditapp.scenarios.pure.shipped import SHIPPED, read_shipped
 from auditapp.scenarios.queries.runs import KIND, list_cases, list_suites
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.negotiation.queries.cases import list_features
 from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.acts import post
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
-from transcripts.ui.acts import at_top
+from transcripts.refusals import WrongInput
+from transcripts.ui.acts import at_form
 from transcripts.ui.uploads import takes_uploads
 
 MAX_NAMED = 10
@@ -33,19 +36,12 @@ MAX_NAMED = 10
 @project_view(Permission.SET_METHOD)
 def load(request: ProjectRequest) -> HttpResponse:
     """Load a file of scripts."""
-    form = LoadForm(request.POST or None, request.FILES or None)
-    if request.method == "POST" and form.is_valid():
-        file = form.cleaned_data["file"]
-        try:
-            suite = form.cleaned_data["suite"] or file.name.rpartition(".")[0] or file.name
-            scripts = read_scripts(file, name=file.name, suite=suite)
-            loaded = load_scripts(
-                project=request.project, scripts=scripts, by=request.user, reason=form.cleaned_data["reason"]
-            )
-        except (ReadError, Refused) as error:
-            field = "reason" if getattr(error, "field", "") == "reason" else "file"
-            form.add_error(field, ValidationError(" ".join(str(error).split())))
-        else:
+    form = LoadForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
+    if form.is_valid():
+        with at_form(form, "file"):
+            scripts = _read(form.cleaned_data["file"], form.cleaned_data["suite"])
+            reason = form.cleaned_data["reason"]
+            loaded = load_scripts(project=request.project, scripts=scripts, by=request.user, reason=reason)
             messages.success(request, _describe_loaded(loaded))
             if halves := list_halves(scripts):
                 named = f"{', '.join(halves[:MAX_NAMED])}{' and others' if len(halves) > MAX_NAMED else ''}"
@@ -57,24 +53,30 @@ def load(request: ProjectRequest) -> HttpResponse:
     return render(request, "scenarios/load_suite.html", {"form": form}, status=422 if form.errors else 200)
 
 
-@require_POST
-@project_view(Permission.SET_METHOD)
-def load_shipped(request: ProjectRequest) -> HttpResponse:
-    """Load the suite that comes with the program."""
-    with at_top(request):
-        loaded = load_scripts(
-            project=request.project,
-            scripts=read_shipped(),
-            by=request.user,
-            reason="As it comes with the program.",
-        )
-        messages.success(request, _describe_loaded(loaded))
-    return redirect("scenarios:suites", request.project.slug)
+def _read(file: UploadedFile[Any], suite: str) -> list[ScriptText]:
+    name = file.name or "file"
+    try:
+        return read_scripts(file, name=name, suite=suite or name.rpartition(".")[0] or name)
+    except ReadError as error:
+        raise WrongInput(" ".join(str(error).split()), field="file") from error
 
 
 def _describe_loaded(loaded: LoadedScripts) -> str:
     unchanged = f" {len(loaded.unchanged)} were there already." if loaded.unchanged else ""
     return f"{len(loaded.written)} script{'' if len(loaded.written) == 1 else 's'} loaded.{unchanged}"
+
+
+load_shipped = post(
+    load_scripts,
+    Permission.SET_METHOD,
+    on=lambda request: {
+        "project": request.project,
+        "scripts": read_shipped(),
+        "reason": "As it comes with the program.",
+    },
+    done=_describe_loaded,
+    to=("scenarios:suites",),
+)
 
 
 @require_safe

@@ -61,7 +61,6 @@ def add_launch_options(parser: CommandParser, *, has_pilot: bool = False) -> Non
         action="store_true",
         help="with --wait and --cap: confirm automatically when the whole estimate is within the cap",
     )
-    parser.add_argument("--json", action="store_true")
 
 
 def read_launch_options(options: dict[str, Any]) -> LaunchOptions:

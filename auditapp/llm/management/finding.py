@@ -6,6 +6,11 @@ from auditapp.llm.models import ModelVariant
 from transcripts.ui.commands import find_row
 
 
+def describe_allowed(address: str) -> str:
+    """That calls may now go to an address."""
+    return f"{address} is on the list of private addresses that calls may go to."
+
+
 def find_variant(label: str) -> ModelVariant:
     """The model with that label, and its account. Raises ``CommandError``."""
     variants = ModelVariant.objects.select_related("account").order_by("label")

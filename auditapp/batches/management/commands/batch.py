@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Iterable
@@ -8,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.db.models import QuerySet
 
@@ -24,15 +23,14 @@ from auditapp.llm.models import ProviderAccount
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file, output_file
 from transcripts.projects.management.finding import find_study
-from transcripts.ui.commands import Noun, find_row
+from transcripts.ui.commands import ActCommand, Noun, find_row, reading
 
 
-class _OfBatch(BaseCommand):
+class _OfBatch(ActCommand):
     """Acts on one batch, if the verb acts at all, and prints its summary."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("number", type=int, metavar="N", help="of the batch")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, number: int, **options: Any) -> None:
         batch = find_batch(number)
@@ -41,11 +39,7 @@ class _OfBatch(BaseCommand):
         batch = self.watch(batch)
         summary = summarise_batch(batch, read_progress(batch), is_whole=True)
         summary["gone_jobs"] = list_gone_jobs(batch)
-        if options["json"]:
-            self.stdout.write(json.dumps(summary))
-        else:
-            # In one write: a reader of only the beginning closes the pipe before more could be written.
-            self.stdout.write("\n".join(f"{name:>28}  {value}" for name, value in summary.items()))
+        self.answer(summary, (f"{name:>28}  {value}" for name, value in summary.items()))
         self.end(batch)
 
     def act(self, batch: Batch, options: dict[str, Any]) -> None:
@@ -59,26 +53,22 @@ class _OfBatch(BaseCommand):
         """After the summary. May raise ``CommandError``."""
 
 
-class List(BaseCommand):
+class List(ActCommand):
     help = "List the open batches."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--all", action="store_true", help="those that have ended, too")
         parser.add_argument("--project", metavar="SLUG", help="of this study alone")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
         batches = find_batches(options["project"])
         rows = _list_batches(batches if options["all"] else batches.filter(state__in=OPEN_STATES))
-        if options["json"]:
-            self.stdout.write(json.dumps(rows))
-            return
         lines = [
             f"{row['batch']:>6}  {row['state']:<9}  {row['finished']:>7,} of {row['cells']:<7,}  "
             f"{row['study']}  {row['kind']}  {row['title']}"
             for row in rows
         ]
-        self.stdout.write("\n".join(lines) or "No batch is open. `batch list --all` lists those that have ended, too.")
+        self.answer(rows, lines or "No batch is open. `batch list --all` lists those that have ended, too.")
 
 
 class Show(_OfBatch):
@@ -111,7 +101,6 @@ class Pause(_OfBatch):
         which.add_argument("number", type=int, metavar="N", nargs="?", help="of the batch")
         which.add_argument("--all", action="store_true", help="every batch that sends calls")
         parser.add_argument("--project", metavar="SLUG", help="with --all: of this study alone")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, number: int | None, **options: Any) -> None:
         if options["project"] and not options["all"]:
@@ -120,7 +109,7 @@ class Pause(_OfBatch):
             super().handle(*args, number=number, **options)
             return
         paused = actions.pause_batches(batches=find_batches(options["project"]), by=trail.SYSTEM)
-        self.stdout.write(json.dumps({"paused": paused}) if options["json"] else f"Paused: {paused}.")
+        self.answer({"paused": paused}, f"Paused: {paused}.")
 
     def act(self, batch: Batch, options: dict[str, Any]) -> None:
         actions.pause_batch(batch=batch, by=trail.SYSTEM)
@@ -227,7 +216,7 @@ class Set(_OfBatch):
             actions.change_concurrency(batch=batch, by=trail.SYSTEM, concurrency=options["concurrency"])
 
 
-class ExportRequests(BaseCommand):
+class ExportRequests(ActCommand):
     help = "Write the requests of a batch whose answers come from a file, one line of JSON each."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -238,7 +227,6 @@ class ExportRequests(BaseCommand):
         parser.add_argument(
             "--form", choices=FORMS, default=FORMS[0], help="the provider whose batch service the file is for"
         )
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, number: int, output: str, model: str, form: str, **options: object) -> None:
         batch = find_batch(number)
@@ -254,10 +242,10 @@ class ExportRequests(BaseCommand):
             except OSError as error:
                 raise CommandError(f"{output} cannot be written: {error.strerror}.") from error
             answer = {"batch": batch.pk, "requests": cells, "path": output}
-            self.stdout.write(json.dumps(answer) if options["json"] else f"{cells} requests in {output}")
+            self.answer(answer, f"{cells} requests in {output}")
 
 
-class ImportAnswers(BaseCommand):
+class ImportAnswers(ActCommand):
     help = (
         "Import answers from a file: OpenAI's batch output, Anthropic's batch results, or lines with cell and answer."
     )
@@ -266,35 +254,28 @@ class ImportAnswers(BaseCommand):
         parser.add_argument("number", type=int, metavar="N")
         parser.add_argument("file", type=input_file, metavar="FILE")
         parser.add_argument("--dry-run", action="store_true", help="check every line and store nothing")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, number: int, file: Path, dry_run: bool, **options: object) -> None:
         batch = find_batch(number)
-        try:
-            with file.open("rb") as stream:
+        with reading(file) as stream:
+            try:
                 imported = import_answer_file(batch=batch, file=stream, by=trail.SYSTEM, dry_run=dry_run)
-        except OSError as error:
-            raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
-        except AnswerFileError as error:
-            raise CommandError("\n".join([str(error), *error.problems])) from error
-        if options["json"]:
-            batch.refresh_from_db()
-            names = ("lines", "answered", "failed", "skipped", "waiting", "sha256")
-            counts = {name: getattr(imported, name) for name in names}
-            self.stdout.write(json.dumps({"batch": batch.pk, **counts, "state": batch.state, "dry_run": dry_run}))
-            return
-        verb = "would be stored" if dry_run else "stored"
-        self.stdout.write(
-            f"{imported.answered} answers and {imported.failed} errors {verb}, {imported.skipped} lines skipped; "
-            f"{imported.waiting} cells wait for an answer."
+            except AnswerFileError as error:
+                raise CommandError("\n".join([str(error), *error.problems])) from error
+        batch.refresh_from_db()
+        names = ("lines", "answered", "failed", "skipped", "waiting", "sha256")
+        counts = {name: getattr(imported, name) for name in names}
+        self.answer(
+            {"batch": batch.pk, **counts, "state": batch.state, "dry_run": dry_run},
+            f"{imported.answered} answers and {imported.failed} errors {'would be stored' if dry_run else 'stored'}, "
+            f"{imported.skipped} lines skipped; {imported.waiting} cells wait for an answer.",
         )
 
 
-class Verify(BaseCommand):
+class Verify(ActCommand):
     help = "Check the ledger of all batches against its invariants (I1 to I8). The exit status is 1 if one is broken."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--json", action="store_true")
         parser.add_argument("--billed", type=int, help="how many calls the providers charged for, over all batches")
         parser.add_argument("--account", default="", metavar="NAME", help="count --billed for this account only")
 
@@ -305,18 +286,13 @@ class Verify(BaseCommand):
             find_row(ProviderAccount.objects.order_by("name"), "account", name=account)
         breaks = verify_batches(billed, account)
         batches = Batch.objects.count()
-        if options["json"]:
-            listed = [
-                {"invariant": invariant, "batch": batch, "sentence": sentence} for invariant, batch, sentence in breaks
-            ]
-            self.stdout.write(json.dumps({"batches": batches, "breaks": listed}))
-        elif not breaks:
-            self.stdout.write(f"{batches} {'batch' if batches == 1 else 'batches'} checked: no invariant is broken.")
+        listed = [{"invariant": name, "batch": batch, "sentence": sentence} for name, batch, sentence in breaks]
+        words = [f"{WORDS[name]} ({name}): {sentence}" for name, _, sentence in breaks]
+        if not breaks:
+            words = [f"{batches} {'batch' if batches == 1 else 'batches'} checked: no invariant is broken."]
             if billed is not None:
-                self.stdout.write(f"Compared with what was charged; {list_counted_accounts(account)}.")
-        else:
-            for invariant, _, sentence in breaks:
-                self.stdout.write(f"{WORDS[invariant]} ({invariant}): {sentence}")
+                words.append(f"Compared with what was charged; {list_counted_accounts(account)}.")
+        self.answer({"batches": batches, "breaks": listed}, words)
         if breaks:
             count = "1 invariant is" if len(breaks) == 1 else f"{len(breaks)} invariants are"
             raise CommandError(f"{count} broken. Keep the database as it is, and look at the rows named above.")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from decimal import Decimal
 
 from django.core.management.base import CommandError, CommandParser
@@ -14,7 +13,6 @@ from auditapp.llm.management.finding import find_variant
 from auditapp.llm.models import Grant
 from transcripts.audit_trail import trail
 from transcripts.projects.management.finding import find_study
-from transcripts.projects.models import Project
 from transcripts.ui.commands import ActCommand, Noun
 
 LIMITS = ("study", "study_day", "person_day")
@@ -39,13 +37,16 @@ class Set(ActCommand):
         parser.add_argument(
             "--pause", action="store_true", help="with --revoke: pause the batches that use the account"
         )
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
         project = find_study(str(options["project"]))
         given = {name: options[name] for name in LIMITS if options[name] is not None}
         if options["label"] is None and not (given or options["free_only"] or options["revoke"] or options["pause"]):
-            self._list(project, as_json=bool(options["json"]))
+            grants = list_grants(project=project)
+            none = f"The study {project.slug} has no grants: its members can launch only the fake provider."
+            self.answer(
+                [summarise(grant) for grant in grants], "\n".join(describe(grant, 0) for grant in grants) or none
+            )
             return
         if options["label"] is None:
             raise CommandError("Name a model of the account after the study.")
@@ -64,19 +65,7 @@ class Set(ActCommand):
             }
             grant = set_grant(project=project, account=account, by=trail.SYSTEM, **limits)
         paused = pause_granted(grant=grant, by=trail.SYSTEM) if options["pause"] else 0
-        self.stdout.write(
-            json.dumps(summarise(grant) | {"paused": paused}) if options["json"] else describe(grant, paused)
-        )
-
-    def _list(self, project: Project, *, as_json: bool) -> None:
-        grants = list_grants(project=project)
-        if as_json:
-            self.stdout.write(json.dumps([summarise(grant) for grant in grants]))
-            return
-        for grant in grants:
-            self.stdout.write(describe(grant, 0))
-        if not grants:
-            self.stdout.write(f"The study {project.slug} has no grants: its members can launch only the fake provider.")
+        self.answer(summarise(grant) | {"paused": paused}, describe(grant, paused))
 
 
 def summarise(grant: Grant) -> dict[str, object]:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import json
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +10,19 @@ from auditapp.experiments.actions import load_enrolments, lock_plan
 from auditapp.experiments.management.finding import find_experiment
 from auditapp.experiments.pure.effects import report_experiment, tally_units
 from auditapp.experiments.pure.listing import list_report
-from auditapp.experiments.pure.plans import PlanRefused, read_plan
+from auditapp.experiments.pure.plans import Plan, PlanRefused, read_plan
 from auditapp.experiments.pure.units import UnitsRefused, read_units
 from transcripts.audit_trail import trail
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.command_files import input_file
 from transcripts.projects.management.finding import find_study
-from transcripts.ui.commands import ActCommand, Noun
+from transcripts.ui.commands import ActCommand, Noun, reading
+
+
+def read_file(path: Path) -> Plan:
+    """The plan in a file. Raises ``CommandError``."""
+    with reading(path, PlanRefused, ReadError) as stream:
+        return read_plan(stream.read(), name=path.name)
 
 
 class Lock(ActCommand):
@@ -26,29 +32,17 @@ class Lock(ActCommand):
         parser.add_argument("plan", type=input_file, help="the plan, as JSON")
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument("--name", default="", help="of the experiment (default: that in the plan)")
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["plan"]
         project = find_study(options["project"])
-        try:
-            plan = read_plan(path.read_bytes(), name=path.name)
-            experiment = lock_plan(project=project, plan=plan, name=options["name"], by=trail.SYSTEM)
-        except OSError as error:
-            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
-        except PlanRefused as error:
-            raise CommandError(str(error)) from error
-        except ReadError as error:
-            raise CommandError(" ".join(str(error).split())) from error
-        if options["json"]:
-            told = {
-                "experiment": experiment.name,
-                "sha256": experiment.sha256,
-                "locked": experiment.locked_at.isoformat(),
-            }
-            self.stdout.write(json.dumps(told))
-            return
-        self.stdout.write(f"The plan of {experiment.name} is locked. SHA-256: {experiment.sha256}")
+        experiment = lock_plan(project=project, plan=read_file(path), name=options["name"], by=trail.SYSTEM)
+        told = {
+            "experiment": experiment.name,
+            "sha256": experiment.sha256,
+            "locked": experiment.locked_at.isoformat(),
+        }
+        self.answer(told, f"The plan of {experiment.name} is locked. SHA-256: {experiment.sha256}")
 
 
 class Load(ActCommand):
@@ -59,29 +53,18 @@ class Load(ActCommand):
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument("--experiment", required=True, metavar="NAME")
         parser.add_argument("--plan", type=input_file, help="refuse unless this is the plan that was locked")
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["units"]
         experiment = find_experiment(options["project"], options["experiment"])
-        try:
-            if options["plan"]:
-                plan = read_plan(options["plan"].read_bytes(), name=options["plan"].name)
-                if plan.sha256 != experiment.sha256:
-                    raise CommandError(
-                        f"This is not the plan of {experiment.name} that was locked. Nothing was loaded."
-                    )
-            loaded = load_enrolments(experiment=experiment, data=path.read_bytes(), by=trail.SYSTEM)
-        except OSError as error:
-            raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from error
-        except PlanRefused as error:
-            raise CommandError(str(error)) from error
-        except ReadError as error:
-            raise CommandError(" ".join(str(error).split())) from error
-        if options["json"]:
-            self.stdout.write(json.dumps({"experiment": experiment.name, **loaded._asdict()}))
-            return
-        self.stdout.write(f"{loaded.new} new, {loaded.completed} completed, {loaded.unchanged} unchanged.")
+        if options["plan"] and read_file(options["plan"]).sha256 != experiment.sha256:
+            raise CommandError(f"This is not the plan of {experiment.name} that was locked. Nothing was loaded.")
+        with reading(path, ReadError) as units:
+            loaded = load_enrolments(experiment=experiment, data=units.read(), by=trail.SYSTEM)
+        self.answer(
+            {"experiment": experiment.name, **loaded._asdict()},
+            f"{loaded.new} new, {loaded.completed} completed, {loaded.unchanged} unchanged.",
+        )
 
 
 class Report(ActCommand):
@@ -94,7 +77,6 @@ class Report(ActCommand):
         parser.add_argument("--project", metavar="SLUG", help="in place of files: a study")
         parser.add_argument("--experiment", metavar="NAME", help="and one of its experiments")
         parser.add_argument("--coder", default="", metavar="NAME", help="whose codings give the moves of the sample")
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         files = options["units"], options["plan"]
@@ -105,26 +87,14 @@ class Report(ActCommand):
             report = _report_stored(*stored, coder=options["coder"])
         else:
             raise CommandError("Give UNITS and --plan, or --project and --experiment; --coder goes with these two.")
-        if options["json"]:
-            self.stdout.write(json.dumps(report, ensure_ascii=False, allow_nan=False))
-            return
-        for line in list_report(report):
-            self.stdout.write(line)
+        self.answer(report, list_report(report))
 
 
 def _report_files(units: Path, plan_path: Path) -> dict[str, Any]:
-    try:
-        plan = read_plan(plan_path.read_bytes(), name=plan_path.name)
-        with units.open(encoding="utf-8-sig", newline="") as lines:
-            return report_experiment(tally_units(read_units(lines, plan)), plan)
-    except OSError as error:
-        raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from error
-    except UnitsRefused as error:
-        raise CommandError(f"{units.name}: {error}") from error
-    except PlanRefused as error:
-        raise CommandError(f"{plan_path.name}: {error}") from error
-    except ReadError as error:
-        raise CommandError(" ".join(str(error).split())) from error
+    plan = read_file(plan_path)
+    with reading(units, UnitsRefused, ReadError) as stream:
+        lines = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        return report_experiment(tally_units(read_units(lines, plan)), plan)
 
 
 def _report_stored(slug: str, name: str, *, coder: str) -> dict[str, Any]:

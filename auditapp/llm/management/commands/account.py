@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import json
 import sys
 from getpass import getpass
 
 from django.core.management.base import CommandError, CommandParser
 
 from auditapp.llm.actions import add_account, forget_key, set_key, set_key_env
+from auditapp.llm.management.finding import describe_allowed
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.providers import PROVIDERS
 from auditapp.llm.queries import find_key_state, read_allowed_addresses
@@ -22,7 +22,6 @@ class Add(ActCommand):
         parser.add_argument("--provider", required=True, choices=[*PROVIDERS])
         parser.add_argument("--base-url", default="")
         parser.add_argument("--key-env", default="", help="environment variable of the worker that holds the key")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
         before = read_allowed_addresses()
@@ -35,19 +34,14 @@ class Add(ActCommand):
             allow_private=True,
         )
         allowed = sorted(read_allowed_addresses() - before)
-        if options["json"]:
-            answer = {
-                "account": account.name,
-                "provider": account.provider,
-                "base_url": account.base_url,
-                "key": find_key_state(account),
-                "allowed_addresses": allowed,
-            }
-            self.stdout.write(json.dumps(answer))
-            return
-        self.stdout.write(f"Account {account.name}: {find_key_state(account)}.")
-        for address in allowed:
-            self.stdout.write(f"{address} is on the list of private addresses that calls may go to.")
+        answer = {
+            "account": account.name,
+            "provider": account.provider,
+            "base_url": account.base_url,
+            "key": find_key_state(account),
+            "allowed_addresses": allowed,
+        }
+        self.answer(answer, [f"Account {account.name}: {answer['key']}.", *map(describe_allowed, allowed)])
 
 
 class SetKey(ActCommand):
@@ -61,7 +55,6 @@ class SetKey(ActCommand):
         how = parser.add_mutually_exclusive_group()
         how.add_argument("--env", help="environment variable of the worker that holds the key")
         how.add_argument("--forget", action="store_true", help="delete the stored key")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
         account = find_row(ProviderAccount.objects.order_by("name"), "account", name=options["account"])
@@ -73,7 +66,7 @@ class SetKey(ActCommand):
             account = set_key(account=account, key=read_key(), by=trail.SYSTEM)
         state = find_key_state(account)
         answer = {"account": account.name, "key": state}
-        self.stdout.write(json.dumps(answer) if options["json"] else f"The key of {account.name}: {state}.")
+        self.answer(answer, f"The key of {account.name}: {state}.")
 
 
 def read_key() -> str:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-
 from django.core.management.base import CommandParser
 
 from auditapp.llm.actions import allow_address, disallow_address
@@ -16,7 +14,6 @@ class Allow(ActCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("address", help="host:port, such as 127.0.0.1:11434")
         parser.add_argument("--remove", action="store_true", help="remove the address from the list")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
         address = str(options["address"])
@@ -27,7 +24,7 @@ class Allow(ActCommand):
             address = allow_address(address=address, by=trail.SYSTEM).address
             done = f"Calls may now go to {address}."
         answer = {"address": address, "allowed_addresses": sorted(read_allowed_addresses())}
-        self.stdout.write(json.dumps(answer) if options["json"] else done)
+        self.answer(answer, done)
 
 
 class Command(Noun):

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-import json
 from decimal import Decimal, InvalidOperation
 
 from django.core.management.base import CommandError, CommandParser
 from django.db.models import Max
 
 from auditapp.llm.actions import add_model, find_price_change, probe_model, set_capabilities, set_price
-from auditapp.llm.management.finding import find_variant
-from auditapp.llm.models import Capabilities, ModelVariant, Price
+from auditapp.llm.management.finding import describe_allowed, find_variant
+from auditapp.llm.models import Capabilities, Price
 from auditapp.llm.providers import PROVIDERS
 from auditapp.llm.pure.sampling import read_stop
 from auditapp.llm.queries import read_allowed_addresses
@@ -47,7 +46,6 @@ class Add(ActCommand):
         parser.add_argument("--price-in", help="US dollars per million input tokens")
         parser.add_argument("--price-out", help="US dollars per million output tokens")
         parser.add_argument("--latency-seconds", type=float, help="fake provider only: how long an answer takes")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
         parameters: dict[str, object] = {}
@@ -83,34 +81,28 @@ class Add(ActCommand):
             allow_private=True,
         )
         allowed = sorted(read_allowed_addresses() - before)
-        self.say(variant, allowed, find_price_change(variant, newest_price), as_json=bool(options["json"]))
-
-    def say(
-        self, variant: ModelVariant, allowed: list[str], change: tuple[Price, list[str]] | None, *, as_json: bool
-    ) -> None:
-        """Report what was added, which address may now be called, and which labels have a new price."""
-        if as_json:
-            answer = {
-                "label": variant.label,
-                "provider": variant.provider,
-                "model": variant.model,
-                "settings": variant.settings_in_words,
-                "account": variant.account.name,
-                "allowed_addresses": allowed,
-                "price_changed_for": change[1] if change else [],
-            }
-            self.stdout.write(json.dumps(answer))
-            return
-        self.stdout.write(f"{variant.label} can now be used in batches: {variant.settings_in_words}.")
-        self.stdout.write(f"It belongs to the account {variant.account.name}.")
-        for address in allowed:
-            self.stdout.write(f"{address} is on the list of private addresses that calls may go to.")
+        change = find_price_change(variant, newest_price)
+        answer = {
+            "label": variant.label,
+            "provider": variant.provider,
+            "model": variant.model,
+            "settings": variant.settings_in_words,
+            "account": variant.account.name,
+            "allowed_addresses": allowed,
+            "price_changed_for": change[1] if change else [],
+        }
+        words = [
+            f"{variant.label} can now be used in batches: {variant.settings_in_words}.",
+            f"It belongs to the account {variant.account.name}.",
+            *map(describe_allowed, allowed),
+        ]
         if change:
             price, labels = change
-            self.stdout.write(
+            words.append(
                 f"The price of {variant.model} is now ${price.price_in.normalize():f} in and "
                 f"${price.price_out.normalize():f} out per million tokens for every label of this model: {', '.join(labels)}."
             )
+        self.answer(answer, words)
 
 
 def read_price(value: object) -> Decimal | None:
@@ -142,37 +134,34 @@ class Check(ActCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("label", help="a variant of the model; what is found applies to all of them")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
         variant = find_variant(str(options["label"]))
         row = probe_model(variant=variant, by=trail.SYSTEM)
         probe = row.probe
-        if options["json"]:
-            answer = {
-                "model": row.model,
-                "account": variant.account.name,
-                "number": row.number,
-                "answer_schema": row.answer_schema,
-                "not_accepted": row.refused_sampling,
-                "rest_is_default": row.is_assumed,
-                **{name: probe[name] for name in ("calls", "tokens_in", "tokens_out", "cost_usd")},
-            }
-            self.stdout.write(json.dumps(answer))
-            return
+        answer = {
+            "model": row.model,
+            "account": variant.account.name,
+            "number": row.number,
+            "answer_schema": row.answer_schema,
+            "not_accepted": row.refused_sampling,
+            "rest_is_default": row.is_assumed,
+            **{name: probe[name] for name in ("calls", "tokens_in", "tokens_out", "cost_usd")},
+        }
         cost = f"${probe['cost_usd']}" if probe["cost_usd"] is not None else "an unknown amount"
-        self.stdout.write(f"Structured answers: {row.get_answer_schema_display()}.")
+        words = [f"Structured answers: {row.get_answer_schema_display()}."]
         if row.is_assumed:
-            self.stdout.write(
+            words.append(
                 f"Not probed, and not recorded before, so by default: reasoning {row.get_reasoning_display()}, longest "
                 f"answer {row.get_token_limit_display()}."
             )
         if row.refused_sampling:
-            self.stdout.write(f"Not accepted: {', '.join(row.refused_sampling)}.")
-        self.stdout.write(
+            words.append(f"Not accepted: {', '.join(row.refused_sampling)}.")
+        words.append(
             f"Capabilities {row.number} of {row.model} apply to batches launched from now on. The probe made "
             f"{len(probe['calls'])} call{'' if len(probe['calls']) == 1 else 's'} and cost {cost}."
         )
+        self.answer(answer, words)
 
 
 class SetPrice(ActCommand):
@@ -186,7 +175,6 @@ class SetPrice(ActCommand):
             "--batch-share", default="1", help="share of the price that the provider's batch service costs"
         )
         parser.add_argument("--source", default="", help="where the price is published")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
         variant = find_variant(str(options["label"]))
@@ -207,7 +195,7 @@ class SetPrice(ActCommand):
             "batch_share": str(row.batch_share),
         }
         done = f"Price {row.number} of {row.model} applies to batches launched from now on."
-        self.stdout.write(json.dumps(answer) if options["json"] else done)
+        self.answer(answer, done)
 
 
 class SetCapabilities(ActCommand):
@@ -225,7 +213,6 @@ class SetCapabilities(ActCommand):
         parser.add_argument("--offers-batches", action="store_true", help="available in the provider's batch service")
         parser.add_argument("--max-output-tokens", type=int)
         parser.add_argument("--source", default="", help="where this is documented")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
         variant = find_variant(str(options["label"]))
@@ -259,7 +246,7 @@ class SetCapabilities(ActCommand):
             "max_output_tokens": row.max_output_tokens,
         }
         done = f"Capabilities {row.number} of {row.model} apply to batches launched from now on."
-        self.stdout.write(json.dumps(answer) if options["json"] else done)
+        self.answer(answer, done)
 
 
 class Command(Noun):

@@ -1,24 +1,19 @@
 from __future__ import annotations
 
-import json
-
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError
 
 from auditapp.llm.actions import rotate_keys
 from auditapp.webhooks.actions import seal_secrets_again
 from transcripts.accounts.actions import seal_second_factors_again
 from transcripts.audit_trail import trail
-from transcripts.ui.commands import Noun
+from transcripts.ui.commands import ActCommand, Noun
 
 
-class Rotate(BaseCommand):
+class Rotate(ActCommand):
     help = (
         "Encrypt every stored provider key, secret of a webhook and second factor again with the first key of FIELD_KEY, "
         "so that the other keys can be removed."
     )
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
         sealed, broken = rotate_keys(by=trail.SYSTEM)
@@ -45,7 +40,7 @@ class Rotate(BaseCommand):
             f"{sealed} stored keys, {factors} secrets of second factors and {hooks} of webhooks are encrypted with the first "
             "key of FIELD_KEY. The other keys can be removed from it."
         )
-        self.stdout.write(json.dumps(answer) if options["json"] else text)
+        self.answer(answer, text)
 
 
 class Command(Noun):

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import json
 import time
 from argparse import BooleanOptionalAction
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.urls import reverse
 
@@ -46,10 +45,10 @@ from auditapp.preannotation.models import Annotator, OfflineRun
 from transcripts.agreement.pure.label_files import LabelFileError
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview
-from transcripts.formats.command_files import input_file, say_file
+from transcripts.formats.command_files import input_file
 from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
-from transcripts.ui.commands import ActCommand, Noun
+from transcripts.ui.commands import ActCommand, Noun, reading
 
 OFFLINE = (Annotator.Kind.RULES.value, Annotator.Kind.LEARNT.value)
 POLL_SECONDS = 0.3
@@ -130,7 +129,7 @@ class Run(ActCommand):
             self.stdout.write(describe_launched(batch))
             return
         self._print_summary(
-            summary, options, f"Batch {batch.pk}: {summary['cells']} cells, {batch.get_state_display().lower()}."
+            summary, f"Batch {batch.pk}: {summary['cells']} cells, {batch.get_state_display().lower()}."
         )
         if options["wait"]:
             refuse_stopped(batch)
@@ -156,17 +155,11 @@ class Run(ActCommand):
             run.refresh_from_db()
             if run.state in ACTIVE:
                 time.sleep(POLL_SECONDS)
-        self._print_summary(
-            count_run(run), options, f"Run {run.pk} by {run.annotator}: {run.get_state_display().lower()}."
-        )
+        self._print_summary(count_run(run), f"Run {run.pk} by {run.annotator}: {run.get_state_display().lower()}.")
         if options["wait"] and run.state != OfflineRun.State.DONE:
             raise CommandError(run.problem or f"Run {run.pk} is {run.get_state_display().lower()}.")
 
-    def _print_summary(self, summary: dict[str, Any], options: Any, line: str) -> None:
-        if options["json"]:
-            self.stdout.write(json.dumps(summary))
-            return
-        self.stdout.write(line)
+    def _print_summary(self, summary: dict[str, Any], line: str) -> None:
         counted = {
             "answer": summary["readings"],
             "suggestion": summary["suggestions"],
@@ -174,9 +167,8 @@ class Run(ActCommand):
             "missing sentence": summary["missing_sentences"],
         }
         parts = [f"{count:,} {thing}{'' if count == 1 else 's'}" for thing, count in counted.items()]
-        self.stdout.write(f"{', '.join(parts)}.")
-        for reason, count in summary["rejected_by_reason"].items():
-            self.stdout.write(f"  rejected: {reason}: {count:,}")
+        rejected = (f"  rejected: {reason}: {count:,}" for reason, count in summary["rejected_by_reason"].items())
+        self.answer(summary, [line, f"{', '.join(parts)}.", *rejected])
 
 
 def _find_interviews(study: Project, ids: list[str] | None) -> list[Interview] | None:
@@ -246,13 +238,13 @@ class Check(ActCommand):
         if not options["wait"] and not options["json"]:
             self.stdout.write(describe_launched(batch))
             return
-        if options["json"]:
-            summary = summarise_batch(batch, read_progress(batch), is_whole=True)
-            self.stdout.write(json.dumps(summary | {"check": check_verdicts.list_figures(report)}))
-        else:
-            self.stdout.write(f"Batch {batch.pk}: {report['answers']} answers, {batch.get_state_display().lower()}.")
-            for verdict in check_verdicts.judge_check(report) if report["answers"] else []:
-                self.stdout.write("{title}: {words} ({said}; threshold: {line})".format(**verdict))
+        summary = summarise_batch(batch, read_progress(batch), is_whole=True)
+        done = f"Batch {batch.pk}: {report['answers']} answers, {batch.get_state_display().lower()}."
+        verdicts = check_verdicts.judge_check(report) if report["answers"] else []
+        self.answer(
+            summary | {"check": check_verdicts.list_figures(report)},
+            [done, *("{title}: {words} ({said}; threshold: {line})".format(**verdict) for verdict in verdicts)],
+        )
         if options["wait"]:
             refuse_stopped(batch)
 
@@ -266,7 +258,7 @@ def _refuse_offline(study: Project, name: str) -> None:
         )
 
 
-class Calibrate(BaseCommand):
+class Calibrate(ActCommand):
     """Reads a file and prints; touches no database."""
 
     help = (
@@ -286,7 +278,6 @@ class Calibrate(BaseCommand):
             default=USUAL_RESAMPLES,
             help="number of resamples of turns for the intervals, 0 for none (default: %(default)s)",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         rows, has_turns = _read(options["file"])
@@ -296,25 +287,16 @@ class Calibrate(BaseCommand):
             )
         except ValueError as error:
             raise CommandError(str(error)) from error
-        if options["json"]:
-            codes = {code: label_files.list_figures(report) for code, report in reports.items()}
-            self.stdout.write(json.dumps({"codes": codes}, allow_nan=False))
-            return
-        for line in list_report(reports):
-            self.stdout.write(line)
+        codes = {code: label_files.list_figures(report) for code, report in reports.items()}
+        self.answer({"codes": codes}, list_report(reports))
 
 
 def _read(path: Path) -> tuple[dict[str, list[Row]], bool]:
-    try:
-        with path.open("rb") as lines:
-            return read_file(lines)
-    except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
-    except LabelFileError as error:
-        raise CommandError(f"{say_file(path)}, {error}" if error.line else f"{say_file(path)}: {error}") from error
+    with reading(path, LabelFileError) as lines:
+        return read_file(lines)
 
 
-class Learn(BaseCommand):
+class Learn(ActCommand):
     """Reads a file and prints; touches no database."""
 
     help = (
@@ -339,7 +321,6 @@ class Learn(BaseCommand):
         parser.add_argument(
             "--groups", type=int, default=MIN_INTERVIEWS, help="in at least this many groups (default: %(default)s)"
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["minimum"] < 1 or options["groups"] < 1:
@@ -347,24 +328,16 @@ class Learn(BaseCommand):
         path: Path = options["file"]
         try:
             name_reader()
+        except LearningNotInstalled as error:
+            raise CommandError(str(error)) from error
+        with reading(path, BadFile):
             found = report_file(
                 read_texts(path), seed=options["seed"], minimum=options["minimum"], fewest_groups=options["groups"]
             )
-        except LearningNotInstalled as error:
-            raise CommandError(str(error)) from error
-        except OSError as error:
-            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
-        except BadFile as error:
-            raise CommandError(f"{say_file(path)}: {error}") from error
-        if options["json"]:
-            self.stdout.write(json.dumps(found, allow_nan=False))
-            return
         taught, read = found["taught"], found["read"]
-        self.stdout.write(
-            f"Trained on {taught['units']} texts of {taught['groups']} groups; tested on {read['units']} texts of {read['groups']}."
-        )
-        for code, each in found["codes"].items():
-            self.stdout.write(f"{code}: {_format_result(each)}")
+        begin = f"Trained on {taught['units']} texts of {taught['groups']} groups; "
+        begin += f"tested on {read['units']} texts of {read['groups']}."
+        self.answer(found, [begin, *(f"{code}: {_format_result(each)}" for code, each in found["codes"].items())])
 
 
 def _format_result(found: dict[str, Any]) -> str:

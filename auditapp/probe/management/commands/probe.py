@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from auditapp.batches.command_options import (
     add_launch_options,
@@ -27,9 +26,9 @@ from auditapp.probe.pure.winnowing import Rules, RulesRefused, winnow
 from transcripts.audit_trail import trail
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.corpus.pure.readers.json_lines import read_lines
-from transcripts.formats.command_files import input_file, say_file
+from transcripts.formats.command_files import input_file
 from transcripts.projects.management.finding import find_study
-from transcripts.ui.commands import ActCommand, Noun
+from transcripts.ui.commands import ActCommand, Noun, reading
 from transcripts.ui.typed_text import find_number
 
 
@@ -66,36 +65,24 @@ class Winnow(ActCommand):
         parser.add_argument(
             "--seed", type=int, default=0, help="with --into: seed of the order in which reviews are drawn"
         )
-        parser.add_argument(
-            "--json", action="store_true", help="print one JSON object, with what the file calls the reviews kept"
-        )
 
     def handle(self, *args: object, file: Path, **options: Any) -> None:
         rules = load_rules(options["rules"])
         if options["into"]:
             self._store(file, rules, options)
             return
-        try:
-            with file.open("rb") as opened:
-                reviews = ReviewFile(opened, text=options["text"], category=options["category"])
-                winnowing = winnow(reviews, rules)
-                kept = [review.identifier for review in winnowing]
-        except OSError as error:
-            raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
-        except (ReviewsRefused, RulesRefused) as error:
-            raise CommandError(f"{say_file(file)}: {error}") from error
-        if options["json"]:
-            found = {
-                "rules": rules.name,
-                "rules_sha256": rules.sha256,
-                "funnel": winnowing.funnel,
-                "kept": kept,
-                "without_text": reviews.without_text,
-            }
-            self.stdout.write(json.dumps(found, ensure_ascii=False))
-            return
-        for line in list_funnel(winnowing.funnel):
-            self.stdout.write(line)
+        with reading(file, ReviewsRefused, RulesRefused) as opened:
+            reviews = ReviewFile(opened, text=options["text"], category=options["category"])
+            winnowing = winnow(reviews, rules)
+            kept = [review.identifier for review in winnowing]
+        found = {
+            "rules": rules.name,
+            "rules_sha256": rules.sha256,
+            "funnel": winnowing.funnel,
+            "kept": kept,
+            "without_text": reviews.without_text,
+        }
+        self.answer(found, list_funnel(winnowing.funnel))
         if reviews.without_text:
             self.stdout.write(f"{reviews.without_text:,} rows without a text were passed over.")
 
@@ -104,35 +91,28 @@ class Winnow(ActCommand):
         from transcripts.audit_trail import trail
         from transcripts.projects.management.finding import find_study
 
-        try:
-            with file.open("rb") as opened:
-                stored = load_reviews(
-                    project=find_study(options["into"]),
-                    name=options["name"] or file.stem,
-                    file=opened,
-                    rules=rules,
-                    category_method=options["method"],
-                    source=options["source"],
-                    seed=options["seed"],
-                    by=trail.SYSTEM,
-                    text=options["text"],
-                    category=options["category"],
-                )
-        except OSError as error:
-            raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
-        if options["json"]:
-            found = {
-                "reviews": stored.name,
-                "rules": rules.name,
-                "rules_sha256": stored.rules_sha256,
-                "sha256": stored.sha256,
-                "funnel": stored.funnel,
-                "without_text": stored.without_text,
-            }
-            self.stdout.write(json.dumps(found, ensure_ascii=False))
-            return
-        for line in list_funnel(stored.funnel):
-            self.stdout.write(line)
+        with reading(file) as opened:
+            stored = load_reviews(
+                project=find_study(options["into"]),
+                name=options["name"] or file.stem,
+                file=opened,
+                rules=rules,
+                category_method=options["method"],
+                source=options["source"],
+                seed=options["seed"],
+                by=trail.SYSTEM,
+                text=options["text"],
+                category=options["category"],
+            )
+        found = {
+            "reviews": stored.name,
+            "rules": rules.name,
+            "rules_sha256": stored.rules_sha256,
+            "sha256": stored.sha256,
+            "funnel": stored.funnel,
+            "without_text": stored.without_text,
+        }
+        self.answer(found, list_funnel(stored.funnel))
         self.stdout.write(f"Stored as “{stored.name}”.")
 
 
@@ -210,7 +190,6 @@ class Report(ActCommand):
             "--axis", choices=AXES, default=AXES[0], help="of Table 2: the name-inferred category, or the prediction"
         )
         parser.add_argument("--coder", default="", metavar="NAME", help="of a batch: whose codings make Table 2")
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: object, **options: Any) -> None:
         if options["batch"] is not None and options["themes"]:
@@ -218,25 +197,16 @@ class Report(ActCommand):
         if options["batch"] is None and options["coder"]:
             raise CommandError("--coder is for batches; the themes of a file name nobody.")
         report = _report_file(options) if options["batch"] is None else _report_batch(options)
-        if options["json"]:
-            self.stdout.write(json.dumps(report, ensure_ascii=False, allow_nan=False))
-            return
-        for line in list_report(report):
-            self.stdout.write(line)
+        self.answer(report, list_report(report))
 
 
 def _report_file(options: dict[str, Any]) -> dict[str, Any]:
-    try:
-        with options["file"].open("rb") as lines:
-            trials, inside = read_trials(lines, name=options["file"].name)
-        themes = inside or None
-        if options["themes"]:
-            with options["themes"].open("rb") as lines:
-                themes = read_themes(lines, trials, name=options["themes"].name)
-    except OSError as error:
-        raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from error
-    except ReadError as error:
-        raise CommandError(" ".join(str(error).split())) from error
+    with reading(options["file"], ReadError) as lines:
+        trials, inside = read_trials(lines, name=options["file"].name)
+    themes = inside or None
+    if options["themes"]:
+        with reading(options["themes"], ReadError) as lines:
+            themes = read_themes(lines, trials, name=options["themes"].name)
     return make_report(trials, themes, axis=options["axis"])
 
 
@@ -251,7 +221,7 @@ def _report_batch(options: dict[str, Any]) -> dict[str, Any]:
     return report
 
 
-class Parse(BaseCommand):
+class Parse(ActCommand):
     """Needs no database."""
 
     help = 'Read answers to the prompt of the gender-cue probe by rule: JSON lines, each with "id" and "raw".'
@@ -262,42 +232,33 @@ class Parse(BaseCommand):
         parser.add_argument(
             "--may-abstain", action="store_true", help="the prompt allowed the answer Unclear, which is an abstention"
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: object, file: Path, **options: Any) -> None:
         answers = []
-        try:
-            with file.open("rb") as lines:
-                for number, row in read_lines(lines, file.name):
-                    raw = row.get("raw")
-                    if "id" not in row:
-                        raise ReadError(file.name, number, "no “id”", "“id” and “raw” in each object")
-                    if not (raw is None or isinstance(raw, str)):
-                        raise ReadError(file.name, number, "a “raw” that is no text", "the answer as it came, or null")
-                    parsed = parse_answer(raw, may_abstain=options["may_abstain"])
-                    answers.append(
-                        {
-                            "id": row["id"],
-                            "status": parsed.status,
-                            "predicted": parsed.predicted,
-                            "codes": list(parsed.codes),
-                            "subset": parsed.subset,
-                        }
-                    )
+        with reading(file, ReadError) as lines:
+            for number, row in read_lines(lines, file.name):
+                raw = row.get("raw")
+                if "id" not in row:
+                    raise ReadError(file.name, number, "no “id”", "“id” and “raw” in each object")
+                if not (raw is None or isinstance(raw, str)):
+                    raise ReadError(file.name, number, "a “raw” that is no text", "the answer as it came, or null")
+                parsed = parse_answer(raw, may_abstain=options["may_abstain"])
+                answers.append(
+                    {
+                        "id": row["id"],
+                        "status": parsed.status,
+                        "predicted": parsed.predicted,
+                        "codes": list(parsed.codes),
+                        "subset": parsed.subset,
+                    }
+                )
             if not answers:
                 raise ReadError(file.name, None, "no answer", "JSON lines, each with “id” and “raw”")
-        except OSError as error:
-            raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
-        except ReadError as error:
-            raise CommandError(" ".join(str(error).split())) from error
-        if options["json"]:
-            self.stdout.write(json.dumps({"answers": answers}, ensure_ascii=False))
-            return
-        for answer in answers:
-            codes = ", ".join(answer["codes"]) or "none"
-            self.stdout.write(
-                f"{answer['id']}: {answer['status']}, {answer['predicted'] or 'no prediction'}, codes: {codes}"
-            )
+        words = (
+            f"{each['id']}: {each['status']}, {each['predicted'] or 'no prediction'}, codes: {', '.join(each['codes']) or 'none'}"
+            for each in answers
+        )
+        self.answer({"answers": answers}, words)
 
 
 class StoreRationales(ActCommand):
@@ -310,17 +271,14 @@ class StoreRationales(ActCommand):
         parser.add_argument("--batch", type=int, required=True, metavar="N")
         parser.add_argument("--into", required=True, metavar="SLUG", help="the study in which they are coded")
         parser.add_argument("--seed", type=int, default=0, help="seed of their order")
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: object, **options: Any) -> None:
         batch, into = find_batch(options["batch"]), find_study(options["into"])
         counts = store_rationales(batch=batch, into=into, by=trail.SYSTEM, seed=options["seed"])
-        if options["json"]:
-            self.stdout.write(json.dumps(counts | {"into": into.slug}))
-            return
-        self.stdout.write(
+        self.answer(
+            counts | {"into": into.slug},
             f"{counts['rationales']} rationales are in {counts['threads']} masked threads of {into.slug}; "
-            f"{counts['without_rationale']} answers named a cue and wrote no rationale."
+            f"{counts['without_rationale']} answers named a cue and wrote no rationale.",
         )
 
 

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from auditapp.batches.command_options import (
     add_launch_options,
@@ -31,11 +30,10 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.command_files import input_file
 from transcripts.projects.management.finding import find_study
-from transcripts.refusals import Refused
-from transcripts.ui.commands import ActCommand, Noun
+from transcripts.ui.commands import ActCommand, Noun, reading
 
 
-class Load(BaseCommand):
+class Load(ActCommand):
     help = "Load scripts of scenarios, a JSON object on each line, into a study: all of them, or none."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -47,27 +45,21 @@ class Load(BaseCommand):
         parser.add_argument(
             "--reason", default="", help="why, where the study has a script of this name with other words"
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = SHIPPED_FILE if options["shipped"] else options["file"]
         project = find_study(options["project"])
-        try:
-            with path.open("rb") as lines:
-                scripts = read_scripts(lines, name=path.name, suite=options["suite"] or path.stem)
-            loaded = load_scripts(project=project, scripts=scripts, by=trail.SYSTEM, reason=options["reason"])
-        except OSError as error:
-            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
-        except (ReadError, Refused) as error:
-            raise CommandError(" ".join(str(error).split())) from error
+        with reading(path, ReadError) as lines:
+            scripts = read_scripts(lines, name=path.name, suite=options["suite"] or path.stem)
+        loaded = load_scripts(project=project, scripts=scripts, by=trail.SYSTEM, reason=options["reason"])
         waiting = list_halves(scripts)
-        if options["json"]:
-            told = {"loaded": len(loaded.written), "unchanged": len(loaded.unchanged), "pairs_with_one_side": waiting}
-            self.stdout.write(json.dumps(told))
-            return
-        self.stdout.write(f"{len(loaded.written)} scripts loaded, {len(loaded.unchanged)} unchanged.")
-        for pair in waiting:
-            self.stdout.write(f"The pair {pair} has one side here; it is made when the other is there too.")
+        self.answer(
+            {"loaded": len(loaded.written), "unchanged": len(loaded.unchanged), "pairs_with_one_side": waiting},
+            [
+                f"{len(loaded.written)} scripts loaded, {len(loaded.unchanged)} unchanged.",
+                *(f"The pair {pair} has one side here; it is made when the other is there too." for pair in waiting),
+            ],
+        )
 
 
 class Launch(ActCommand):
@@ -115,15 +107,11 @@ class Launch(ActCommand):
             "state": str(batch.state),
             **count_states(batch),
         }
-        if options["json"]:
-            self.stdout.write(json.dumps(told))
-        elif options["wait"]:
-            self.stdout.write(
-                f"Batch {batch.pk}, {batch.get_state_display().lower()}: {told['plays']:,} plays, {told['stored']:,} stored, "
-                f"{told['open']:,} open, {told['failed']:,} failed."
-            )
-        else:
-            self.stdout.write(describe_launched(batch))
+        done = (
+            f"Batch {batch.pk}, {batch.get_state_display().lower()}: {told['plays']:,} plays, {told['stored']:,} stored, "
+            f"{told['open']:,} open, {told['failed']:,} failed."
+        )
+        self.answer(told, done if options["wait"] else describe_launched(batch))
         if options["wait"]:
             refuse_stopped(batch)
 
@@ -148,27 +136,17 @@ class Report(ActCommand):
             help="of a batch: whose codings alone give the outcome of cases that name a code (default: everybody's, and what was "
             "adjudicated)",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["batch"] is None and (options["coder"] or options["project"]):
             raise CommandError("--coder and --project are for batches; a file says all by itself.")
         report = _report_file(options["plays"]) if options["batch"] is None else _report_batch(options)
-        if options["json"]:
-            self.stdout.write(json.dumps(report, ensure_ascii=False, allow_nan=False))
-            return
-        for line in list_report(report):
-            self.stdout.write(line)
+        self.answer(report, list_report(report))
 
 
 def _report_file(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as lines:
-            return report_plays(read_plays(lines, name=path.name))
-    except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
-    except ReadError as error:
-        raise CommandError(" ".join(str(error).split())) from error
+    with reading(path, ReadError) as lines:
+        return report_plays(read_plays(lines, name=path.name))
 
 
 def _report_batch(options: dict[str, Any]) -> dict[str, Any]:

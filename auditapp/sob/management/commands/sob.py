@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from auditapp.batches.command_options import add_launch_options, read_launch_options, report_launched
 from auditapp.llm.management.finding import find_variant
@@ -34,7 +34,7 @@ from auditapp.sob.texts.actions.derived import combine_datasets
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file, output_file
 from transcripts.projects.models import Project
-from transcripts.ui.commands import ActCommand, Noun, find_row
+from transcripts.ui.commands import ActCommand, Noun, find_row, reading
 from transcripts.ui.typed_text import MAX_SEED, find_number
 
 if TYPE_CHECKING:
@@ -77,10 +77,10 @@ class Load(ActCommand):
         )
         for field in ("source", "licence", "split", "filter"):
             parser.add_argument(f"--{field}", default="", help="stored with the dataset")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, file: Path, name: str, project: str, column: list[str], **options: object) -> None:
-        data = read_file(file)
+        with reading(file) as stream:
+            data = stream.read(MAX_FILE_BYTES + 1)
         study = choose_project(project)
         targets, target_table = read_targets(str(options["targets"]), study)
         texts, created = load_dataset(
@@ -98,21 +98,9 @@ class Load(ActCommand):
             by=trail.SYSTEM,
         )
         answer = describe(texts, created=created)
-        if options["json"]:
-            self.stdout.write(json.dumps(answer))
-            return
         word = "loaded" if created else "already loaded"
-        self.stdout.write(f"{answer['dataset']}: {answer['texts']} texts {word} into {answer['project']}.")
-        write_notes(answer, self.stdout.write)
-
-
-def read_file(path: Path) -> bytes:
-    """The file's bytes, unless it is larger than any file we take. Raises ``CommandError``."""
-    try:
-        with path.open("rb") as file:
-            return file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+        done = f"{answer['dataset']}: {answer['texts']} texts {word} into {answer['project']}."
+        self.answer(answer, [done, *list_notes(answer)])
 
 
 def read_targets(words: str, project: Project) -> tuple[str, TargetTable | None]:
@@ -137,7 +125,7 @@ def read_draw(options: dict[str, object]) -> Draw | None:
     return Draw(cast("int", size), str(options["method"]), str(options["by"]), cast("int", options["seed"]))
 
 
-def describe(dataset: Dataset, *, created: bool) -> dict[str, object]:
+def describe(dataset: Dataset, *, created: bool) -> dict[str, Any]:
     """What the command prints as JSON."""
     texts = dataset.texts.count()
     sampling = dataset.sampling
@@ -162,13 +150,11 @@ def describe(dataset: Dataset, *, created: bool) -> dict[str, object]:
     }
 
 
-def write_notes(answer: dict[str, object], write: Callable[[str], object]) -> None:
-    """Write which rows were left out, and the warnings."""
-    if answer["dropped"]:
-        dropped = ", ".join(f"{count} {reason}" for reason, count in cast("dict[str, int]", answer["dropped"]).items())
-        write(f"  {answer['read']} rows read; left out: {dropped}.")
-    for warning in cast("list[str]", answer["warnings"]):
-        write(f"  {warning}")
+def list_notes(answer: dict[str, Any]) -> list[str]:
+    """Which rows were left out, and the warnings."""
+    dropped = ", ".join(f"{count} {reason}" for reason, count in answer["dropped"].items())
+    left_out = [f"  {answer['read']} rows read; left out: {dropped}."] if dropped else []
+    return [*left_out, *(f"  {warning}" for warning in answer["warnings"])]
 
 
 def read_columns(pairs: list[str]) -> dict[str, str] | None:
@@ -193,19 +179,13 @@ class Combine(ActCommand):
         parser.add_argument(
             "--project", default="", help="slug of the study (default: the one that has these datasets)"
         )
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, names: list[str], name: str, project: str, **options: object) -> None:
         datasets = [find_dataset(each, project) for each in names]
         combined = combine_datasets(datasets=datasets, name=name, by=trail.SYSTEM)
         answer = describe(combined, created=True)
-        if options["json"]:
-            self.stdout.write(json.dumps(answer))
-            return
-        self.stdout.write(
-            f"{combined.name}: {answer['texts']} texts of {len(datasets)} datasets, in {answer['project']}."
-        )
-        write_notes(answer, self.stdout.write)
+        done = f"{combined.name}: {answer['texts']} texts of {len(datasets)} datasets, in {answer['project']}."
+        self.answer(answer, [done, *list_notes(answer)])
 
 
 class Launch(ActCommand):
@@ -280,7 +260,7 @@ def read_families(pairs: list[str]) -> dict[str, str]:
     return families
 
 
-class Report(BaseCommand):
+class Report(ActCommand):
     help = "Print every figure of a batch, a file of answers, a bundle, or the published table."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -290,7 +270,6 @@ class Report(BaseCommand):
         source.add_argument("--published", action="store_true", help="Table 4 of the paper; needs no database")
         source.add_argument("--bundle", type=input_file, metavar="FILE", help="needs no database")
         parser.add_argument("--format", choices=FORMATS, default="text")
-        parser.add_argument("--json", action="store_true", help="the same as --format json")
         parser.add_argument("--output", metavar="PATH", help="write there instead of printing")
         parser.add_argument(
             "--targets", metavar="TABLE", help="for a batch: loaded (default), published, or table:N of the study"
@@ -370,13 +349,8 @@ def report_file(path: Path, options: ReportOptions) -> Mapping[str, Any]:
     from auditapp.sob.pure.metrics import ResponseFileError, read_observations
 
     warnings: list[str] = []
-    try:
-        with path.open("rb") as lines:
-            tallies = tally_observations(read_observations(lines, warnings=warnings))
-    except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
-    except (ResponseFileError, ValueError) as error:
-        raise CommandError(f"{path.name}, {error}") from error
+    with reading(path, ResponseFileError, ValueError) as lines:
+        tallies = tally_observations(read_observations(lines, warnings=warnings))
     models = {group.model for group in tallies.groups}
     return build_report(tallies, options=relate_published(models, replace(options, warnings=tuple(warnings))))
 
@@ -474,18 +448,15 @@ def write_text(report: Mapping[str, Any]) -> str:
     return "\n".join([*written, ""])
 
 
-class Recount(BaseCommand):
+class Recount(ActCommand):
     help = "Count the attributes of all stored answers again, after an upgrade that changed the counting rules."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
         readings, changed = recount_readings(by=trail.SYSTEM)
-        if options["json"]:
-            self.stdout.write(json.dumps({"readings": readings, "changed": changed, "lexicon": LEXICON_VERSION}))
-            return
-        self.stdout.write(f"{readings} attributed readings counted again under {LEXICON_VERSION}, {changed} changed.")
+        self.answer(
+            {"readings": readings, "changed": changed, "lexicon": LEXICON_VERSION},
+            f"{readings} attributed readings counted again under {LEXICON_VERSION}, {changed} changed.",
+        )
 
 
 class Format(ActCommand):
@@ -533,7 +504,6 @@ class AuditReadings(ActCommand):
         )
         parser.add_argument("--size", type=int, default=FORMATTER_SIZE, help=f"answers to draw ({FORMATTER_SIZE})")
         parser.add_argument("--seed", type=int, help="if not given, a seed is chosen and printed")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, batch: int, **options: Any) -> None:
         source = find_batch(batch)
@@ -541,17 +511,16 @@ class AuditReadings(ActCommand):
             audits = source.sob_audits.order_by("number")
             hint = "Draw one with --draw."
             audit = find_row(audits, f"audit of batch {batch} with the number", hint=hint, number=options["report"])
-            self.stdout.write(json.dumps(write_report(audit), indent=None if options["json"] else 2))
+            report = write_report(audit)
+            self.answer(report, json.dumps(report, indent=2))
             return
         seed = options["seed"] if options["seed"] is not None else random.randint(0, MAX_SEED)  # noqa: S311
         audit = draw_audit(batch=source, scope=options["draw"], size=options["size"], seed=seed, by=trail.SYSTEM)
         drawn = {"audit": audit.number, "scope": audit.scope, "size": audit.size, "seed": seed, "frame": audit.frame}
-        if options["json"]:
-            self.stdout.write(json.dumps(drawn))
-        else:
-            self.stdout.write(
-                f"Audit {audit.number}: {audit.size:,} of {audit.frame:,} readings, seed {audit.seed}, to be marked on its page."
-            )
+        self.answer(
+            drawn,
+            f"Audit {audit.number}: {audit.size:,} of {audit.frame:,} readings, seed {audit.seed}, to be marked on its page.",
+        )
 
 
 class Bundle(ActCommand):
@@ -562,7 +531,6 @@ class Bundle(ActCommand):
         parser.add_argument("--output", required=True, metavar="FILE.zip")
         parser.add_argument("--without-texts", action="store_true", help="leave out the texts, but keep their hashes")
         parser.add_argument("--overwrite", action="store_true")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, batch: int, output: str, **options: object) -> None:
         found = find_batch(batch)
@@ -570,12 +538,10 @@ class Bundle(ActCommand):
             if path.exists() and not options["overwrite"]:
                 raise CommandError(f"{output} already exists. Choose another name, or add --overwrite.")
             facts = write_sob_bundle(batch=found, path=path, by=trail.SYSTEM, with_texts=not options["without_texts"])
-            if options["json"]:
-                self.stdout.write(json.dumps({**facts, "path": output}))
-                return
-            self.stdout.write(
+            self.answer(
+                {**facts, "path": output},
                 f"{output}: {facts['answers']:,} answers, {facts['attempts']:,} attempts, {facts['texts']:,} texts"
-                f"{' as hashes' if options['without_texts'] else ''}. SHA-256 {facts['sha256']}"
+                f"{' as hashes' if options['without_texts'] else ''}. SHA-256 {facts['sha256']}",
             )
 
 
@@ -593,61 +559,45 @@ class Import(ActCommand):
             help="used if the file names none",
         )
         parser.add_argument("--dry-run", action="store_true", help="show what would be imported; store nothing")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, file: Path, dataset: str, **options: Any) -> None:
-        try:
-            data = file.read_bytes()
-            imported = import_answers(
-                dataset=find_dataset(dataset, options["project"]),
-                file_name=file.name,
-                data=data,
-                by=trail.SYSTEM,
-                task=options["task"],
-                dry_run=options["dry_run"],
-            )
-        except OSError as error:
-            raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
-        if options["json"]:
-            self.stdout.write(json.dumps({**imported, "batch": imported["batch"] and imported["batch"].pk}))
-        else:
-            self.write_summary(imported)
+        with reading(file) as stream:
+            data = stream.read()
+        imported = import_answers(
+            dataset=find_dataset(dataset, options["project"]),
+            file_name=file.name,
+            data=data,
+            by=trail.SYSTEM,
+            task=options["task"],
+            dry_run=options["dry_run"],
+        )
+        self.answer({**imported, "batch": imported["batch"] and imported["batch"].pk}, self.list_words(imported))
 
-    def write_summary(self, imported: dict[str, Any]) -> None:
+    def list_words(self, imported: dict[str, Any]) -> Iterator[str]:
         where = f"batch {imported['batch'].pk}" if imported["batch"] else "no batch: this was a dry run"
         came = "were imported before as" if imported["batch"] and not imported["created"] else "are"
-        self.stdout.write(
+        yield (
             f"{imported['stored']:,} of {imported['rows']:,} answers {came} {where}: {len(imported['models'])} models, "
             f"{imported['texts']:,} texts, {imported['empty']:,} without an answer, {imported['failed']:,} failed calls."
         )
         for reason, count in {**imported["unmatched"], **imported["passed_over"]}.items():
-            self.stdout.write(f"Left out, {count:,}: {reason}.")
+            yield f"Left out, {count:,}: {reason}."
         if imported["listed"]:
             places = ", ".join(each["place"] for each in imported["listed"])
-            self.stdout.write(f"The first that match no text: {places}.")
+            yield f"The first that match no text: {places}."
 
 
-class Parse(BaseCommand):
+class Parse(ActCommand):
     help = 'Read answers in a file of JSON lines {"id", "raw"}. Needs no database.'
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=input_file)
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, file: Path, **options: object) -> None:
-        try:
-            with file.open("rb") as lines:
-                answer = parse_file(lines)
-        except OSError as error:
-            raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
-        except ResponseFileError as error:
-            raise CommandError(f"{file.name}, {error}") from error
-        if options["json"]:
-            self.stdout.write(json.dumps(answer))
-            return
-        for response in answer["responses"]:
-            self.stdout.write(f"{response['id']}\t{response['outcome']}\t{response['n_attributes']}")
+        with reading(file, ResponseFileError) as lines:
+            answer = parse_file(lines)
+        self.answer(answer, ("{id}\t{outcome}\t{n_attributes}".format(**each) for each in answer["responses"]))
 
 
 class Command(Noun):

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from transcripts.agreement.pure.alpha import Level
 from transcripts.agreement.pure.figures import Agreement
@@ -13,13 +12,13 @@ from transcripts.agreement.pure.label_table import LabelTable, RatingTable
 from transcripts.agreement.pure.listing import list_agreement
 from transcripts.agreement.pure.measuring import USUAL_RESAMPLES, measure_agreement
 from transcripts.agreement.pure.measuring_scales import measure_ratings
-from transcripts.formats.command_files import input_file, say_file
-from transcripts.ui.commands import Noun
+from transcripts.formats.command_files import input_file
+from transcripts.ui.commands import ActCommand, Noun, reading
 
 USUAL_SEED = 1
 
 
-class Report(BaseCommand):
+class Report(ActCommand):
     """Reads a file and prints; touches no database."""
 
     help = "Compute the agreement of coders from a CSV file with the columns coder, unit, code, value and, optionally, turn."
@@ -43,7 +42,6 @@ class Report(BaseCommand):
             default=USUAL_RESAMPLES,
             help="number of resamples for the intervals, 0 for none (default: %(default)s)",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         level = Level(options["level"]) if options["level"] else None
@@ -52,22 +50,13 @@ class Report(BaseCommand):
             agreement = measure(table, level, seed=options["seed"], resamples=options["resamples"])
         except ValueError as error:
             raise CommandError(str(error)) from error
-        if options["json"]:
-            self.stdout.write(json.dumps(agreement.as_dict(), allow_nan=False))
-            return
-        for line in list_agreement(agreement, has_turns=has_turns):
-            self.stdout.write(line)
+        self.answer(agreement.as_dict(), list_agreement(agreement, has_turns=has_turns))
 
 
 def read_file(path: Path, level: Level | None) -> tuple[LabelTable | RatingTable, bool]:
     """The labels of a file, and whether it has turns. Raises ``CommandError`` for what is not a file of labels."""
-    try:
-        with path.open("rb") as lines:
-            return read_labels(lines, level)
-    except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
-    except LabelFileError as error:
-        raise CommandError(f"{say_file(path)}, {error}" if error.line else f"{say_file(path)}: {error}") from error
+    with reading(path, LabelFileError) as lines:
+        return read_labels(lines, level)
 
 
 def measure(table: LabelTable | RatingTable, level: Level | None, *, seed: int, resamples: int) -> Agreement:

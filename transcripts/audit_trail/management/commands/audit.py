@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from django.apps import apps
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from transcripts.audit_trail import replay
@@ -14,12 +13,12 @@ from transcripts.audit_trail.checkpoints import add_checkpoint, compare_with_che
 from transcripts.audit_trail.erasing import NothingToErase, erase_texts
 from transcripts.audit_trail.pure.checkpoints import BadKey, read_private_key, read_public_key
 from transcripts.audit_trail.trail import SYSTEM, list_streams, project_stream, verify_streams
-from transcripts.ui.commands import Noun
+from transcripts.ui.commands import ActCommand, Noun
 
 SHOWN = 20
 
 
-class Verify(BaseCommand):
+class Verify(ActCommand):
     help = (
         "Check every event of the audit trail against its hash and the events beside it; with --checkpoints, the trail "
         "against signed checkpoints; with --rows, the codings, decisions and memos in the database against what the trail "
@@ -40,7 +39,6 @@ class Verify(BaseCommand):
             help="rebuild codings, decisions, memos, finishes and adjudications from the trail and compare them with the database",
         )
         parser.add_argument("--project", metavar="SLUG", help="with --rows: this study only")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: Any) -> None:
         folder, key, slug = options["checkpoints"], options["public_key"], options["project"]
@@ -62,17 +60,16 @@ class Verify(BaseCommand):
         comparison = replay.compare_rows(streams, project_id=study) if options["rows"] else None
         if comparison is not None:
             answer |= describe(comparison)
-        if options["json"]:
-            self.stdout.write(json.dumps(answer))
-        elif not breaks and not problems:
+        words = []
+        if not breaks and not problems:
             agreeing = (
                 f" It agrees with {compared} checkpoint{'' if compared == 1 else 's'}." if folder is not None else ""
             )
-            self.stdout.write(f"{events} events in {len(states)} streams: the chain is intact.{agreeing}")
-        if comparison is not None and not options["json"]:
-            self.stdout.write(tell(answer))
-            for difference in comparison.differences[:SHOWN]:
-                self.stdout.write(f"  {difference}")
+            words.append(f"{events} events in {len(states)} streams: the chain is intact.{agreeing}")
+        if comparison is not None:
+            words += [tell(answer), *(f"  {difference}" for difference in comparison.differences[:SHOWN])]
+        if words or self.as_json:
+            self.answer(answer, words)
         places = "; ".join(f"{each['stream']} from event {each['sequence']}" for each in breaks)
         if breaks:
             problems.insert(0, f"{places}. The events before these still match.")
@@ -81,7 +78,7 @@ class Verify(BaseCommand):
                 f"The audit trail was changed: {' '.join(problems)} Compare it with an earlier backup or export."
             )
         if comparison is not None and (count := len(comparison.differences) + comparison.more):
-            more = f", {SHOWN} of them above" if count > SHOWN and not options["json"] else ""
+            more = f", {SHOWN} of them above" if count > SHOWN and not self.as_json else ""
             raise CommandError(
                 f"Rows in the database differ from the audit trail ({count:,} difference{'' if count == 1 else 's'}{more}). "
                 "They were changed without the program, or the trail was. Compare both with an earlier backup."
@@ -140,7 +137,7 @@ def compare(folder: Path, key: Path) -> tuple[int, list[str]]:
     return count, list(compare_with_checkpoints(folder, public))
 
 
-class Checkpoint(BaseCommand):
+class Checkpoint(ActCommand):
     help = (
         "Write a signed statement of how far every stream of the audit trail has come, into a folder that the owner of the "
         "database cannot change (another machine's, or storage that only takes new files). audit verify compares the trail "
@@ -156,7 +153,6 @@ class Checkpoint(BaseCommand):
             metavar="FILE",
             help="a private key, as `openssl genpkey -algorithm ed25519 -out FILE` writes it",
         )
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, folder: Path, key: Path, **options: object) -> None:
         try:
@@ -170,10 +166,10 @@ class Checkpoint(BaseCommand):
         except OSError as error:
             raise CommandError(f"No checkpoint was written to {folder} ({error.strerror}).") from error
         answer = {"checkpoint": str(path)}
-        self.stdout.write(json.dumps(answer) if options["json"] else f"Checkpoint {path.name} was written to {folder}.")
+        self.answer(answer, f"Checkpoint {path.name} was written to {folder}.")
 
 
-class Erase(BaseCommand):
+class Erase(ActCommand):
     help = (
         "Erase what somebody typed: notes, reasons and answers of a coding, the text of a memo, and their copies beside the "
         "audit trail. The rows stay, and the trail says that their texts were erased. It cannot be undone. Backups and "
@@ -183,7 +179,6 @@ class Erase(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("rows", nargs="+", metavar="ROW", help="coding.memo:12, coding.coding:7, …")
         parser.add_argument("--reason", required=True, help="why, in the audit trail for good: name no person in it")
-        parser.add_argument("--json", action="store_true")
 
     @transaction.atomic
     def handle(self, *args: object, rows: list[str], reason: str, **options: object) -> None:
@@ -192,7 +187,7 @@ class Erase(BaseCommand):
         except NothingToErase as error:
             raise CommandError(f"{error} Nothing was erased.") from error
         told = "\n".join(f"{row}: {', '.join(columns)} erased." for row, columns in erased.items())
-        self.stdout.write(json.dumps({"erased": erased}) if options["json"] else told)
+        self.answer({"erased": erased}, told)
 
 
 class Command(Noun):

@@ -1,21 +1,19 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.db import transaction
 from django.template.defaultfilters import pluralize
 
 from transcripts.audit_trail import trail
-from transcripts.codebook.actions import CodebookRefused, import_codebook, plan_import, publish_version
+from transcripts.codebook.actions import import_codebook, plan_import, publish_version
 from transcripts.codebook.actions.files import ImportPlan
 from transcripts.codebook.models import CodebookVersion, CodeChange
 from transcripts.formats.command_files import input_file
-from transcripts.formats.problems import list_once
 from transcripts.projects.management.finding import find_study
-from transcripts.ui.commands import ActCommand, Noun
+from transcripts.ui.commands import ActCommand, Noun, reading
 
 
 class Import(ActCommand):
@@ -35,35 +33,29 @@ class Import(ActCommand):
         parser.add_argument("--keep-missing", action="store_true", help="keep codes of the study that the file lacks")
         parser.add_argument("--publish", action="store_true", help="publish the draft at once")
         parser.add_argument("--dry-run", action="store_true", help="say what would change; store nothing")
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = find_study(options["project"])
         path: Path = options["file"]
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise CommandError(f"{path} cannot be read: {error.strerror}. Nothing was imported.") from error
+        with reading(path) as stream:
+            data = stream.read()
         keep = options["keep_missing"]
-        try:
-            with transaction.atomic():
-                plan = plan_import(project=project, data=data, name=path.name, keep_missing=keep)
-                version, is_new = plan.latest, False
-                if not options["dry_run"]:
-                    version, is_new, _ = import_codebook(
-                        project=project,
-                        data=data,
-                        name=path.name,
-                        by=trail.SYSTEM,
-                        effect=options["effect"],
-                        keep_missing=keep,
-                    )
-                    if options["publish"] and version.status == CodebookVersion.Status.DRAFT:
-                        publish_version(version=version, by=trail.SYSTEM)
-        except CodebookRefused as error:
-            raise CommandError("\n".join(list_once(str(error), error.problems))) from error
+        with transaction.atomic():
+            plan = plan_import(project=project, data=data, name=path.name, keep_missing=keep)
+            version, is_new = plan.latest, False
+            if not options["dry_run"]:
+                version, is_new, _ = import_codebook(
+                    project=project,
+                    data=data,
+                    name=path.name,
+                    by=trail.SYSTEM,
+                    effect=options["effect"],
+                    keep_missing=keep,
+                )
+                if options["publish"] and version.status == CodebookVersion.Status.DRAFT:
+                    publish_version(version=version, by=trail.SYSTEM)
         answer = describe(plan, version, is_new=is_new, dry_run=options["dry_run"])
-        self.stdout.write(json.dumps(answer) if options["json"] else format_answer(answer))
+        self.answer(answer, format_answer(answer))
 
 
 def describe(plan: ImportPlan, version: CodebookVersion | None, *, is_new: bool, dry_run: bool) -> dict[str, Any]:

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.template.defaultfilters import pluralize
 
 from transcripts.audit_trail import trail
@@ -24,7 +23,7 @@ from transcripts.formats.command_files import input_file, say_file
 from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.ui.commands import ActCommand, Noun
+from transcripts.ui.commands import ActCommand, Noun, reading
 
 
 class Import(ActCommand):
@@ -73,7 +72,6 @@ class Import(ActCommand):
             help="seal models, vendors, system prompts and all else that tells the condition; each thread gets a random label",
         )
         parser.add_argument("--dry-run", action="store_true", help="check, count and describe; store nothing")
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = find_study(options["project"])
@@ -94,11 +92,9 @@ class Import(ActCommand):
             raise CommandError(" ".join(str(error).split())) from error
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be read: {error.strerror}. Nothing was imported.") from error
-        if options["json"]:
-            self.stdout.write(json.dumps(list_imports(paths, reports, dry_run=options["dry_run"])))
-            return
-        for path, report in match_paths(paths, reports):
-            self.stdout.write(format_import(path, report, dry_run=options["dry_run"]))
+        is_dry = options["dry_run"]
+        words = (format_import(path, report, dry_run=is_dry) for path, report in match_paths(paths, reports))
+        self.answer(list_imports(paths, reports, dry_run=is_dry), words)
 
 
 def match_paths(paths: Sequence[Path], reports: Sequence[ImportReport]) -> list[tuple[Path, ImportReport]]:
@@ -183,14 +179,16 @@ class RecordConsent(ActCommand):
             metavar="ID",
             help="the interviews, by the identifiers they were imported with (default: all interviews of the study)",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = find_study(options["project"])
         if not options["scope"]:
             if options["given"] or options["withdrawn"] or options["basis"] or options["interview"]:
                 raise CommandError("Give the scope with --scope. Nothing was recorded.")
-            self._count(project, as_json=options["json"])
+            counts = count_states(list_consents(project))
+            scopes = {each["scope"]: {state: each[state] for state in STATES} for each in counts}
+            words = "{label}: {given} given, {refused} not given, {unknown} with nothing on record."
+            self.answer({"project": project.slug, "scopes": scopes}, (words.format(**each) for each in counts))
             return
         if not (options["given"] or options["withdrawn"]):
             raise CommandError("Say whether consent is --given or --withdrawn. Nothing was recorded.")
@@ -202,25 +200,14 @@ class RecordConsent(ActCommand):
             basis=options["basis"],
             by=trail.SYSTEM,
         )
-        if options["json"]:
-            summary = {"scope": options["scope"], "given": options["given"], "recorded": len(rows)}
-            interviews = [row.interview.external_id for row in rows]
-            self.stdout.write(json.dumps({"project": project.slug, **summary, "interviews": interviews}))
-            return
+        summary = {"scope": options["scope"], "given": options["given"], "recorded": len(rows)}
+        interviews = [row.interview.external_id for row in rows]
         said = "given" if options["given"] else "not given"
         count = f"{len(rows)} interview{pluralize(len(rows))}"
-        self.stdout.write(f"{Consent.Scope(options['scope']).label}: {said}, recorded for {count}.")
-
-    def _count(self, project: Project, *, as_json: bool) -> None:
-        counts = count_states(list_consents(project))
-        if as_json:
-            scopes = {each["scope"]: {state: each[state] for state in STATES} for each in counts}
-            self.stdout.write(json.dumps({"project": project.slug, "scopes": scopes}))
-            return
-        for each in counts:
-            self.stdout.write(
-                "{label}: {given} given, {refused} not given, {unknown} with nothing on record.".format(**each)
-            )
+        self.answer(
+            {"project": project.slug, **summary, "interviews": interviews},
+            f"{Consent.Scope(options['scope']).label}: {said}, recorded for {count}.",
+        )
 
 
 def find_interviews(project: Project, identifiers: list[str]) -> list[Interview]:
@@ -235,7 +222,7 @@ def find_interviews(project: Project, identifiers: list[str]) -> list[Interview]
     return list(found.values())
 
 
-class Read(BaseCommand):
+class Read(ActCommand):
     """Reads a file and prints; touches no database."""
 
     help = "Show what the readers make of a file: its threads, their turns, and what was left out."
@@ -246,31 +233,23 @@ class Read(BaseCommand):
         parser.add_argument(
             "--format", default="auto", choices=["auto", *FORMATS], help="default: recognised from the file"
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]
-        try:
-            read = read_bytes(path.read_bytes(), name=path.name, format=options["format"])
-        except OSError as error:
-            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
-        except ReadError as error:
-            raise CommandError(" ".join(str(error).split())) from error
-        if options["json"]:
-            self.stdout.write(json.dumps(describe_file(read), ensure_ascii=False))
-            return
-        self.stdout.write(f"{path.name}: read as {read.format}.")
-        for thread in describe_file(read)["threads"]:
+        with reading(path, ReadError) as stream:
+            read = read_bytes(stream.read(), name=path.name, format=options["format"])
+        found = describe_file(read)
+        words = [f"{path.name}: read as {read.format}."]
+        for thread in found["threads"]:
             hung = thread["hangs_on"]
-            behind = f", {thread['relation']} at turn {hung['turn']} of thread {hung['thread']}" if hung else ""
-            self.stdout.write(f"\n{thread['id']}{behind}")
+            where = f", {thread['relation']} at turn {hung['turn']} of thread {hung['thread']}" if hung else ""
+            words.append(f"\n{thread['id']}{where}")
             for turn in thread["turns"]:
                 speaker = f" {turn['speaker']}" if turn["speaker"] else ""
                 text = " ".join(turn["text"].split())
                 shown = text if len(text) <= 100 else f"{text[:99]}…"
-                self.stdout.write(f"{turn['position']:>5}  {turn['role']}, {turn['channel']}{speaker}: {shown}")
-        for warning in read.warnings:
-            self.stdout.write(f"  {warning}")
+                words.append(f"{turn['position']:>5}  {turn['role']}, {turn['channel']}{speaker}: {shown}")
+        self.answer(found, [*words, *(f"  {warning}" for warning in read.warnings)])
 
 
 def describe_file(read: ReadFile) -> dict[str, Any]:
@@ -309,7 +288,7 @@ def _describe_thread(thread: ReadInterview, places: dict[str, int]) -> dict[str,
     }
 
 
-class Segment(BaseCommand):
+class Segment(ActCommand):
     """Reads a file and prints; touches no database."""
 
     help = "Split a text file (UTF-8) into the sentences that people and models would code."
@@ -318,28 +297,22 @@ class Segment(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=input_file, help="a text file in UTF-8, plain or Markdown")
         parser.add_argument("--language", default="en", help="language tag of the text (default: en)")
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         text = read_text(options["file"])
         spans = segment(text, options["language"])
-        if options["json"]:
-            sentences = [
-                {"start": span.start, "end": span.end, "text": text[span.start : span.end], "kind": str(span.kind)}
-                for span in spans
-            ]
-            self.stdout.write(json.dumps({"segmenter": f"{SEGMENTER} {SEGMENTER_VERSION}", "sentences": sentences}))
-            return
-        for number, span in enumerate(spans, 1):
-            self.stdout.write(f"{number}\t{span.start}-{span.end}\t{span.kind}\t{text[span.start : span.end]}")
+        sentences = [
+            {"start": span.start, "end": span.end, "text": text[span.start : span.end], "kind": str(span.kind)}
+            for span in spans
+        ]
+        words = ("{}\t{start}-{end}\t{kind}\t{text}".format(number, **each) for number, each in enumerate(sentences, 1))
+        self.answer({"segmenter": f"{SEGMENTER} {SEGMENTER_VERSION}", "sentences": sentences}, words)
 
 
 def read_text(path: Path) -> str:
     """The exact text of a file: line ends and a byte order mark count as the code points they are."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+    with reading(path) as stream:
+        data = stream.read()
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

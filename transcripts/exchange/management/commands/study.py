@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from transcripts.audit_trail import trail
-from transcripts.codebook.actions import CodebookRefused, start_study
+from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Beginning
 from transcripts.corpus.consent import HOW_TO_RECORD
 from transcripts.corpus.listing import is_fact
@@ -25,7 +24,7 @@ from transcripts.formats.command_files import input_file, output_file
 from transcripts.formats.problems import list_once
 from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import MethodStance
-from transcripts.ui.commands import ActCommand, Noun
+from transcripts.ui.commands import ActCommand, Noun, reading
 
 
 class Create(ActCommand):
@@ -39,35 +38,28 @@ class Create(ActCommand):
         parser.add_argument("--description", default="", help="a short description for its members")
         parser.add_argument("--codebook", metavar="FILE", help="a codebook as CSV, JSON or .qdc; or: empty")
         parser.add_argument("--method", choices=MethodStance.Stance.values, default=MethodStance.Stance.REFLEXIVE.value)
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         beginning, file = read_codebook(options["codebook"])
-        try:
-            project = start_study(
-                slug=options["slug"],
-                name=options["name"],
-                description=options["description"],
-                codebook=beginning,
-                file=file,
-                stance=options["method"],
-                by=trail.SYSTEM,
-            )
-        except CodebookRefused as error:
-            raise CommandError("\n".join(list_once(str(error), error.problems))) from error
+        project = start_study(
+            slug=options["slug"],
+            name=options["name"],
+            description=options["description"],
+            codebook=beginning,
+            file=file,
+            stance=options["method"],
+            by=trail.SYSTEM,
+        )
         version = project.codebook_versions.get()
         codes = version.codes.count()
-        if options["json"]:
-            answer = {
-                "id": project.pk,
-                "slug": project.slug,
-                "name": project.name,
-                "codebook": version.number,
-                "codes": codes,
-            }
-            self.stdout.write(json.dumps(answer))
-        else:
-            self.stdout.write(f"Study {project.slug} is set up with codebook {version} ({codes} codes).")
+        answer = {
+            "id": project.pk,
+            "slug": project.slug,
+            "name": project.name,
+            "codebook": version.number,
+            "codes": codes,
+        }
+        self.answer(answer, f"Study {project.slug} is set up with codebook {version} ({codes} codes).")
 
 
 def read_codebook(given: str | None) -> tuple[str, tuple[str, bytes] | None]:
@@ -97,7 +89,6 @@ class Export(ActCommand):
         parser.add_argument(
             "--run", default="", metavar="KEY=VALUE", help=f"only of such a run; keys: {', '.join(RUN_FACTS)}"
         )
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, what: str, project: str, output: str, **options: object) -> None:
         export = find_export(what)
@@ -123,10 +114,10 @@ class Export(ActCommand):
             if note := say_long_cells(written.long_cells):
                 self.stderr.write(note)
             answer = {"path": output, **written._asdict()}
-            self.stdout.write(json.dumps(answer) if options["json"] else f"{written.rows} rows in {output}")
+            self.answer(answer, f"{written.rows} rows in {output}")
 
 
-class Import(BaseCommand):
+class Import(ActCommand):
     help = "Import a REFI-QDA project from another program into a study. If any part fails, nothing is imported."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -145,14 +136,13 @@ class Import(BaseCommand):
             action="store_true",
             help="codes of the file that have other GUIDs are the study's codes with the same names",
         )
-        parser.add_argument("--json", action="store_true")
 
     def handle(
         self, *args: object, file: Path, project: str, apart: list[str], dry_run: bool, **options: object
     ) -> None:
         study = find_study(project)
-        try:
-            with file.open("rb") as stream:
+        with reading(file) as stream:
+            try:
                 report = import_qdpx(
                     project=study,
                     stream=stream,
@@ -162,12 +152,10 @@ class Import(BaseCommand):
                     same_names=bool(options["same_names"]),
                     dry_run=dry_run,
                 )
-        except OSError as error:
-            raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
-        except StudyRefused as error:
-            raise CommandError("\n".join(list_once(str(error), error.problems))) from error
+            except StudyRefused as error:
+                raise CommandError("\n".join(list_once(str(error), error.problems))) from error
         words = _in_words(report, dry_run=dry_run, same_names=bool(options["same_names"]))
-        self.stdout.write(json.dumps(_as_answer(report, dry_run)) if options["json"] else words)
+        self.answer(_as_answer(report, dry_run), words)
 
 
 def _as_answer(report: StudyReport, dry_run: bool) -> dict[str, object]:

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import gc
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.command_files import input_file, say_file
@@ -15,13 +14,13 @@ from transcripts.negotiation.pure.listing import list_report
 from transcripts.negotiation.pure.reading import LAYERS, read_records
 from transcripts.negotiation.pure.records import Records
 from transcripts.negotiation.pure.report import NotThere, make_report
-from transcripts.ui.commands import Noun
+from transcripts.ui.commands import ActCommand, Noun, reading
 
 if TYPE_CHECKING:
     from transcripts.projects.models import Project
 
 
-class Report(BaseCommand):
+class Report(ActCommand):
     """Reads a file, without a database, or a study, and prints."""
 
     help = (
@@ -48,7 +47,6 @@ class Report(BaseCommand):
             "--stage", choices=["all"], help="all: count private reasoning too (default: what is said, and tools)"
         )
         parser.add_argument("--layer", choices=LAYERS, help="of a file: whose rows are read (default: blind)")
-        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path | None = options["file"]
@@ -78,21 +76,12 @@ class Report(BaseCommand):
             raise CommandError(str(error)) from error
         if project is not None:
             report = _warn_of_coefficients(report, project)
-        if options["json"]:
-            self.stdout.write(json.dumps(report, ensure_ascii=False, allow_nan=False))
-            return
-        for line in list_report(report):
-            self.stdout.write(line)
+        self.answer(report, list_report(report))
 
 
 def _read_file(path: Path, layer: str) -> Records:
-    try:
-        with path.open("rb") as lines:
-            return read_records(lines, name=say_file(path), layer=layer)
-    except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
-    except ReadError as error:
-        raise CommandError(" ".join(str(error).split())) from error
+    with reading(path, ReadError) as lines:
+        return read_records(lines, name=say_file(path), layer=layer)
 
 
 def _read_study(project: Project) -> Records:

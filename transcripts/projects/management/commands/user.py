@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import json
-
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from transcripts.accounts import closing
@@ -36,7 +34,6 @@ class Create(ActCommand):
         parser.add_argument("--role", choices=[*ROLES])
         parser.add_argument("--project", metavar="SLUG")
         parser.add_argument("--site-owner", action="store_true", help="may do everything, in every study")
-        parser.add_argument("--json", action="store_true")
 
     def handle(
         self, *args: object, username: str, role: str | None, project: str | None, site_owner: bool, **options: object
@@ -44,14 +41,14 @@ class Create(ActCommand):
         if (role is None) != (project is None):
             raise CommandError("Give --role and --project together, or neither.")
         if project is not None and (known := User.objects.filter(username__iexact=username).first()) is not None:
-            self._add_known(known, role=str(role), slug=project, as_json=bool(options["json"]))
+            self._add_known(known, role=str(role), slug=project)
             return
         user, secret = invite(username, role=role, slug=project, site_owner=site_owner)
         url = sign_in_address(secret)
         answer = {"username": user.username, "role": role, "project": project, "sign_in_url": url}
-        self.stdout.write(json.dumps(answer) if options["json"] else f"{user.username} can sign in here once: {url}")
+        self.answer(answer, f"{user.username} can sign in here once: {url}")
 
-    def _add_known(self, user: User, *, role: str, slug: str, as_json: bool) -> None:
+    def _add_known(self, user: User, *, role: str, slug: str) -> None:
         project = find_study(slug)
         if not user.is_active:
             raise CommandError(
@@ -61,8 +58,7 @@ class Create(ActCommand):
             raise CommandError(f"{user.username} is a member of {slug} already. Change her role on its page Members.")
         set_member_role(project=project, user=user, role=role, by=trail.SYSTEM)
         answer = {"username": user.username, "role": role, "project": slug, "sign_in_url": None}
-        words = f"{user.username} has an account already, and is now {role} of {slug}."
-        self.stdout.write(json.dumps(answer) if as_json else words)
+        self.answer(answer, f"{user.username} has an account already, and is now {role} of {slug}.")
 
 
 @transaction.atomic
@@ -82,12 +78,11 @@ class SignIn(ActCommand):
         parser.add_argument(
             "username", nargs="?", metavar="NAME", help="the person to sign in (default: the first owner of the site)"
         )
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, username: str | None, **options: object) -> None:
         secret = create_sign_in_link(user=find_person(username), by=trail.SYSTEM)
         url = sign_in_address(secret)
-        self.stdout.write(json.dumps({"url": url}) if options["json"] else url)
+        self.answer({"url": url}, url)
 
 
 def find_person(username: str | None) -> User:
@@ -100,14 +95,13 @@ def find_person(username: str | None) -> User:
     return owner
 
 
-class SetRights(BaseCommand):
+class SetRights(ActCommand):
     help = "Set what a person may do on this site: start studies, invite people. What is not named stays as it is."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username", metavar="NAME")
         parser.add_argument("--start-studies", choices=["yes", "no"])
         parser.add_argument("--invite", choices=["yes", "no"], help="make accounts, and invite people to her studies")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, username: str, **options: object) -> None:
         user = find_user(username)
@@ -124,7 +118,7 @@ class SetRights(BaseCommand):
             name for name, has in (("start studies", user.may_start_studies), ("invite people", user.may_invite)) if has
         ]
         said = f"{user.username} may {' and '.join(words) or 'neither start studies nor invite people'}."
-        self.stdout.write(json.dumps(answer) if options["json"] else said)
+        self.answer(answer, said)
 
 
 class Close(ActCommand):
@@ -135,7 +129,6 @@ class Close(ActCommand):
         what = parser.add_mutually_exclusive_group()
         what.add_argument("--dry-run", action="store_true", help="say what closing would mean, and close nothing")
         what.add_argument("--reopen", action="store_true", help="open an account again that was closed")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, username: str, **options: object) -> None:
         user = find_user(username)
@@ -149,12 +142,8 @@ class Close(ActCommand):
                 close_account(user=user, by=trail.SYSTEM)
         user.refresh_from_db()
         state = "open" if user.is_active else "closed"
-        if options["json"]:
-            answer = {"username": user.username, "state": state, "obstacles": obstacles, "notes": notes}
-            self.stdout.write(json.dumps(answer))
-            return
-        for sentence in [*obstacles, *notes, f"The account of {user.username} is {state}."]:
-            self.stdout.write(sentence)
+        answer = {"username": user.username, "state": state, "obstacles": obstacles, "notes": notes}
+        self.answer(answer, [*obstacles, *notes, f"The account of {user.username} is {state}."])
 
 
 class RemoveSecondFactor(ActCommand):
@@ -162,13 +151,12 @@ class RemoveSecondFactor(ActCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username", metavar="NAME")
-        parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, username: str, **options: object) -> None:
         user = find_user(username)
         remove_second_factor(user=user, by=trail.SYSTEM)
         said = f"{user.username} has no second factor any more, and signs in with the password or a link alone."
-        self.stdout.write(json.dumps({"username": user.username}) if options["json"] else said)
+        self.answer({"username": user.username}, said)
 
 
 class CreateToken(ActCommand):
@@ -192,7 +180,6 @@ class CreateToken(ActCommand):
             help=f"what a program may do with it: {', '.join(Scope.values)}; can be given several times "
             f"(default: {', '.join(DEFAULT_SCOPES)})",
         )
-        parser.add_argument("--json", action="store_true")
 
     def handle(
         self, *args: object, username: str, name: str, days: int, scopes: list[str] | None, **options: object
@@ -201,7 +188,7 @@ class CreateToken(ActCommand):
         token, secret = create_token(user=user, name=name, by=trail.SYSTEM, days=days, scopes=scopes or DEFAULT_SCOPES)
         answer = {"username": user.username, "token": secret, "expires_at": token.expires_at.isoformat()}
         answer["scopes"] = token.scopes
-        self.stdout.write(json.dumps(answer) if options["json"] else secret)
+        self.answer(answer, secret)
 
 
 class Command(Noun):

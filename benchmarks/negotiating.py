@@ -56,8 +56,7 @@ def measure(setup: Setup) -> Measured:
     processor = find_median([each.processor for each in taken["command"]])
     codings = threads * len(CODERS) * CODINGS_OF_A_CODER
     row = Row(
-        "trajectory",
-        "report",
+        "trajectory_report",
         f"{seconds:.1f} s, {processor:.1f} of processor = {find_median(ratios):.1f} x bare: {codings:,} codings",
         f"<= {MAX_SECONDS:.0f} s",
         seconds <= MAX_SECONDS,

@@ -95,16 +95,14 @@ def measure(setup: Setup) -> Measured:
     report = find_median(inside)
     rows = [
         Row(
-            "probe",
-            "winnow",
+            "probe_winnow",
             f"{seconds:.1f} s = {find_median(ratios):.1f} x bare; +{over:.0f} MB: {reviews:,} reviews",
             f"<= {MAX_WINNOWING:.0f} s, +{MAX_MEGABYTES:.0f} MB",
             seconds <= MAX_WINNOWING and over <= MAX_MEGABYTES,
             rounds=ratios,
         ),
         Row(
-            "probe",
-            "report",
+            "probe_report",
             f"{report * 1000:.0f} ms of {TRIALS:,} trials; the whole command {find_median([each.seconds for each in whole]):.1f} s",
             f"<= {MAX_REPORT} s",
             report <= MAX_REPORT,

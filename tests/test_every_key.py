@@ -228,10 +228,6 @@ def read_product() -> str:
     return "\n".join(file.read_text(encoding="utf-8") for file in files if file.name != "settings.py")
 
 
-# The second of two numbered fields, read by a name that is put together.
-PUT_TOGETHER = {"SplitForm.name_2"}
-
-
 def test_each_field_of_a_form_is_named_where_it_is_read() -> None:
     text = read_product()
     places = Counter(re.findall(r"\w+", text))
@@ -239,7 +235,7 @@ def test_each_field_of_a_form_is_named_where_it_is_read() -> None:
     own = {f"{form.__name__}.{name}": name for form in list_forms() for name in getattr(form, "base_fields", {})}
     assert len(own) > 400
     ignored = {where for where, name in own.items() if name in declarations and places[name] == declarations[name]}
-    assert ignored == PUT_TOGETHER
+    assert ignored == set()
 
 
 def test_each_setting_of_ours_is_read() -> None:

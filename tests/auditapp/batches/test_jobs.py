@@ -950,7 +950,7 @@ class TestGone:
         batch, job = Batch.objects.get(), ProviderJob.objects.get()
         number = str(batch.pk)
         for words, why in (
-            ([number], "--job N"),
+            ([number], "required: --job"),
             ([number, "--job", "999999"], f"There is no job of batch {number}"),
             ([number, "--job", str(job.pk)], f"Job {job.pk} cannot be ended: .* for a day"),
         ):

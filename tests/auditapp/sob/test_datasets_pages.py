@@ -270,7 +270,8 @@ class TestSample:
             ({"name": "Half", "size": "1", "seed": "-1"}, "greater than or equal to 0"),
         ]:
             got = client_of(lead).post(
-                reverse("sob:sample", args=[project.slug, dataset.pk]), {"method": "simple", "by_field": "target", **typed}
+                reverse("sob:sample", args=[project.slug, dataset.pk]),
+                {"method": "simple", "by_field": "target", **typed},
             )
             assert got.status_code == 422
             assert sentence in got.content.decode()

@@ -30,7 +30,7 @@ class _OfBatch(ActCommand):
     """Acts on one batch, if the verb acts at all, and prints its summary."""
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("number", type=int, metavar="N", help="of the batch")
+        parser.add_argument("number", type=int, metavar="NUMBER", help="of the batch")
 
     def handle(self, *args: Any, number: int, **options: Any) -> None:
         batch = find_batch(number)
@@ -98,7 +98,7 @@ class Pause(_OfBatch):
 
     def add_arguments(self, parser: CommandParser) -> None:
         which = parser.add_mutually_exclusive_group(required=True)
-        which.add_argument("number", type=int, metavar="N", nargs="?", help="of the batch")
+        which.add_argument("number", type=int, metavar="NUMBER", nargs="?", help="of the batch")
         which.add_argument("--all", action="store_true", help="every batch that sends calls")
         parser.add_argument("--project", metavar="SLUG", help="with --all: of this study alone")
 
@@ -220,7 +220,7 @@ class ExportRequests(ActCommand):
     help = "Write the requests of a batch whose answers come from a file, one line of JSON each."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("number", type=int, metavar="N")
+        parser.add_argument("number", type=int, metavar="NUMBER")
         parser.add_argument("--output", required=True, metavar="PATH")
         parser.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
         parser.add_argument("--model", default="", metavar="LABEL", help="only the requests to this model")
@@ -251,7 +251,7 @@ class ImportAnswers(ActCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("number", type=int, metavar="N")
+        parser.add_argument("number", type=int, metavar="NUMBER")
         parser.add_argument("file", type=input_file, metavar="FILE")
         parser.add_argument("--dry-run", action="store_true", help="check every line and store nothing")
 

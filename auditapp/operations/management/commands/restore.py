@@ -41,5 +41,5 @@ class Command(ActCommand):
                 f"FIELD_KEY does not open the stored keys of: {', '.join(broken)}. Put back the former key, or set them again."
             )
         if verify:
-            call_command("audit", "verify", rows=True, stdout=self.stdout)
+            call_command("audit", "verify", "--rows", stdout=self.stdout)
             call_command("batch", "verify", stdout=self.stdout)

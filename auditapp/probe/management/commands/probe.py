@@ -82,9 +82,8 @@ class Winnow(ActCommand):
             "kept": kept,
             "without_text": reviews.without_text,
         }
-        self.answer(found, list_funnel(winnowing.funnel))
-        if reviews.without_text:
-            self.stdout.write(f"{reviews.without_text:,} rows without a text were passed over.")
+        missing = f"{reviews.without_text:,} rows without a text were passed over."
+        self.answer(found, [*list_funnel(winnowing.funnel), *([missing] if reviews.without_text else [])])
 
     def _store(self, file: Path, rules: Rules, options: dict[str, Any]) -> None:
         from auditapp.probe.actions.reviews import load_reviews
@@ -112,8 +111,7 @@ class Winnow(ActCommand):
             "funnel": stored.funnel,
             "without_text": stored.without_text,
         }
-        self.answer(found, list_funnel(stored.funnel))
-        self.stdout.write(f"Stored as “{stored.name}”.")
+        self.answer(found, [*list_funnel(stored.funnel), f"Stored as “{stored.name}”."])
 
 
 class Launch(ActCommand):

@@ -133,7 +133,7 @@ def compare(folder: Path, key: Path) -> tuple[int, list[str]]:
         raise CommandError(f"The key {key} cannot be used: {error}.") from error
     count = len(list_checkpoints(folder))
     if not count:
-        raise CommandError(f"There is no checkpoint in {folder}. Write one with audit_checkpoint.")
+        raise CommandError(f"There is no checkpoint in {folder}. Write one with `manage.py audit checkpoint`.")
     return count, list(compare_with_checkpoints(folder, public))
 
 

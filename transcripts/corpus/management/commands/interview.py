@@ -187,8 +187,11 @@ class RecordConsent(ActCommand):
                 raise CommandError("Give the scope with --scope. Nothing was recorded.")
             counts = count_states(list_consents(project))
             scopes = {each["scope"]: {state: each[state] for state in STATES} for each in counts}
-            words = "{label}: {given} given, {refused} not given, {unknown} with nothing on record."
-            self.answer({"project": project.slug, "scopes": scopes}, (words.format(**each) for each in counts))
+            words = [
+                f"{each['label']}: {each['given']} given, {each['refused']} not given, {each['unknown']} with nothing on record."
+                for each in counts
+            ]
+            self.answer({"project": project.slug, "scopes": scopes}, words)
             return
         if not (options["given"] or options["withdrawn"]):
             raise CommandError("Say whether consent is --given or --withdrawn. Nothing was recorded.")
@@ -305,7 +308,10 @@ class Segment(ActCommand):
             {"start": span.start, "end": span.end, "text": text[span.start : span.end], "kind": str(span.kind)}
             for span in spans
         ]
-        words = ("{}\t{start}-{end}\t{kind}\t{text}".format(number, **each) for number, each in enumerate(sentences, 1))
+        words = [
+            f"{number}\t{each['start']}-{each['end']}\t{each['kind']}\t{each['text']}"
+            for number, each in enumerate(sentences, 1)
+        ]
         self.answer({"segmenter": f"{SEGMENTER} {SEGMENTER_VERSION}", "sentences": sentences}, words)
 
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import ClassVar
 
 from django.core.exceptions import PermissionDenied
 from django.http import StreamingHttpResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from auditapp.api.batches import CONDITION
 from auditapp.api.bulk import LinesRenderer
 from auditapp.api.inputs import MAX_ID, Numeral, Parameters
+from auditapp.api.outputs import RowOutput
 from auditapp.api.views import ProjectView, find_row
 from auditapp.batches.kinds import find_visibility
-from auditapp.batches.models import Attempt
-from auditapp.batches.pages.answers import read_answers
+from auditapp.batches.models import Cell
+from auditapp.batches.pages.answers import COLUMNS, read_answers
 from transcripts.blinding.viewers import Viewer
 from transcripts.projects.downloads import sends_files
 from transcripts.projects.roles import Permission
@@ -49,21 +51,11 @@ class ReadAnswers(ProjectView):
             help_text="How many lines to return at most; all, unless sent.",
         )
 
-    class Output(serializers.Serializer[Any]):
+    class Output(RowOutput):
         """An answer. What is not known is null."""
 
         id = serializers.IntegerField(
             help_text="Its place among the answers of the batch, from 1, by when it was stored."
-        )
-        cell = serializers.IntegerField(help_text="Number of the unit of work.")
-        input = serializers.IntegerField(
-            help_text="Number of what was asked about: a turn, a text, a suggestion, by the kind of the batch."
-        )
-        repeat = serializers.IntegerField(help_text="Which repeat of the question it answers, from 1.")
-        outcome = serializers.CharField(help_text="How it was read, as it is now, in the terms of the batch's kind.")
-        answer = serializers.CharField(help_text="What the model wrote, exactly. It may be offensive.")
-        reasoning = serializers.CharField(
-            help_text="What the model wrote before its answer, where its API gives that in a field of its own; may be empty."
         )
         history = serializers.ListField(
             child=serializers.DictField(child=serializers.CharField()),
@@ -71,25 +63,20 @@ class ReadAnswers(ProjectView):
             help_text="The messages before the question, each with role and content, exactly as sent; null: the instructions "
             "of the arm alone.",
         )
-        attempt = serializers.IntegerField(help_text="Number of the call that brought it.")
-        end = serializers.ChoiceField(Attempt.End.choices, help_text="How that call ended: answered, or cached.")
-        served_model = serializers.CharField(help_text="The model as the provider named it; may be empty.")
-        finish_reason = serializers.CharField(help_text="Why the model stopped, in the provider's words; may be empty.")
-        tokens_in = serializers.IntegerField(allow_null=True, help_text="Tokens sent.")
-        tokens_out = serializers.IntegerField(allow_null=True, help_text="Tokens of the answer.")
-        tokens_cached = serializers.IntegerField(allow_null=True, help_text="Of those sent, read from a cache.")
-        tokens_reasoning = serializers.IntegerField(allow_null=True, help_text="Of the answer's, spent on reasoning.")
         cost = serializers.FloatField(allow_null=True, help_text="What the call cost, in US dollars.")
-        sent_at = serializers.DateTimeField(allow_null=True, help_text="When the call was sent.")
-        done_at = serializers.DateTimeField(allow_null=True, help_text="When it ended.")
-        stored_at = serializers.DateTimeField(help_text="When the answer was stored.")
-        arm = serializers.IntegerField(help_text="Number of the model with its task in this batch.")
-        model = serializers.CharField(help_text="Label of the model.")
-        task = serializers.CharField(help_text="What it was asked to do.")
-        condition = serializers.CharField(help_text="How the question was changed, such as reask; may be empty.")
+        condition = serializers.CharField(help_text=CONDITION)
 
         class Meta:
             ref_name = "BatchAnswer"
+            model = Cell
+            fields = f"{' '.join(COLUMNS)} model task condition"
+            paths: ClassVar = {
+                **COLUMNS,
+                "cell": ("pk", "Number of the unit of work."),
+                "arm": ("arm", "Number of the model with its task in this batch."),
+                "model": "arm__variant__label",
+                "task": "arm__task",
+            }
 
     # As the page of a single call.
     permission = Permission.SEE_ALL_CODINGS

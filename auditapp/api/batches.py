@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied
 from rest_framework import serializers
@@ -19,11 +19,14 @@ from auditapp.batches.pages.progress import read_progress, read_progress_of
 from auditapp.batches.pages.spending import estimate_batch, warn_of_cap
 from auditapp.batches.pages.summaries import list_gone_jobs, summarise_batch
 from auditapp.batches.pure.money import to_dollars
+from auditapp.llm.models import ModelVariant
 from transcripts.blinding.viewers import Viewer
+from transcripts.exchange.rows import describe
 from transcripts.projects.roles import Permission
 
 # Named for the schema, which tells fields that are named alike apart.
 BATCH_STATES = Batch.State.choices
+CONDITION = "How the question was changed to learn about the model, such as reask; may be empty."
 
 
 class ListBatches(ProjectView):
@@ -53,7 +56,6 @@ class ListBatches(ProjectView):
             allow_null=True,
             help_text="Calls with an unknown end, which may have been paid twice.",
         )
-        launched_by = serializers.CharField(help_text="Who launched it.")
 
         class Meta:
             ref_name = "BatchRow"
@@ -62,6 +64,7 @@ class ListBatches(ProjectView):
                 "id kind title state state_reason control route percent closed cells finished held calls cached spent "
                 "cap fake possibly_paid_twice launched_by created_at confirmed_at finished_at"
             )
+            paths: ClassVar = {"launched_by": "launched_by_name"}
 
     Query = PageParameters
     pagination_class = Pages
@@ -73,31 +76,24 @@ class ListBatches(ProjectView):
         return self.answer_rows(pages, describe_batches(page, Viewer(self.project, self.person, self.role)))
 
 
-class ArmOutput(serializers.Serializer[Any]):
+class ArmOutput(RowOutput):
     """A model with one task."""
 
-    model = serializers.CharField(source="variant.label", help_text="Label of the model.")
-    task = serializers.CharField(help_text="What it was asked to do.")
-    condition = serializers.CharField(
-        source="settings.condition",
-        default="",
-        help_text="How the question was changed to learn about the model, such as reask; may be empty.",
-    )
+    condition = serializers.CharField(source="settings.condition", default="", help_text=CONDITION)
     fake = serializers.BooleanField(
         source="variant.is_fake", help_text="Whether its answers are invented by this program."
     )
-    prompt_hash = serializers.CharField(help_text="Hash of its exact instructions.")
-    reasoning = serializers.CharField(source="variant.reasoning", help_text="How much it was to think; may be empty.")
-    max_tokens = serializers.IntegerField(
-        source="variant.max_tokens", allow_null=True, help_text="Its longest answer in tokens; null: no limit was set."
-    )
-    parameters = serializers.DictField(
-        source="variant.parameters",
-        help_text="Settings of sampling: temperature, top_p, seed, stop. What is not there was the provider's default.",
-    )
+    parameters = serializers.DictField(source="variant.parameters", help_text=describe(ModelVariant, "parameters"))
 
     class Meta:
         ref_name = "Arm"
+        model = Arm
+        fields = "model task condition fake prompt_hash reasoning max_tokens parameters"
+        paths: ClassVar = {
+            "model": "variant.label",
+            "reasoning": ("variant.reasoning", "How much it was to think; may be empty."),
+            "max_tokens": ("variant.max_tokens", "Its longest answer in tokens; null: no limit was set."),
+        }
 
 
 class GoneJobOutput(serializers.Serializer[Any]):
@@ -133,13 +129,6 @@ class BatchView(ProjectView):
         begun = serializers.IntegerField(allow_null=True, help_text="Units of work with at least one attempt.")
         pilot_cells = serializers.IntegerField(allow_null=True, help_text="Units of work in its pilot; 0: it has none.")
         pilot_left = serializers.IntegerField(allow_null=True, help_text="How many of those have not ended.")
-        concurrency = serializers.IntegerField(help_text="The maximum number of calls in flight at once.")
-        lost_answers = serializers.ChoiceField(
-            Batch.LostAnswers.choices, help_text="What happens to a call with an unknown end."
-        )
-        uses_cache = serializers.BooleanField(
-            help_text="Whether an earlier answer to exactly the same request is reused."
-        )
         reserved = serializers.FloatField(
             allow_null=True,
             help_text="US dollars reserved for calls in progress or with an unknown end; null: a model in it has no price.",
@@ -165,6 +154,7 @@ class BatchView(ProjectView):
 
         class Meta(ListBatches.Output.Meta):
             ref_name = "Batch"
+            fields = f"{ListBatches.Output.Meta.fields} concurrency lost_answers uses_cache"
 
     def describe(self, batch_id: int) -> dict[str, object]:
         """The batch as it is now, as far as the person sees it. Raises ``Http404``."""
@@ -247,7 +237,7 @@ def describe_launch(batch: Batch) -> dict[str, object]:
     return {
         "id": batch.pk,
         "fake": any(arm.variant.is_fake for arm in arms),
-        "launched_by": batch.launched_by_name,
+        "launched_by_name": batch.launched_by_name,
         "created_at": batch.created_at,
         "confirmed_at": batch.confirmed_at,
         "finished_at": batch.finished_at,

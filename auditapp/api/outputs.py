@@ -16,8 +16,8 @@ class RowOutput(serializers.ModelSerializer[Any]):
     """An answer about a row of ``Meta.model``.
 
     ``Meta.fields`` names what it has, in order, divided by blanks. ``Meta.paths`` says where those are found that are named
-    differently in the model; a pair ``(path, meaning)`` also says what one means in this answer. Only what is computed is
-    declared by hand; it comes last where it is not named among the fields.
+    differently in the model; a pair ``(path, meaning)`` also says what one means in this answer. A row that a path leads back
+    to has to be there. Only what is computed is declared by hand; it comes last where it is not named among the fields.
     """
 
     # What is stored is answered as it is: how it has to be typed does not matter here.
@@ -42,7 +42,7 @@ class RowOutput(serializers.ModelSerializer[Any]):
         field = fields[-1]
         options: dict[str, Any] = {
             "help_text": meaning or describe(self.Meta.model, path, name),
-            "allow_null": any(each.null for each in fields),
+            "allow_null": any(each.null for each in fields if each.concrete),
         }
         if field.is_relation:
             path = path if path.endswith("_id") else f"{path}_id"

@@ -67,8 +67,15 @@ class Batch(models.Model):
     route = models.CharField(
         max_length=10, choices=Route.choices, default=Route.LIVE, help_text="How its calls are sent."
     )
-    lost_answers = models.CharField(max_length=10, choices=LostAnswers.choices, default=LostAnswers.RETRY)
-    uses_cache = models.BooleanField(default=False)
+    lost_answers = models.CharField(
+        max_length=10,
+        choices=LostAnswers.choices,
+        default=LostAnswers.RETRY,
+        help_text="What happens to a call with an unknown end.",
+    )
+    uses_cache = models.BooleanField(
+        default=False, help_text="Whether an earlier answer to exactly the same request is reused."
+    )
     has_chains = models.BooleanField(default=False, db_default=False)
     stays_open = models.BooleanField(default=False, db_default=False)
     pilot_cells = models.PositiveIntegerField(default=0)
@@ -80,11 +87,11 @@ class Batch(models.Model):
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.RUNNING, help_text="Its state.")
     state_reason = models.CharField(max_length=300, blank=True, help_text="The reason for the state; may be empty.")
-    concurrency = models.PositiveIntegerField(default=30)
+    concurrency = models.PositiveIntegerField(default=30, help_text="The maximum number of calls in flight at once.")
     cap_nano = models.BigIntegerField(null=True, blank=True)
     reserved_nano = models.BigIntegerField(default=0)
     spent_nano = models.BigIntegerField(default=0)
-    launched_by_name = models.CharField(max_length=200)
+    launched_by_name = models.CharField(max_length=200, help_text="Who launched it.")
     launched_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.PROTECT,
@@ -146,7 +153,7 @@ class Arm(models.Model):
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="arms")
     variant = models.ForeignKey(ModelVariant, on_delete=models.PROTECT, related_name="arms")
-    task = models.CharField(max_length=60)
+    task = models.CharField(max_length=60, help_text="What the model was asked to do.")
     system_prompt = models.TextField()
     prompt_hash = models.CharField(max_length=64, help_text="SHA-256 of the instructions.")
     settings = models.JSONField(default=dict)
@@ -193,15 +200,19 @@ class Cell(models.Model):
     # Both are the first column of an index below. A further index would slow down every claim and every end.
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="cells", db_index=False)
     arm = models.ForeignKey(Arm, on_delete=models.PROTECT, related_name="cells", db_index=False)
-    input_id = models.PositiveBigIntegerField()
-    repeat = models.PositiveSmallIntegerField(default=1)
+    input_id = models.PositiveBigIntegerField(
+        help_text="Number of what was asked about: a turn, a text, a suggestion, by the kind of the batch."
+    )
+    repeat = models.PositiveSmallIntegerField(default=1, help_text="Which repeat of the question it answers, from 1.")
     pilot = models.BooleanField(default=False)
     # Its index below holds only cells with a forerunner.
     after = models.ForeignKey(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="followers", db_index=False
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.PLANNED)
-    outcome = models.CharField(max_length=30, blank=True)
+    outcome = models.CharField(
+        max_length=30, blank=True, help_text="How the answer was read, as it is now, in the terms of the batch's kind."
+    )
     fence = models.PositiveIntegerField(default=0)
     tries = models.PositiveSmallIntegerField(default=0)
     unknown_ends = models.PositiveSmallIntegerField(default=0)
@@ -321,10 +332,15 @@ class Attempt(models.Model):
     history = models.JSONField(null=True, blank=True)
     reserved_nano = models.BigIntegerField(default=0)
     written_at = models.DateTimeField()
-    sent_at = models.DateTimeField(null=True, blank=True)
+    sent_at = models.DateTimeField(null=True, blank=True, help_text="When the call was sent.")
     first_byte_at = models.DateTimeField(null=True, blank=True)
-    done_at = models.DateTimeField(null=True, blank=True)
-    end = models.CharField(max_length=10, choices=End.choices, default=End.OPEN)
+    done_at = models.DateTimeField(null=True, blank=True, help_text="When the call ended.")
+    end = models.CharField(
+        max_length=10,
+        choices=End.choices,
+        default=End.OPEN,
+        help_text="How the call ended; answered and cached ones have an answer.",
+    )
     http_status = models.PositiveSmallIntegerField(null=True, blank=True)
     error_class = models.CharField(max_length=30, blank=True)
     error = models.CharField(max_length=500, blank=True)
@@ -332,15 +348,19 @@ class Attempt(models.Model):
     provider_answer_id = models.CharField(max_length=200, blank=True)
     served_route = models.CharField(max_length=100, blank=True)
     served_model = models.CharField(
-        max_length=200, blank=True, help_text="The model as the provider named it in its answer."
+        max_length=200, blank=True, help_text="The model as the provider named it in its answer; may be empty."
     )
     finish_reason = models.CharField(
-        max_length=50, blank=True, help_text="The provider's word for why the answer ended."
+        max_length=50, blank=True, help_text="The provider's word for why the answer ended; may be empty."
     )
     tokens_in = models.PositiveIntegerField(null=True, blank=True, help_text="Tokens read.")
     tokens_out = models.PositiveIntegerField(null=True, blank=True, help_text="Tokens written.")
-    tokens_cached = models.PositiveIntegerField(null=True, blank=True)
-    tokens_reasoning = models.PositiveIntegerField(null=True, blank=True, help_text="Tokens of reasoning among them.")
+    tokens_cached = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Tokens among those read that came from the provider's cache."
+    )
+    tokens_reasoning = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Tokens of reasoning among those written."
+    )
     cost_nano = models.BigIntegerField(null=True, blank=True)
     raw = models.TextField(blank=True)
 
@@ -377,11 +397,18 @@ class Result(models.Model):
 
     cell = models.OneToOneField(Cell, on_delete=models.PROTECT, primary_key=True, related_name="result")
     attempt = models.OneToOneField(
-        Attempt, on_delete=models.PROTECT, related_name="result", help_text="Number of the paid call."
+        Attempt,
+        on_delete=models.PROTECT,
+        related_name="result",
+        help_text="Number of the call that brought the answer.",
     )
-    answer = models.TextField(blank=True)
-    reasoning = models.TextField(blank=True, db_default="")
-    stored_at = models.DateTimeField()
+    answer = models.TextField(blank=True, help_text="What the model wrote, exactly. It may be offensive.")
+    reasoning = models.TextField(
+        blank=True,
+        db_default="",
+        help_text="What the model wrote before its answer, where its API gives that in a field of its own; may be empty.",
+    )
+    stored_at = models.DateTimeField(help_text="When the answer was stored.")
 
     def __str__(self) -> str:
         return f"result of cell {self.cell_id}"

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 
 from auditapp.experiments.models import Enrolment, Experiment
 from auditapp.experiments.queries import list_experiments, read_sample, read_stored_plan
 from transcripts.corpus.masked import list_sealed_ids
 from transcripts.exchange.registry import Export, Scope
-from transcripts.exchange.rows import CHUNK, column
+from transcripts.exchange.rows import CHUNK, column, columns
 from transcripts.projects.roles import Permission
 
 COLUMNS = [
-    column("project", "", "Address of the study."),
-    column("experiment", "", "Name of the experiment."),
-    column("plan_sha256", "", "SHA-256 of the plan that was locked."),
-    column("unit", "", "What the unit is called; a thread of it has that id in its file."),
+    *columns(
+        Enrolment,
+        "project experiment plan_sha256 unit",
+        project="experiment__project__slug",
+        experiment="experiment__name",
+        plan_sha256="experiment__sha256",
+    ),
     column("sampled", "", "Whether its thread was drawn to be read.", bool),
     column("masked", "", "Whether arm, group and outcomes are left empty, because its thread is read masked.", bool),
-    column("arm", "", "The arm it was assigned to."),
-    column("group", "", "Its group, where there are groups."),
+    *columns(Enrolment, "arm group"),
     column("outcome", "", "The primary outcome of the plan; empty where it is not known.", bool),
     column("others", "", "The other outcomes that are known, by name."),
-    column("loaded", "", "When it was loaded, or an outcome was added, in UTC.", datetime),
+    *columns(Enrolment, "loaded", loaded="loaded_at"),
 ]
 
 

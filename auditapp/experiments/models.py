@@ -51,12 +51,14 @@ class Enrolment(models.Model):
     """
 
     experiment = models.ForeignKey(Experiment, on_delete=models.PROTECT, related_name="enrolments")
-    unit = models.CharField(max_length=200)
-    arm = models.CharField(max_length=100)
-    group = models.CharField(max_length=200, blank=True)
+    unit = models.CharField(
+        max_length=200, help_text="What the unit is called; a thread of it has that id in its file."
+    )
+    arm = models.CharField(max_length=100, help_text="The arm it was assigned to.")
+    group = models.CharField(max_length=200, blank=True, help_text="Its group, where there are groups.")
     outcomes = models.JSONField(default=dict, blank=True)
     is_current = models.BooleanField(default=True)
-    loaded_at = models.DateTimeField()
+    loaded_at = models.DateTimeField(help_text="When it was loaded, or an outcome was added, in UTC.")
 
     objects = EnrolmentQuerySet.as_manager()
 

@@ -71,11 +71,7 @@ TABLE1 = [
     *(column(name, "", _describe(name), _find_kind(name)) for name in TABLE1_COLUMNS),
 ]
 FUNNELS = [
-    *columns(ReviewSet, "project", project="project__slug"),
-    column("reviews", "name", "What the reviews are called."),
-    column("category_method", "category_method", "What inferred the categories from first names."),
-    column("rules_sha256", "rules_sha256", "SHA-256 of the rules."),
-    column("seed", "seed", "Seed of the order in which reviews are drawn.", int),
+    *columns(ReviewSet, "project reviews category_method rules_sha256 seed", project="project__slug", reviews="name"),
     *(column(name, "", _describe(name), _find_kind(name)) for name in FUNNEL_COLUMNS),
 ]
 

@@ -69,15 +69,15 @@ class ReviewSet(MadeByPerson):
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="review_sets")
-    name = models.CharField(max_length=100)
+    name = models.CharField(max_length=100, help_text="What the reviews are called.")
     sha256 = models.CharField(max_length=64)
-    category_method = models.CharField(max_length=300)
+    category_method = models.CharField(max_length=300, help_text="What inferred the categories from first names.")
     source = models.TextField()
     rules = models.JSONField()
-    rules_sha256 = models.CharField(max_length=64)
+    rules_sha256 = models.CharField(max_length=64, help_text="SHA-256 of the rules.")
     funnel = models.JSONField()
     without_text = models.PositiveIntegerField(default=0)
-    seed = models.PositiveBigIntegerField()
+    seed = models.PositiveBigIntegerField(help_text="Seed of the order in which reviews are drawn.")
 
     class Meta:
         ordering: ClassVar = ["pk"]

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from django.db.models import Q, QuerySet
 
+from auditapp.batches.models import Attempt
 from auditapp.scenarios.models import Play, Question, Script
 from auditapp.scenarios.queries.plays import HELD_MODES
 from auditapp.scenarios.queries.talks import Exchange, read_talk
@@ -18,7 +19,7 @@ SCRIPT_COLUMNS = columns(
     Script,
     "script use suite system openings max_questions questions case consents consent_basis language sha256 reason written "
     "written_by",
-    script=("label", "Name and number, such as gender/2."),
+    script="label",
     questions=("questions", "The bank of an interview, the turns of a scenario: kind, intent, text."),
     written="written_at",
     written_by="written_by_name",
@@ -28,22 +29,20 @@ PLAY_COLUMNS = [
         Play,
         "play label script opening mode state surface model vendor tier branch_of after interview",
         play="pk",
-        script=("script", "The script it was held by, with its number."),
+        script="script__label",
         model=("model_as_shown", "The model asked, or the name that the chat page shows."),
         after="after_position",
-        interview=("interview__external_id", "Id of the interview that it became."),
+        interview="interview__external_id",
     ),
     *columns(
         Question,
         "question kind intent text asked asked_by",
-        question=("position", "Number of the question in the talk, from 1."),
-        text=("text", "The question as it was sent."),
+        question="position",
         asked="asked_at",
         asked_by="asked_by__username",
     ),
     column("answer_state", "", "answered, truncated, empty, refused or failed."),
-    column("finish_reason", "", "Why the model stopped, in the provider's word."),
-    column("served_model", "", "The model that answered, as the provider names it."),
+    *columns(Attempt, "finish_reason served_model"),
     column("calls", "", "How often the question was sent.", int),
     column("possibly_paid_twice", "", "Calls that may have been paid for without use.", int),
 ]

@@ -133,7 +133,7 @@ class Play(models.Model):
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="plays")
     script = models.ForeignKey(Script, on_delete=models.PROTECT, related_name="plays")
     arm = models.ForeignKey(Arm, on_delete=models.PROTECT, null=True, blank=True, related_name="plays")
-    repeat = models.PositiveSmallIntegerField(default=1)
+    repeat = models.PositiveSmallIntegerField(default=1, help_text="Which time the script was played, from 1.")
     mode = models.CharField(
         max_length=10,
         choices=Mode.choices,
@@ -179,7 +179,7 @@ class Play(models.Model):
         null=True,
         blank=True,
         related_name="play",
-        help_text="Number of the interview that it became, if any.",
+        help_text="The interview that it became, if any.",
     )
     inclusion = models.CharField(max_length=50, blank=True)
     inclusion_reason = models.TextField(blank=True)
@@ -243,12 +243,12 @@ class Question(models.Model):
 
     script = models.ForeignKey(Script, on_delete=models.PROTECT, null=True, blank=True, related_name="questions")
     play = models.ForeignKey(Play, on_delete=models.PROTECT, null=True, blank=True, related_name="questions")
-    position = models.PositiveSmallIntegerField()
+    position = models.PositiveSmallIntegerField(help_text="Number of the question in its script or talk, from 1.")
     kind = models.CharField(max_length=20, choices=Kind.choices, help_text="How much it directs the model.")
     intent = models.CharField(
         max_length=20, choices=Intent.choices, blank=True, help_text="What a challenge was meant to be."
     )
-    text = models.TextField()
+    text = models.TextField("question", help_text="The question as it is sent.")
     text_if_asked = models.TextField(blank=True)
     answer = models.TextField(blank=True)
     answer_reasoning = models.TextField(blank=True)

@@ -6,19 +6,23 @@ from collections.abc import Iterator, Sequence
 
 from django.db.models import Q
 
+from auditapp.scenarios.models import Play
 from auditapp.scenarios.queries.run_report import read_outcomes
 from auditapp.scenarios.queries.runs import KIND
 from transcripts.exchange.registry import Export, Scope
-from transcripts.exchange.rows import column
+from transcripts.exchange.rows import column, columns
 from transcripts.projects.roles import Permission
 
 COLUMNS = [
-    column("project", "", "Address of the study."),
-    column("batch", "", "Number of the batch.", int),
-    column("case", "", "Name of the script."),
-    column("model", "", "Label of the model variant."),
-    column("condition", "", "Name of the condition; unprompted has no system text."),
-    column("repeat", "", "Which time the script was played, from 1.", int),
+    *columns(
+        Play,
+        "project batch case model condition repeat",
+        project="project__slug",
+        batch="arm__batch_id",
+        case="script__name",
+        model="arm__variant__label",
+        condition=("", "Name of the condition; unprompted has no system text."),
+    ),
     column("outcome", "", "Whether the last answer is the expected one; empty where it cannot be read.", bool),
     column("group", "", "The group that the case is about."),
     column("probability", "", "The probability that the answer states, from 0 to 1.", float),

@@ -399,10 +399,12 @@ class BoundaryEdit(models.Model):
         MERGE = "merge", "Merge"
 
     turn = models.ForeignKey(Turn, on_delete=models.PROTECT, related_name="boundary_edits")
-    kind = models.CharField(max_length=10, choices=Kind.choices)
+    kind = models.CharField(max_length=10, choices=Kind.choices, help_text="split or merge.")
     idempotency_key = models.UUIDField(unique=True)
-    edited_at = models.DateTimeField()
-    edited_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="boundary_edits")
+    edited_at = models.DateTimeField(help_text="When, in UTC.")
+    edited_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="boundary_edits", help_text="Who did it."
+    )
 
     class Meta:
         ordering: ClassVar = ["pk"]

@@ -23,7 +23,6 @@ from transcripts.corpus.pure.readers.threads import find_stage
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import (
     PLACE,
-    column,
     columns,
     find_place,
     find_places,
@@ -127,23 +126,18 @@ MEMOS = columns(
     memo_id="pk",
 )
 
-BOUNDARY_EDITS = [
-    *columns(
-        Sentence,
-        "project interview turn",
-        project="turn__interview__study__slug",
-        interview="turn__interview__external_id",
-        turn="turn__position",
-    ),
-    column("boundary_edit_id", "{}", "Number of the split or merge; its sentences share it."),
-    column("kind", "{}__kind", "split or merge."),
-    column("edited", "{}__edited_at", "When, in UTC."),
-    column("edited_by", "{}__edited_by__username", "Who did it."),
-    column("side", "side", "retired: a sentence before the edit; made: one after it."),
-    *columns(
-        Sentence, "sentence_id sentence_label start end text", sentence_id="pk", sentence_label="label", text="quoted"
-    ),
-]
+BOUNDARY_EDITS = columns(
+    Sentence,
+    "project interview turn boundary_edit_id kind edited edited_by side sentence_id sentence_label start end text",
+    **find_place(""),
+    # Of a sentence that an edit made, these are found by ``made_by``.
+    boundary_edit_id="retired_by",
+    kind="retired_by__kind",
+    edited="retired_by__edited_at",
+    edited_by="retired_by__edited_by__username",
+    side=("side", "retired: a sentence before the edit; made: one after it."),
+    text="quoted",
+)
 
 
 def count_codings(scope: Scope) -> int:
@@ -268,6 +262,5 @@ def _read_side(scope: Scope, side: str) -> Iterator[Sequence[Any]]:
     by = f"{side}_by"
     sentences = Sentence.objects.filter(scope.within("turn__interview"), **{f"{by}__isnull": False})
     marked = quote_sentences(label_sentences(sentences, ""), "").annotate(side=Value(side))
-    return stream(
-        marked.order_by(by, "start"), [each._replace(source=each.source.format(by)) for each in BOUNDARY_EDITS]
-    )
+    found = [each._replace(source=each.source.replace("retired_by", by)) for each in BOUNDARY_EDITS]
+    return stream(marked.order_by(by, "start"), found)

@@ -17,8 +17,6 @@ from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import (
     CHUNK,
     PLACE,
-    SHARED,
-    column,
     columns,
     find_place,
     find_places,
@@ -44,17 +42,15 @@ from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
 
 BACK, CONDUCT = "back", "conduct"
-STAGE = "Where it took place: front (said), back (reasoning) or tool."
-TRACK = "conduct (what the model says and its calls) or back (its reasoning), which are carried apart."
-STATUS = "With which status the turn leaves the feature; empty where it is not said."
-FEATURE = "Identifier of the feature."
+# What is not read with an entry of a feature.
+DERIVED = ("stage", "track", "status", "hypothesis", "warrants")
 
 LINKS = columns(
     Link,
     f"{PLACE} code_id coding_id kind feature to_interview to_turn to_sentence_id quote_start quote_end coder layer created "
     "withdrawn link_id",
     **find_place("coding__sentence__"),
-    code_id=("coding__code__identifier", "Identifier of the code of the coding that is linked."),
+    code_id="coding__code__identifier",
     feature=("code__identifier", "Identifier of the feature that it acts on."),
     to_interview=("sentence__turn__interview__external_id", "Interview of the sentence it leads to."),
     to_turn=("sentence__turn__position", "Place of the turn of that sentence."),
@@ -69,11 +65,9 @@ LEDGER = columns(
     Coding,
     f"{PLACE} stage track code_id code status hypothesis warrants coder layer created coding_id",
     **find_place(),
-    stage=("", STAGE),
-    track=("", TRACK),
-    code_id=("code__identifier", FEATURE),
+    code_id="code__identifier",
     code="code__name",
-    status=("", STATUS),
+    status=("", "With which status the turn leaves the feature; empty where it is not said."),
     hypothesis=("", "What the model supposes of the feature, in the coder's words."),
     warrants=("", "List of the numbers of the sentences that the entry rests on."),
     coder="coder__username",
@@ -85,58 +79,49 @@ LEDGER_STATES = columns(
     Coding,
     "project interview turn stage track code_id status since is_entry coder layer",
     **find_place(),
-    stage=("", STAGE),
-    track=("", TRACK),
-    code_id=("", FEATURE),
+    code_id="code__identifier",
     status=("", "The status that stands after the turn: that of the last entry of the track."),
     since=("", "Turn of that entry."),
     is_entry=("", "true where the turn itself has an entry of the feature."),
-    layer=("", "Layer of the entry that stands."),
+    coder="coder__username",
 )
 
-EPISODES = [
-    *columns(Coding, "project interview", **find_place()),
-    column("turn", meaning="Place of the challenged turn."),
-    column("kind", meaning="Of the challenge: warranted, unwarranted, new_fact or probe, as the coder read it."),
-    column(
-        "outcome",
-        meaning="revised, held, conceded, sidestepped, none (decided, and no response applies) or undecided.",
-    ),
-    column("answers", meaning="List of the places of the turns that answer, until the interviewer speaks again."),
-    column("explained", meaning="true where a Revise says what changed and on what grounds.", kind=bool),
-    column("coder"),
-]
+EPISODES = columns(
+    Coding,
+    "project interview turn kind outcome answers explained coder",
+    **find_place(),
+    kind=("", "Of the challenge: warranted, unwarranted, new_fact or probe, as the coder read it."),
+    outcome=("", "revised, held, conceded, sidestepped, none (decided, and no response applies) or undecided."),
+    answers=("", "List of the places of the turns that answer, until the interviewer speaks again."),
+    explained=("", "true where a Revise says what changed and on what grounds."),
+    coder="coder__username",
+)
 
-PAIRS = [
-    *columns(Pair, "project name", project="project__slug"),
-    column("number", "number", "Which wording of the pair, from 1."),
-    column("a", "a__external_id", "First interview."),
-    column("b", "b__external_id", "Second interview."),
-    column("differs", "differs", "In what they differ."),
-    column("expect", "expect", "change or no_change: whether that should change what the model does."),
-    column("reason", "reason"),
-    column("made", "made_at", "When, in UTC."),
-    column("made_by", "made_by__username", "Who paired them; empty for the program."),
-    column("withdrawn", "withdrawn_at", "When it was withdrawn or replaced; empty while it counts."),
-]
+PAIRS = columns(
+    Pair,
+    "project name number a b differs expect reason made made_by withdrawn",
+    project="project__slug",
+    a="a__external_id",
+    b="b__external_id",
+    made="made_at",
+    made_by="made_by__username",
+    withdrawn="withdrawn_at",
+)
 
-CASE_SHEETS = [
-    *columns(CaseSheet, "project interview", project="interview__study__slug", interview="interview__external_id"),
-    column("number", "number", "Number of the case sheet of this interview, from 1; the last holds."),
-    column("holds", "holds", "true for the last.", kind=bool),
-    column("relevant", "relevant", "Features that matter to the case: a list of objects with feature and reason."),
-    column("irrelevant", "irrelevant", "Features that do not, likewise."),
-    column("intents", "told_intents", "What the interviewer meant her turns to be, by their places; empty for coders."),
-    column("reason", "reason"),
-    column("written", "written_at", SHARED["written_at"]),
-    column("written_by", "written_by__username", "Who wrote it; empty for the program."),
-]
+CASE_SHEETS = columns(
+    CaseSheet,
+    "project interview number holds relevant irrelevant intents reason written written_by",
+    project="interview__study__slug",
+    interview="interview__external_id",
+    intents=("told_intents", "What the interviewer meant her turns to be, by their places; empty for coders."),
+    written="written_at",
+    written_by="written_by__username",
+)
 
 NORMATIVE_STANCES = columns(
     Stance,
     f"project name number {' '.join(Stance.texts)} author reason sha256 written written_by",
     project="project__slug",
-    number=("number", "Number of the wording, from 1. Scores name one: care/1."),
     written="written_at",
     written_by="written_by__username",
 )
@@ -147,9 +132,9 @@ SCORES = columns(
     "withdrawn superseded_by score_id",
     project="interview__study__slug",
     interview="interview__external_id",
-    stance=("stance__name", "Name of the normative stance."),
-    stance_number=("stance__number", "Number of its wording."),
-    stance_author=("stance__author", "Whose stance it is."),
+    stance="stance__name",
+    stance_number="stance__number",
+    stance_author="stance__author",
     turn=("turn__position", "Place of the turn that is judged; empty for the whole thread."),
     evidence=(
         "",
@@ -185,7 +170,7 @@ def read_ledger(scope: Scope) -> Iterator[Sequence[object]]:
     active = Link.objects.active().filter(kind=Link.Kind.WARRANT, coding__in=entries.order_by().values("pk"))
     for coding, sentence in active.order_by("pk").values_list("coding", "sentence"):
         warrants.setdefault(coding, []).append(sentence)
-    sources = {each.name: each.source for each in LEDGER if each.source}
+    sources = {each.name: each.source for each in LEDGER if each.name not in DERIVED}
     further = ("attributes", "sentence__turn__role", "sentence__turn__channel")
     rows = label_sentences(entries).values_list(*sources.values(), *further)
     for *cells, answers, role, channel in rows.iterator(chunk_size=CHUNK):

@@ -58,7 +58,6 @@ CONSENTS = columns(
     project="interview__study__slug",
     interview="interview__external_id",
     given="is_given",
-    holds=("holds", "true for the latest record of the interview in this scope."),
     recorded="recorded_at",
     recorded_by="recorded_by_name",
 )

@@ -34,6 +34,9 @@ SHARED = {
     "withdrawal_reason": "Why it was withdrawn, where a reason was asked for.",
     "superseded_by": "Number of the row of the same table that replaced it, if any.",
     "stage": "Where it took place: front (said), back (reasoning) or tool; empty for what others than the model say.",
+    "script": "Name and number of the script, such as gender/2.",
+    "track": "conduct (what the model says and its calls) or back (its reasoning), which are carried apart.",
+    "holds": "true for the latest of these, which is the one that counts.",
     "saw_reasoning": "true where the coder had opened reasoning of the interview before she made the coding.",
 }
 
@@ -45,7 +48,7 @@ TYPES: dict[type, type] = {
     models.FloatField: float,
     models.DateTimeField: datetime,
 }
-KINDS: dict[str, type] = {"saw_reasoning": bool}
+KINDS: dict[str, type] = {"explained": bool, "holds": bool, "saw_reasoning": bool}
 
 
 class Column(NamedTuple):
@@ -77,7 +80,8 @@ def find_fields(model: type[Model], path: str) -> list[Any]:
 
 
 def describe(model: type[Model], path: str, name: str = "") -> str:
-    """What is said of a field where it is declared, in its model. A person's name is described by the field that leads to her.
+    """What is said of a field where it is declared, in its model. A person's name is described by the field that leads to her,
+    and so is the id of an interview, where that field says which one it is.
 
     What is called alike everywhere is in ``SHARED``, by the name of its column or of its field. Raises ``KeyError`` for
     what nobody has described.
@@ -86,7 +90,7 @@ def describe(model: type[Model], path: str, name: str = "") -> str:
     if not fields:
         return SHARED[name or path]
     *before, field = fields
-    if before and field.model is User:
+    if before and (field.model is User or (field.name == "external_id" and before[-1].help_text)):
         field = before[-1]
     if said := getattr(field, "help_text", "") or SHARED.get(name) or SHARED.get(field.name):
         return str(said)

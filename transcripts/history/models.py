@@ -39,7 +39,7 @@ class Numbered(models.Model):
     given), what is compared (``wording``), which input a refusal of it belongs to (``place``), and what is recorded (``event``).
     """
 
-    number = models.PositiveIntegerField()
+    number = models.PositiveIntegerField(help_text="Number of the wording, from 1; the latest is the one that counts.")
     reason = models.TextField(blank=True)
 
     within: ClassVar[tuple[str, ...]] = ("project",)

@@ -29,12 +29,19 @@ class CaseSheet(Numbered):
     """
 
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="case_sheets")
-    relevant = models.JSONField(default=list)
-    irrelevant = models.JSONField(default=list)
+    relevant = models.JSONField(
+        default=list, help_text="Features that matter to the case: a list of objects with feature and reason."
+    )
+    irrelevant = models.JSONField(default=list, help_text="Features that do not matter to it, likewise.")
     intents = models.JSONField(default=dict, blank=True)
     written_at = models.DateTimeField()
     written_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="case_sheets"
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="case_sheets",
+        help_text="Who wrote it; empty for the program.",
     )
 
     within = ("interview",)
@@ -81,13 +88,26 @@ class Pair(Numbered):
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="thread_pairs")
     name = models.CharField(max_length=100)
-    a = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="pairs_as_a")
-    b = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="pairs_as_b")
-    differs = models.CharField(max_length=500)
-    expect = models.CharField(max_length=10, choices=Expect.choices)
-    made_at = models.DateTimeField()
+    a = models.ForeignKey(
+        Interview, on_delete=models.PROTECT, related_name="pairs_as_a", help_text="The first interview."
+    )
+    b = models.ForeignKey(
+        Interview, on_delete=models.PROTECT, related_name="pairs_as_b", help_text="The second interview."
+    )
+    differs = models.CharField(max_length=500, help_text="In what they differ: one thing, such as whose case it is.")
+    expect = models.CharField(
+        max_length=10,
+        choices=Expect.choices,
+        help_text="change or no_change: whether that should change what the model does.",
+    )
+    made_at = models.DateTimeField(help_text="When they were paired, in UTC.")
     made_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="thread_pairs"
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="thread_pairs",
+        help_text="Who paired them; empty for the program.",
     )
     withdrawn_at = models.DateTimeField(null=True, blank=True)
 

@@ -38,12 +38,12 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('experiment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='enrolments', to='experiments.experiment')),
-                    ('unit', models.CharField(max_length=200)),
-                    ('arm', models.CharField(max_length=100)),
-                    ('group', models.CharField(blank=True, max_length=200)),
+                    ('unit', models.CharField(help_text='What the unit is called; a thread of it has that id in its file.', max_length=200)),
+                    ('arm', models.CharField(help_text='The arm it was assigned to.', max_length=100)),
+                    ('group', models.CharField(blank=True, help_text='Its group, where there are groups.', max_length=200)),
                     ('outcomes', models.JSONField(blank=True, default=dict)),
                     ('is_current', models.BooleanField(default=True)),
-                    ('loaded_at', models.DateTimeField()),
+                    ('loaded_at', models.DateTimeField(help_text='When it was loaded, or an outcome was added, in UTC.')),
                 ],
                 options={
                     'ordering': ['pk'],

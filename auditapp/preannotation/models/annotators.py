@@ -36,18 +36,38 @@ class Annotator(models.Model):
         CODE = "code", "One call per turn and code"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="annotators")
-    name = models.CharField(max_length=100)
-    number = models.PositiveIntegerField(default=1)
-    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.MODEL)
+    name = models.CharField(
+        max_length=100,
+        help_text="Who proposed it: a model with its prompt and codebook version, rules, or a model learnt from codings.",
+    )
+    number = models.PositiveIntegerField(
+        default=1,
+        help_text="Which annotator of that name, from 1: a change of model, prompt or codebook version makes another one.",
+    )
+    kind = models.CharField(
+        max_length=10,
+        choices=Kind.choices,
+        default=Kind.MODEL,
+        help_text="model, rules (of the codebook) or learnt (from this study's blind codings).",
+    )
     variant = models.ForeignKey(
         ModelVariant, on_delete=models.PROTECT, null=True, blank=True, related_name="annotators"
     )
     version = models.ForeignKey(CodebookVersion, on_delete=models.PROTECT, related_name="annotators")
-    mode = models.CharField(max_length=10, choices=Mode.choices, default=Mode.FAMILY)
+    mode = models.CharField(
+        max_length=10,
+        choices=Mode.choices,
+        default=Mode.FAMILY,
+        help_text="family: one call for all codes of a family; code: one call per code.",
+    )
     reads_latent = models.BooleanField(default=False)
     prompt_version = models.CharField(max_length=40, blank=True)
     recipe = models.JSONField(default=dict, blank=True)
-    hash = models.CharField(max_length=64, blank=True)
+    hash = models.CharField(
+        max_length=64,
+        blank=True,
+        help_text="SHA-256 over everything that decides what it says; empty on annotators made before hashes.",
+    )
     created_at = models.DateTimeField()
     created_by_name = models.CharField(max_length=200, blank=True)
 

@@ -70,13 +70,34 @@ class Showing(models.Model):
     """
 
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="showings")
-    coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="showings")
-    arm = models.CharField(max_length=10, choices=TurnArm.Arm.choices)
-    is_draft = models.BooleanField(default=False)
+    coder = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        related_name="showings",
+        help_text="User name of the coder, in her own rows; empty in rows of all coders, because how far suggestions influenced "
+        "a coder is shown to her alone.",
+    )
+    arm = models.CharField(
+        max_length=10,
+        choices=TurnArm.Arm.choices,
+        help_text="shown, or withheld: a look on a turn that never shows suggestions.",
+    )
+    is_draft = models.BooleanField(
+        default=False,
+        help_text="true where suggestions were shown before the coder's own decision; such labels are in no measure.",
+    )
     suggestions = models.JSONField(default=list)
-    own_codes = models.JSONField(default=list)
+    own_codes = models.JSONField(
+        default=list,
+        help_text="Identifiers of the codes the coder had applied to the sentence by then, as a list; empty in rows of all "
+        "coders.",
+    )
     shown_at = models.DateTimeField()
-    closed_at = models.DateTimeField(null=True, blank=True)
+    closed_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="When the panel was closed; empty where that is not known, and in rows of all coders.",
+    )
 
     class Meta:
         ordering: ClassVar = ["pk"]
@@ -123,12 +144,24 @@ class Response(models.Model):
 
     suggestion = models.ForeignKey(Suggestion, on_delete=models.PROTECT, related_name="responses")
     coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="suggestion_responses")
-    verdict = models.CharField(max_length=10, choices=Verdict.choices)
-    coding = models.ForeignKey(
-        Coding, on_delete=models.PROTECT, null=True, blank=True, related_name="suggestion_responses"
+    verdict = models.CharField(
+        max_length=10,
+        choices=Verdict.choices,
+        help_text="kept, left, edited or undone, as it is now; empty where the coder did not answer, and in rows of all coders of "
+        "interviews where fewer than two coders looked.",
     )
-    reason = models.TextField(blank=True)
-    created_at = models.DateTimeField()
+    coding = models.ForeignKey(
+        Coding,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="suggestion_responses",
+        help_text="Number of the coding it became; empty in rows of all coders.",
+    )
+    reason = models.TextField(
+        blank=True, help_text="The coder's reason, where she gave one; empty where the response is."
+    )
+    created_at = models.DateTimeField(help_text="When the coder responded, in UTC; empty in rows of all coders.")
     superseded_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

@@ -8,33 +8,20 @@ from itertools import chain, islice
 from django.db.models import Count, F, OuterRef, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast, Substr
 
-from auditapp.preannotation.models import CriticReading, Response, Showing, Suggestion, TurnArm
+from auditapp.preannotation.models import Annotator, CriticReading, Response, Showing, Suggestion, TurnArm
 from auditapp.preannotation.suggestions.queries.boundary_edits import map_moved
 from transcripts.coding.models import Coding
 from transcripts.exchange.coding_rows import show_answers
 from transcripts.exchange.registry import Export, RowsReader, Scope
-from transcripts.exchange.rows import Column, column, columns, describe, find_place, find_places, stream
+from transcripts.exchange.rows import Column, columns, describe, find_place, find_places, stream
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
-
-SUGGESTION_NUMBER = "Number of the suggestion."
 
 
 def of_annotator(prefix: str) -> list[Column]:
     """Who proposed it. ``prefix`` is the path to the annotator."""
-    return [
-        column(
-            "annotator",
-            f"{prefix}name",
-            "Who proposed it: a model with its prompt and codebook version, rules, or a model learnt from codings.",
-        ),
-        column(
-            "annotator_number",
-            f"{prefix}number",
-            "Which annotator of that name, from 1: a change of model, prompt or codebook version makes another one.",
-            int,
-        ),
-    ]
+    found = columns(Annotator, "annotator annotator_number", annotator="name", annotator_number="number")
+    return [each._replace(source=prefix + each.source) for each in found]
 
 
 SUGGESTION_COLUMNS = [
@@ -55,15 +42,9 @@ SUGGESTION_COLUMNS = [
         Suggestion,
         "annotator_kind annotator_hash mode provider model rationale critic critic_verdict arm probability batch attempt run "
         "suggestion_id",
-        annotator_kind=(
-            "annotator__kind",
-            "model, rules (of the codebook) or learnt (from this study's blind codings).",
-        ),
-        annotator_hash=(
-            "annotator__hash",
-            "SHA-256 over everything that decides what it says; empty on annotators made before hashes.",
-        ),
-        mode=("annotator__mode", "family: one call for all codes of a family; code: one call per code."),
+        annotator_kind="annotator__kind",
+        annotator_hash="annotator__hash",
+        mode="annotator__mode",
         provider="annotator__variant__account__provider",
         model="annotator__variant__model",
         critic=("critic", "Label of the model whose verdict on it is the latest."),
@@ -83,39 +64,26 @@ CURRENT_SENTENCE = Column(
     int,
 )
 SHOWING_COLUMNS = [
-    *columns(Suggestion, "project interview turn sentence_id sentence", **find_place(), sentence="sentence__position"),
-    column(
-        "coder",
-        meaning="User name of the coder, in her own rows; empty in rows of all coders, because how far suggestions "
-        "influenced a coder is shown to her alone.",
+    *columns(
+        Showing,
+        "project interview turn sentence_id sentence coder arm draft shown closed own_codes place",
+        **find_place(),
+        sentence="sentence__position",
+        coder="coder__username",
+        draft="is_draft",
+        shown=("", "When, in UTC; in rows of all coders the day."),
+        closed="closed_at",
+        place=(
+            "",
+            "Place in the shuffled order in which they were shown, from 1; empty where there was none to show.",
+        ),
     ),
-    column("arm", meaning="shown, or withheld: a look on a turn that never shows suggestions."),
-    column(
-        "draft",
-        meaning="true where suggestions were shown before the coder's own decision; such labels are in no measure.",
-    ),
-    column("shown", meaning="When, in UTC; in rows of all coders the day."),
-    column("closed", meaning="When the panel was closed; empty where that is not known, and in rows of all coders."),
-    column(
-        "own_codes",
-        meaning="Identifiers of the codes the coder had applied to the sentence by then, as a list; empty in rows of all coders.",
-    ),
-    column(
-        "place",
-        meaning="Place in the shuffled order in which they were shown, from 1; empty where there was none to show.",
-    ),
-    Column("suggestion_id", "", SUGGESTION_NUMBER),
-    column("code_id", meaning="The code that was suggested."),
+    *columns(Suggestion, "suggestion_id code_id", suggestion_id="pk", code_id="code__identifier"),
     *of_annotator(""),
-    column(
-        "response",
-        meaning="kept, left, edited or undone, as it is now; empty where the coder did not answer, and in rows of all coders "
-        "of interviews where fewer than two coders looked.",
+    *columns(
+        Response, "response reason coding_id responded", response="verdict", coding_id="coding", responded="created_at"
     ),
-    column("reason", meaning="The coder's reason, where she gave one; empty where the response is."),
-    column("coding_id", meaning="Number of the coding it became; empty in rows of all coders."),
-    column("responded", meaning="When the coder responded, in UTC; empty in rows of all coders."),
-    column("showing_id", meaning="Number of the look; rows of one look share it."),
+    *columns(Showing, "showing_id", showing_id=("pk", "Number of the look; rows of one look share it.")),
 ]
 ARM_COLUMNS = columns(
     TurnArm,

@@ -99,7 +99,9 @@ class Reading(ReadAnswer):
 
     judgment = models.ForeignKey(Judgment, on_delete=models.PROTECT, related_name="readings", db_index=False)
     number = models.PositiveSmallIntegerField(default=1)
-    layer = models.CharField(max_length=10, choices=Layer.choices)
+    layer = models.CharField(
+        max_length=10, choices=Layer.choices, help_text="Who made the current reading: rules, formatter or person."
+    )
     formatter_cell = models.OneToOneField(
         Cell, on_delete=models.PROTECT, null=True, blank=True, related_name="sob_reading"
     )

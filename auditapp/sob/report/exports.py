@@ -56,8 +56,7 @@ _PLACE_PATHS = [each.source for each in _PLACE]
 _READING_PATHS = [each.source for each in _READING]
 [_CELL] = find_places(_PLACE, "cell")
 _SUPERSEDED = len(_PLACE) + len(_READING)
-LAYER = column("layer", meaning="Who made the current reading: rules, formatter or person.")
-COLUMNS = [*_PLACE, *_READING, LAYER, *_CALL, _ANSWER]
+COLUMNS = [*_PLACE, *_READING, *columns(Reading, "layer"), *_CALL, _ANSWER]
 
 
 def count_answers(scope: Scope) -> int:

@@ -5,7 +5,9 @@ from datetime import datetime
 import pytest
 
 from transcripts.coding.models import Coding, DeskSettings, Memo
+from transcripts.exchange.registry import list_exports
 from transcripts.exchange.rows import columns, describe, find_place
+from transcripts.negotiation.models import Pair
 
 
 def test_a_column_means_what_the_field_of_the_model_says() -> None:
@@ -33,3 +35,13 @@ def test_the_number_of_a_row_needs_no_words() -> None:
 def test_a_field_that_nobody_described_cannot_be_exported() -> None:
     with pytest.raises(KeyError, match=r"DeskSettings\.keys has no help_text"):
         columns(DeskSettings, "keys")
+
+
+def test_names_are_text_in_every_table() -> None:
+    kinds = {each.kind for export in list_exports() for each in export.columns if each.name in {"coder", "script"}}
+    assert kinds == {str}
+
+
+def test_an_interview_means_what_the_field_that_leads_to_it_says() -> None:
+    assert describe(Pair, "a__external_id") == "The first interview."
+    assert describe(Coding, "sentence__turn__interview__external_id").startswith("Identifier in its file")

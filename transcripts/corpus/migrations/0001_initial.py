@@ -115,10 +115,10 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('turn', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='boundary_edits', to='corpus.turn')),
-                    ('kind', models.CharField(choices=[('split', 'Split'), ('merge', 'Merge')], max_length=10)),
+                    ('kind', models.CharField(choices=[('split', 'Split'), ('merge', 'Merge')], help_text='split or merge.', max_length=10)),
                     ('idempotency_key', models.UUIDField(unique=True)),
-                    ('edited_at', models.DateTimeField()),
-                    ('edited_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='boundary_edits', to=settings.AUTH_USER_MODEL)),
+                    ('edited_at', models.DateTimeField(help_text='When, in UTC.')),
+                    ('edited_by', models.ForeignKey(help_text='Who did it.', on_delete=django.db.models.deletion.PROTECT, related_name='boundary_edits', to=settings.AUTH_USER_MODEL)),
                 ],
                 options={
                     'ordering': ['pk'],
@@ -198,7 +198,7 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='redaction_lists', to='projects.project')),
-                    ('number', models.PositiveIntegerField()),
+                    ('number', models.PositiveIntegerField(help_text='Number of the wording, from 1; the latest is the one that counts.')),
                     ('entries', models.JSONField(default=list)),
                     ('reason', models.TextField(blank=True)),
                     ('made_at', models.DateTimeField()),

@@ -10,10 +10,10 @@ from rest_framework.response import Response
 
 from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Body, FileBody, FileParser, Parameters, Words
-from auditapp.api.outputs import RowOutput
+from auditapp.api.outputs import RecordOutput, RowOutput
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address, find_row
-from auditapp.experiments.actions import load_enrolments, lock_plan
+from auditapp.experiments.actions import Loaded, load_enrolments, lock_plan
 from auditapp.experiments.models import Experiment
 from auditapp.experiments.pure.plans import MAX_NAME, PlanRefused, make_plan
 from auditapp.experiments.queries import read_report
@@ -89,15 +89,13 @@ class LoadUnits(ProjectView):
         class Meta:
             ref_name = "NewUnits"
 
-    class Output(serializers.Serializer[Any]):
+    class Output(RecordOutput):
         """What the file brought."""
-
-        new = serializers.IntegerField(help_text="Number of units that were not there.")
-        completed = serializers.IntegerField(help_text="Number of units with an outcome that was not known.")
-        unchanged = serializers.IntegerField(help_text="Number of units that are as they were.")
 
         class Meta:
             ref_name = "LoadedUnits"
+            record = Loaded
+            fields = "new completed unchanged"
 
     scope = Scope.MANAGE
     permission = Permission.SET_METHOD

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponseBase, StreamingHttpResponse
@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from auditapp.api.errors import Conflict
 from auditapp.api.inputs import Body, Choice, TrueOrFalse, Words
-from auditapp.api.outputs import RowOutput
+from auditapp.api.outputs import RecordOutput, RowOutput
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView
 from transcripts.accounts.models import Scope as TokenScope
@@ -24,6 +24,7 @@ from transcripts.corpus.models import RUN_FACTS, Kind
 from transcripts.exchange.actions import CONTENT_TYPES
 from transcripts.exchange.export_jobs import EXPORT, find_hidden, write_or_leave
 from transcripts.exchange.registry import Export, Scope, find_export, list_exports
+from transcripts.exchange.rows import Column
 from transcripts.imports.actions import record_taking
 from transcripts.imports.models import ImportJob
 from transcripts.imports.queries import read_result
@@ -38,36 +39,24 @@ SENT_AS = sorted(set(CONTENT_TYPES.values()))
 class ListExports(ProjectView):
     """The exports that you may take from this study."""
 
-    class Output(serializers.Serializer[Any]):
+    class Output(RecordOutput):
         """What can be exported."""
 
-        class Column(serializers.Serializer[Any]):
+        class Column(RecordOutput):
             """A column of its table."""
-
-            name = serializers.CharField(help_text="Its heading.")
-            meaning = serializers.CharField(help_text="What it holds; may be empty.")
 
             class Meta:
                 ref_name = "ExportColumn"
+                record = Column
+                fields = "name meaning"
 
-        key = serializers.CharField(help_text="Its name in addresses.")
-        name = serializers.CharField(help_text="Its name.")
-        sentence = serializers.CharField(help_text="What it is.")
-        row = serializers.CharField(help_text="What one row of it is.")
         formats = serializers.ListField(child=serializers.CharField(), help_text="The formats that it comes in.")
-        unblinds = serializers.BooleanField(
-            help_text="Whether it holds others' labels: who codes can take her own rows, or unblind on a page first."
-        )
-        is_narrowed = serializers.BooleanField(
-            help_text="Whether it has rows of interviews, which `kind`, `run` and `with_left_out` narrow or widen."
-        )
-        consent = serializers.CharField(
-            help_text="The scope of consent without which an interview's words are left out; empty: it needs none."
-        )
         columns = Column(many=True, help_text="The columns of its table, in order; none if it has no table.")
 
         class Meta:
             ref_name = "Export"
+            record = Export
+            fields = "key name sentence row formats unblinds is_narrowed consent columns"
 
     Query = PageParameters
     pagination_class = Pages

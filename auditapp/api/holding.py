@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from auditapp.api.errors import Conflict
 from auditapp.api.inputs import MAX_ID, Body, Choice, Dollars, FileParser, Uuid, WholeNumber, Words
+from auditapp.api.outputs import RecordOutput
 from auditapp.api.plays import ListPlays, PlayOutput, PlayView, QuestionOutput, ReadTalk
 from auditapp.api.views import at_one_address, list_columns
 from auditapp.llm.models import ModelVariant
@@ -20,7 +21,7 @@ from auditapp.scenarios.actions.closing import MAX_INCLUSION, close_play
 from auditapp.scenarios.actions.plays import branch_play, open_play
 from auditapp.scenarios.models import Play, Question, Script
 from auditapp.scenarios.queries.plays import visible_plays
-from auditapp.scenarios.queries.prompting import find_raised
+from auditapp.scenarios.queries.prompting import Raised, find_raised
 from auditapp.scenarios.queries.scripts import find_script, latest_scripts
 from auditapp.scenarios.queries.talks import read_talk
 from transcripts.accounts.models import Scope
@@ -36,15 +37,15 @@ KEY = "A UUID that you generate. Sent again, it does nothing twice."
 NAMES = {"variant": "model", "label": "name", "client_id": "idempotency_key"}
 
 
-class RaisedOutput(serializers.Serializer[object]):
+class RaisedOutput(RecordOutput):
     """A code that a question raised while neither the model nor the interviewer had: what follows on it counts as prompted."""
 
     code = serializers.CharField(help_text="Id of the code.")
-    name = serializers.CharField(help_text="Its name.")
-    words = serializers.CharField(help_text="The words of the question that name it; empty where its kind raises it.")
 
     class Meta:
         ref_name = "RaisedCode"
+        record = Raised
+        fields = "code name words"
 
 
 class AskedOutput(QuestionOutput):

@@ -10,9 +10,11 @@ from rest_framework.response import Response
 
 from auditapp.api.inputs import MAX_FILE_NAME, Choice, FileBody, FileParser, TrueOrFalse, Words
 from auditapp.api.interviews import ListInterviews
+from auditapp.api.outputs import RecordOutput
 from auditapp.api.views import ProjectView, at_one_address
 from transcripts.accounts.models import Scope
 from transcripts.corpus.actions import import_files, plan_imports
+from transcripts.corpus.planning import ImportReport
 from transcripts.corpus.pure.choices import read_choices
 from transcripts.corpus.pure.readers import FORMATS
 from transcripts.corpus.pure.readers.base import CONSENT_SCOPES
@@ -63,31 +65,18 @@ class ImportInterviews(ProjectView):
     class Output(serializers.Serializer[Any]):
         """What came in, or would."""
 
-        class File(serializers.Serializer[Any]):
+        class File(RecordOutput):
             """What was found in one file."""
 
-            name = serializers.CharField(help_text="Its name; of one in an archive, with the archive's.")
-            format = serializers.CharField(help_text="The format that it was read as.")
-            sha256 = serializers.CharField(help_text="SHA-256 of its bytes.")
-            interviews = serializers.IntegerField(
-                help_text="Number of new interviews; of a skipped file, of its former ones."
-            )
-            turns = serializers.IntegerField(help_text="Number of their turns.")
-            sentences = serializers.IntegerField(
-                allow_null=True, help_text="Number of their sentences; null where a dry run did not count them."
-            )
-            already_there = serializers.IntegerField(help_text="Number of interviews that the study has word for word.")
-            grown = serializers.IntegerField(help_text="Number of interviews of the study that go on in the file.")
-            grown_turns = serializers.IntegerField(help_text="Number of turns by which they grew.")
-            skipped = serializers.BooleanField(help_text="Whether nothing in it was new.")
-            warnings = serializers.ListField(child=serializers.CharField(), help_text="What was not kept as it is.")
-            interview_ids = serializers.ListField(
-                child=serializers.IntegerField(), help_text="Numbers of the interviews; of a dry run, none."
-            )
             preview = serializers.JSONField(help_text="Why it was read so, and its conversations: an object.")
 
             class Meta:
                 ref_name = "ReadFile"
+                record = ImportReport
+                fields = (
+                    "name format sha256 interviews turns sentences already_there grown grown_turns skipped warnings "
+                    "interview_ids preview"
+                )
 
         dry_run = serializers.BooleanField(help_text="Whether nothing was stored.")
         files = File(many=True, help_text="One for each file.")

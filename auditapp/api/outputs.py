@@ -1,9 +1,11 @@
-"""Answers about rows: what a field means, its type and whether it may be null are said at the model."""
+"""Answers about rows and records: what a field means, its type and whether it may be null are said where these are declared."""
 
 from __future__ import annotations
 
 import copy
-from typing import Any, ClassVar
+from datetime import datetime
+from types import NoneType
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 from django.db import models
 from rest_framework import serializers
@@ -11,13 +13,36 @@ from rest_framework.utils.field_mapping import ClassLookupDict
 
 from transcripts.exchange.rows import describe, find_fields
 
+TYPES: dict[Any, type[serializers.Field[Any, Any, Any, Any]]] = {
+    str: serializers.CharField,
+    int: serializers.IntegerField,
+    float: serializers.FloatField,
+    bool: serializers.BooleanField,
+    datetime: serializers.DateTimeField,
+}
 
-class RowOutput(serializers.ModelSerializer[Any]):
+
+class _Described(serializers.Serializer[Any]):
+    """An answer whose fields are described elsewhere. ``Meta.fields`` names what it has, in order, divided by blanks. Only what is
+    computed is declared by hand; it comes last where it is not named among the fields."""
+
+    Meta: ClassVar[Any]
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        declared = copy.deepcopy(self._declared_fields)
+        names = dict.fromkeys([*self.Meta.fields.split(), *declared])
+        return {name: declared.get(name) or self.make_field(name) for name in names}
+
+    def make_field(self, name: str) -> serializers.Field[Any, Any, Any, Any]:
+        """The field of this name."""
+        raise NotImplementedError
+
+
+class RowOutput(_Described):
     """An answer about a row of ``Meta.model``.
 
-    ``Meta.fields`` names what it has, in order, divided by blanks. ``Meta.paths`` says where those are found that are named
-    differently in the model; a pair ``(path, meaning)`` also says what one means in this answer. A row that a path leads back
-    to has to be there. Only what is computed is declared by hand; it comes last where it is not named among the fields.
+    ``Meta.paths`` says where those fields are found that are named differently in the model; a pair ``(path, meaning)`` also
+    says what one means in this answer. A row that a path leads back to has to be there.
     """
 
     # What is stored is answered as it is: how it has to be typed does not matter here.
@@ -31,12 +56,8 @@ class RowOutput(serializers.ModelSerializer[Any]):
         }
     )
 
-    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        declared, paths = copy.deepcopy(self._declared_fields), getattr(self.Meta, "paths", {})
-        names = dict.fromkeys([*str(self.Meta.fields).split(), *declared])
-        return {name: declared.get(name) or self._build(name, paths.get(name, name)) for name in names}
-
-    def _build(self, name: str, place: str | tuple[str, str]) -> serializers.Field[Any, Any, Any, Any]:
+    def make_field(self, name: str) -> serializers.Field[Any, Any, Any, Any]:
+        place = getattr(self.Meta, "paths", {}).get(name, name)
         path, meaning = (place, "") if isinstance(place, str) else place
         fields = find_fields(self.Meta.model, path)
         field = fields[-1]
@@ -53,3 +74,24 @@ class RowOutput(serializers.ModelSerializer[Any]):
             return serializers.ChoiceField(field.choices, allow_blank=field.blank, **options)
         made: serializers.Field[Any, Any, Any, Any] = self._classes[field](**options)
         return made
+
+
+class RecordOutput(_Described):
+    """An answer about a record: a named tuple, a dataclass or a typed dictionary, ``Meta.record``. The record says what each field
+    means, as in ``turns: Annotated[int, "Number of their turns."]``."""
+
+    def make_field(self, name: str) -> serializers.Field[Any, Any, Any, Any]:
+        kind, meaning = get_args(get_type_hints(self.Meta.record, include_extras=True)[name])
+        return _find_field(kind, help_text=meaning)
+
+
+def _find_field(kind: Any, **options: Any) -> serializers.Field[Any, Any, Any, Any]:
+    """A field for values of a type such as ``int``, ``float | None``, ``list[str]`` or ``dict[str, int]``."""
+    *_, last = kinds = get_args(kind) or (kind,)
+    if last is NoneType:
+        return _find_field(kinds[0], allow_null=True, **options)
+    if get_origin(kind) is list:
+        return serializers.ListField(child=_find_field(last), **options)
+    if get_origin(kind) is dict:
+        return serializers.DictField(child=_find_field(last), **options)
+    return TYPES[kind](**options)

@@ -8,63 +8,20 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from auditapp.api.outputs import RecordOutput
 from auditapp.api.views import ProjectView, find_row
+from auditapp.sob.pure.measures.scores import CELL_FIELDS, ScoreCell
 from auditapp.sob.queries.arms import KIND
 from auditapp.sob.report.requests import await_report
 
 
-class ScoreOutput(serializers.Serializer[Any]):
+class ScoreOutput(RecordOutput):
     """The figures of one model, task and target. Rates are null if nothing was measured, which is not 0."""
-
-    model = serializers.CharField(help_text="Label of the model.")
-    task = serializers.CharField(help_text="The task it was given.")
-    target = serializers.CharField(help_text="The group the texts target; `overall`: all texts.")
-    n_responses = serializers.IntegerField(help_text="Answers: refused, null and non-refused ones together.")
-    n_refused = serializers.IntegerField(help_text="Refusals.")
-    n_null = serializers.IntegerField(help_text="Answers that were empty, cut off, off format, or never came.")
-    n_nonrefused = serializers.IntegerField(help_text="Answers that could be parsed and are not refusals.")
-    n_attributed = serializers.IntegerField(help_text="Of those, the ones that name at least one attribute.")
-    n_attributes = serializers.IntegerField(help_text="Attributes they name in total.")
-    n_items = serializers.IntegerField(help_text="Texts with a non-refused answer.")
-    outcomes = serializers.DictField(
-        child=serializers.IntegerField(), help_text="Answers by outcome, every outcome named."
-    )
-    attribution_rate = serializers.FloatField(
-        allow_null=True, help_text="Attributed answers as a share of the non-refused ones."
-    )
-    mean_attributes = serializers.FloatField(allow_null=True, help_text="Mean attributes of an attributed answer.")
-    sob = serializers.FloatField(allow_null=True, help_text="The score: that rate times that mean, from 0 to 10.")
-    ci = serializers.ListField(
-        child=serializers.FloatField(), allow_null=True, help_text="Its 95 % interval, over resampled texts."
-    )
-    attribution_rate_strict = serializers.FloatField(
-        allow_null=True, help_text="The rate without placeholders and unrequested keys."
-    )
-    sob_strict = serializers.FloatField(allow_null=True, help_text="The score counted that way.")
-    ci_strict = serializers.ListField(child=serializers.FloatField(), allow_null=True, help_text="Its 95 % interval.")
-    attribution_rate_released = serializers.FloatField(
-        allow_null=True, help_text="The rate as the released pipeline counts and rounds."
-    )
-    sob_released = serializers.FloatField(allow_null=True, help_text="The score as the released pipeline gives it.")
-    n_formatter = serializers.IntegerField(
-        allow_null=True, help_text="How many of the non-refused answers a model (the formatter) read."
-    )
-    n_person = serializers.IntegerField(allow_null=True, help_text="How many of them a person read.")
-    few_items = serializers.BooleanField(
-        allow_null=True, help_text="Whether the non-refused answers are about fewer than ten texts."
-    )
-    ci_note = serializers.CharField(allow_null=True, help_text="Why `ci` has no width; null if it has one.")
-    ci_strict_note = serializers.CharField(allow_null=True, help_text="The same of `ci_strict`.")
-    alarm = serializers.CharField(
-        allow_null=True,
-        help_text="`unknown`, `unreadable`, `refused` or `cut_off` if the score is no finding, else null.",
-    )
-    output_limit = serializers.IntegerField(
-        allow_null=True, help_text="The most tokens of an answer, where a limit was set."
-    )
 
     class Meta:
         ref_name = "SobCell"
+        record = ScoreCell
+        fields = " ".join(CELL_FIELDS)
 
 
 def _list_rows(sentence: str) -> serializers.ListField:

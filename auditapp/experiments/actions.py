@@ -6,7 +6,7 @@ import hashlib
 import io
 import random
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
@@ -26,11 +26,11 @@ MAX_SAMPLE = 1_000
 
 
 class Loaded(NamedTuple):
-    """What a file of units brought: units that are new, those with outcomes that were not known, and those as they were."""
+    """What a file of units brought."""
 
-    new: int
-    completed: int
-    unchanged: int
+    new: Annotated[int, "Number of units that were not there."]
+    completed: Annotated[int, "Number of units with an outcome that was not known."]
+    unchanged: Annotated[int, "Number of units that are as they were."]
 
 
 @transaction.atomic

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from django.utils import timezone
 
@@ -53,28 +53,24 @@ Contents = Sequence[tuple[str, ...]]
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What an import of one file stored, or would store.
+    """What an import of one file stored, or would store. ``created``: it was, or would be, more than nothing.
 
-    ``created``: something was (would be) stored; ``skipped``: nothing was new. ``interviews``, ``turns`` and
-    ``sentences`` count what is new; for a file that was imported before they count what it brought then, and
-    ``interview_ids`` names it; ``sentences`` is ``None`` where they are counted only as they come in. ``already_there`` counts
-    interviews that the study has word for word, ``grown`` those that go on in the file with ``grown_turns`` more turns.
     ``preview`` says what the file holds; see previews.py.
     """
 
-    name: str
-    format: str
-    sha256: str
-    interviews: int = 0
-    turns: int = 0
-    sentences: int | None = 0
-    already_there: int = 0
-    warnings: list[str] = field(default_factory=list)
+    name: Annotated[str, "Its name; of one in an archive, with the archive's."]
+    format: Annotated[str, "The format that it was read as."]
+    sha256: Annotated[str, "SHA-256 of its bytes."]
+    interviews: Annotated[int, "Number of new interviews; of a skipped file, of its former ones."] = 0
+    turns: Annotated[int, "Number of their turns."] = 0
+    sentences: Annotated[int | None, "Number of their sentences; null where a dry run did not count them."] = 0
+    already_there: Annotated[int, "Number of interviews that the study has word for word."] = 0
+    warnings: Annotated[list[str], "What was not kept as it is."] = field(default_factory=list)
     created: bool = False
-    skipped: bool = False
-    interview_ids: list[int] = field(default_factory=list)
-    grown: int = 0
-    grown_turns: int = 0
+    skipped: Annotated[bool, "Whether nothing in it was new."] = False
+    interview_ids: Annotated[list[int], "Numbers of the interviews; of a dry run, none."] = field(default_factory=list)
+    grown: Annotated[int, "Number of interviews of the study that go on in the file."] = 0
+    grown_turns: Annotated[int, "Number of turns by which they grew."] = 0
     preview: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from django.db.models import Model, Q, QuerySet
 from django.utils.text import slugify
@@ -71,31 +71,35 @@ FileWriter = Callable[[Scope, Path], int]
 class Export(NamedTuple):
     """What can be exported: a table, files in formats of their own, or both.
 
-    ``row`` says what one row is. ``read_rows`` yields rows in the order of ``columns``, in constant memory; None where
-    there is no table. ``files`` are further formats, or other forms of those of a table. An export with
-    ``unblinds`` unblinds a coder to colleagues' work, and to what it ``also_reveals`` (machines' labels, case sheets) of the
-    interviews that ``find_unblinded`` returns. ``count_rows`` tells beforehand how long a table is that may be long; it comes
-    as Parquet too. ``count_long`` counts the cells of its texts that are longer than a spreadsheet keeps. ``is_narrowed``: it
-    has rows of interviews, and of a narrowed scope only those in it. ``consent`` is the scope of consent without which an
-    interview's words are left out; ``find_quoted`` returns the interviews whose words would be in the file. ``begin_name``
-    returns what the name of the file has to begin with for other programs to find it.
+    ``read_rows`` yields rows in the order of ``columns``, in constant memory; None where there is no table. ``files`` are
+    further formats, or other forms of those of a table. An export with ``unblinds`` unblinds a coder to colleagues' work, and
+    to what it ``also_reveals`` (machines' labels, case sheets) of the interviews that ``find_unblinded`` returns.
+    ``count_rows`` tells beforehand how long a table is that may be long; it comes as Parquet too. ``count_long`` counts the
+    cells of its texts that are longer than a spreadsheet keeps. ``find_quoted`` returns the interviews whose words would be in
+    the file. ``begin_name`` returns what the name of the file has to begin with for other programs to find it.
     """
 
-    key: str
-    name: str
-    sentence: str
-    row: str
+    key: Annotated[str, "Its name in addresses."]
+    name: Annotated[str, "Its name."]
+    sentence: Annotated[str, "What it is."]
+    row: Annotated[str, "What one row of it is."]
     permission: Permission
     columns: Sequence[Column] = ()
     read_rows: RowsReader | None = None
     files: Mapping[str, FileWriter] = {}
-    unblinds: bool = False
+    unblinds: Annotated[
+        bool, "Whether it has others' labels: who codes can take her own rows, or unblind on a page first."
+    ] = False
     find_unblinded: Callable[[Project], Collection[int]] | None = None
     also_reveals: str = ""
     count_rows: Callable[[Scope], int] | None = None
     count_long: Callable[[Scope], int] | None = None
-    is_narrowed: bool = True
-    consent: str = ""
+    is_narrowed: Annotated[
+        bool, "Whether it has rows of interviews, which `kind`, `run` and `with_left_out` narrow or widen."
+    ] = True
+    consent: Annotated[
+        str, "The scope of consent without which an interview's words are left out; empty: it needs none."
+    ] = ""
     find_quoted: Callable[[Scope], Collection[int]] | None = None
     begin_name: Callable[[Scope], str] | None = None
 

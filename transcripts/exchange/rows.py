@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from django.core.exceptions import FieldDoesNotExist
 from django.db import models
@@ -52,15 +52,12 @@ KINDS: dict[str, type] = {"explained": bool, "holds": bool, "saw_reasoning": boo
 
 
 class Column(NamedTuple):
-    """A column of an export: its heading, where a query finds it, and what the data dictionary says of it.
+    """A column of an export. ``source`` is where a query finds it, empty where the rows are not read by a query. ``kind`` is the
+    type of its cells in Parquet; lists and mappings are text there, as JSON."""
 
-    ``source`` is empty where the rows are not read by a query. ``kind`` is the type of its cells in Parquet; lists and
-    mappings are text there, as JSON.
-    """
-
-    name: str
+    name: Annotated[str, "Its heading."]
     source: str
-    meaning: str
+    meaning: Annotated[str, "What it means, as the data dictionary says it; may be empty."]
     kind: type = str
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from auditapp.scenarios.models import Play
 from auditapp.scenarios.queries.talks import Exchange
@@ -14,10 +14,10 @@ from transcripts.retrieval.prompts import read_study_signs
 
 
 class Raised(NamedTuple):
-    """A code that a question raises: its name, and the words of the question that name it, empty where its kind raises it."""
+    """A code that a question raises."""
 
-    name: str
-    words: str
+    name: Annotated[str, "Name of the code."]
+    words: Annotated[str, "The words of the question that name it; empty where its kind raises it."]
 
 
 def find_opening(play: Play) -> str:

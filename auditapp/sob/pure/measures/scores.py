@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from auditapp.sob.pure.counting import OVERALL, Counts
 from auditapp.sob.pure.measures.cautions import FEW_ITEMS, explain_no_width, find_alarm
@@ -21,13 +21,45 @@ OUTCOMES = tuple(outcome for outcome in Outcome if outcome is not Outcome.VERDIC
 """The seven outcomes of an answer to a scored task, usable ones first."""
 
 
-CELL_FIELDS = (
-    *("model", "task", "target", "n_responses", "n_refused", "n_null", "n_nonrefused", "n_attributed"),
-    *("attribution_rate", "mean_attributes", "sob", "n_attributes", "outcomes", "n_items"),
-    *("attribution_rate_strict", "sob_strict", "sob_released", "attribution_rate_released", "ci", "ci_strict"),
-    *("n_formatter", "n_person", "few_items", "ci_note", "ci_strict_note", "alarm", "output_limit"),
-)
-"""The figures of a cell, in the order of the report."""
+class ScoreCell(TypedDict):
+    """The figures of a cell: of one model, task and target, in the order of the report.
+
+    Rates are None where ``n_nonrefused`` is 0: never measured, which is not 0. Those that end in ``_released`` round as the
+    released pipeline does and count an object without a known value as attributed. Intervals are None under two texts.
+    """
+
+    model: Annotated[str, "Label of the model."]
+    task: Annotated[str, "The task it was given."]
+    target: Annotated[str, "The group the texts target; `overall`: all texts."]
+    n_responses: Annotated[int, "Answers: refused, null and non-refused ones together."]
+    n_refused: Annotated[int, "Refusals."]
+    n_null: Annotated[int, "Answers that were empty, cut off, off format, or never came."]
+    n_nonrefused: Annotated[int, "Answers that could be parsed and are not refusals."]
+    n_attributed: Annotated[int, "Of those, the ones that name at least one attribute."]
+    attribution_rate: Annotated[float | None, "Attributed answers as a share of the non-refused ones."]
+    mean_attributes: Annotated[float | None, "Mean attributes of an attributed answer."]
+    sob: Annotated[float | None, "The score: that rate times that mean, from 0 to 10."]
+    n_attributes: Annotated[int, "Attributes that answers name in total, by the paper's counting."]
+    outcomes: Annotated[dict[str, int], "Answers by outcome, every outcome named."]
+    n_items: Annotated[int, "Texts with a non-refused answer."]
+    attribution_rate_strict: Annotated[float | None, "The rate without placeholders and unrequested keys."]
+    sob_strict: Annotated[float | None, "The score counted that way."]
+    sob_released: Annotated[float | None, "The score as the released pipeline gives it."]
+    attribution_rate_released: Annotated[float | None, "The rate as the released pipeline counts and rounds."]
+    ci: Annotated[list[float] | None, "The 95 % interval of `sob`, over resampled texts."]
+    ci_strict: Annotated[list[float] | None, "The 95 % interval of `sob_strict`."]
+    n_formatter: Annotated[int | None, "How many of the non-refused answers a model (the formatter) read."]
+    n_person: Annotated[int | None, "How many of them a person read."]
+    few_items: Annotated[bool | None, "Whether the non-refused answers are about fewer than ten texts."]
+    ci_note: Annotated[str | None, "Why `ci` has no width; null if it has one."]
+    ci_strict_note: Annotated[str | None, "The same of `ci_strict`."]
+    alarm: Annotated[
+        str | None, "`unknown`, `unreadable`, `refused` or `cut_off` if the score is no finding, else null."
+    ]
+    output_limit: Annotated[int | None, "The most tokens of an answer, where a limit was set."]
+
+
+CELL_FIELDS = tuple(ScoreCell.__annotations__)
 
 CellKey = tuple[str, str, str]
 """A cell's model, task and target."""
@@ -116,17 +148,8 @@ class GroupTable:
 def score_tallies(
     tallies: Tallies, table: GroupTable, *, seed: int, resamples: int, targets: Sequence[str] | None = None
 ) -> list[dict[str, Any]]:
-    """Every cell with ``CELL_FIELDS`` (Equation 1 and Section 4.3, arXiv 2606.17506; method brief R38 and R39).
-
-    ``n_responses`` = ``n_refused`` + ``n_null`` + ``n_nonrefused``; null are answers that were empty, truncated, off format or
-    never came. ``n_attributes`` is the sum of attributes in paper counting, ``outcomes`` has all seven outcomes, ``n_items``
-    is the number of texts with an answer that stays in the denominator. Rates are None where ``n_nonrefused`` is 0: never
-    measured, which is not 0. Those that end in ``_released`` round as the released pipeline does and count an object without
-    a known value as attributed. Intervals are None under two texts; ``ci_note`` explains one without width. ``n_formatter``
-    and ``n_person`` are the answers among ``n_nonrefused`` that a formatter or a person read, ``few_items`` says that these
-    are about fewer than ``FEW_ITEMS`` texts, and ``alarm`` is one of ``Alarm``. ``output_limit`` is the caller's to say.
-    Cells come in the order of ``GroupTable.list_keys``.
-    """
+    """Every cell, in the order of ``GroupTable.list_keys`` (Equation 1 and Section 4.3, arXiv 2606.17506; method brief R38, R39).
+    ``output_limit`` is None: it is the caller's to say."""
     keys = list(table.list_keys(targets))
     figures = _CellFigures(table)
     samples = list(_take_samples(tallies.matrices, keys))

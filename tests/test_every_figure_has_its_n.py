@@ -90,7 +90,7 @@ def test_every_typed_answer_of_the_api_with_a_figure_says_of_how_many() -> None:
     importlib.import_module("auditapp.api.urls")
     found = {}
     for kind in list_subclasses(serializers.Serializer):
-        if kind.__module__.startswith("auditapp.") and kind is not RowOutput:
+        if kind.__module__.startswith("auditapp.") and kind.__module__ != RowOutput.__module__:
             # A part in words of its own is looked at by itself; what is an object has its numbers inside.
             names = [name for name, field in kind().fields.items() if is_number(field) or NUMBER.search(name)]
             found[f"{kind.__module__}.{kind.__qualname__}"] = names

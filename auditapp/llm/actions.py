@@ -16,7 +16,20 @@ from django.db.models import Max
 from django.utils import timezone
 
 from auditapp.llm.credentials import build_account
-from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, Price, ProviderAccount, name_probe
+from auditapp.llm.models import (
+    MAX_OUTPUT_TOKENS,
+    MAX_PRICE,
+    MAX_REMARK,
+    MAX_TIMEOUT,
+    MAX_TOKENS,
+    REPLACED_CAPABILITIES,
+    AllowedAddress,
+    Capabilities,
+    ModelVariant,
+    Price,
+    ProviderAccount,
+    name_probe,
+)
 from auditapp.llm.providers import PROVIDERS, Account, ProviderNotReady, open_provider
 from auditapp.llm.providers.base import ChatRequest, Traits
 from auditapp.llm.providers.probing import ProbeFailed, probe
@@ -37,6 +50,7 @@ from auditapp.llm.sealing import SealBroken, seal_again, seal_key
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
 from transcripts.ui.replacing import check_seen
+from transcripts.ui.typed_text import check_text
 
 
 @transaction.atomic
@@ -308,12 +322,6 @@ def _lock(account: ProviderAccount) -> ProviderAccount:
     return ProviderAccount.objects.select_for_update().get(pk=account.pk)
 
 
-MAX_PRICE = 100_000
-MAX_TOKENS = 200_000
-MAX_SOURCE = 300
-MAX_MODEL_NOTE = 300
-
-
 @transaction.atomic
 def set_price(
     *,
@@ -331,7 +339,8 @@ def set_price(
     check_prices(price_in, price_out)
     if not batch_share.is_finite() or not 0 < batch_share <= 1 or _count_places(batch_share) > 3:
         raise Refused(
-            "The batch share must be more than 0 and at most 1, with at most three decimal places: 0.5 if batches cost half."
+            "The batch share must be more than 0 and at most 1, with at most three decimal places: 0.5 if batches cost half.",
+            field="batch_share",
         )
     row = Price.objects.create(
         account=variant.account,
@@ -340,7 +349,7 @@ def set_price(
         price_in=price_in,
         price_out=price_out,
         batch_share=batch_share,
-        source=_check_source(source),
+        source=check_text(source, field="source", max_length=MAX_REMARK),
         recorded_by_name=by.get_username()[:200],
         recorded_at=timezone.now(),
     )
@@ -353,12 +362,6 @@ def set_price(
     }
     trail.record("llm.price.set", target=row, by=by, details=details)
     return row
-
-
-REPLACED_CAPABILITIES = (
-    *("reasoning", "token_limit", "takes_system", "takes_temperature", "takes_top_p", "takes_seed", "takes_stop"),
-    *("offers_batches", "max_output_tokens"),
-)
 
 
 def read_capabilities(row: Capabilities | None) -> dict[str, object]:
@@ -387,13 +390,20 @@ def set_capabilities(
     what ``read_capabilities`` gave of the row that ``by`` saw. Raises ``Refused``, and ``ChangedMeanwhile`` where another
     one holds by now."""
     if reasoning not in Capabilities.Reasoning.values:
-        raise Refused(f"Reasoning must be one of {', '.join(Capabilities.Reasoning.values)}, not {reasoning!r}.")
+        raise Refused(
+            f"Reasoning must be one of {', '.join(Capabilities.Reasoning.values)}, not {reasoning!r}.",
+            field="reasoning",
+        )
     if token_limit not in Capabilities.TokenLimit.values:
         raise Refused(
-            f"The token limit must be one of {', '.join(Capabilities.TokenLimit.values)}, not {token_limit!r}."
+            f"The token limit must be one of {', '.join(Capabilities.TokenLimit.values)}, not {token_limit!r}.",
+            field="token_limit",
         )
-    if max_output_tokens is not None and not 1 <= max_output_tokens <= 10_000_000:
-        raise Refused("The maximum output tokens must be between 1 and 10,000,000. Leave it empty if unknown.")
+    if max_output_tokens is not None and not 1 <= max_output_tokens <= MAX_OUTPUT_TOKENS:
+        raise Refused(
+            f"The maximum output tokens must be between 1 and {MAX_OUTPUT_TOKENS:,}. Leave it empty if unknown.",
+            field="max_output_tokens",
+        )
     number = _lock_and_count(variant, Capabilities)
     before = Capabilities.objects.filter(account=variant.account_id, model=variant.model, number=number).first()
     check_seen(seen, read_capabilities(before))
@@ -412,7 +422,7 @@ def set_capabilities(
         takes_stop=takes_stop,
         offers_batches=offers_batches,
         max_output_tokens=max_output_tokens,
-        source=_check_source(source),
+        source=check_text(source, field="source", max_length=MAX_REMARK),
         recorded_by_name=by.get_username()[:200],
         recorded_at=timezone.now(),
     )
@@ -541,12 +551,6 @@ def _count_places(number: Decimal) -> int:
     return -exponent if isinstance(exponent, int) and exponent < 0 else 0
 
 
-def _check_source(source: str) -> str:
-    if len(source.strip()) > MAX_SOURCE:
-        raise Refused(f"The source can have at most {MAX_SOURCE} characters.")
-    return source.strip()
-
-
 def _lock_and_count(variant: ModelVariant, table: type[Price] | type[Capabilities]) -> int:
     """The number of the newest row of the variant's model. Locks the account, so that no number is given twice."""
     ProviderAccount.objects.select_for_update().get(pk=variant.account_id)
@@ -555,7 +559,6 @@ def _lock_and_count(variant: ModelVariant, table: type[Price] | type[Capabilitie
 
 
 LABEL = re.compile(r"[\w.,:@+/() -]{1,100}")
-MAX_TIMEOUT = 3_600
 
 
 @transaction.atomic
@@ -595,8 +598,7 @@ def add_model(
         sampling = check_sampling(temperature=temperature, top_p=top_p, seed=seed, stop=stop)
     except SamplingError as error:
         raise Refused(str(error)) from None
-    if len(note.strip()) > MAX_MODEL_NOTE:
-        raise Refused(f"A note can have at most {MAX_MODEL_NOTE} characters.")
+    note = check_text(note, field="note", max_length=MAX_REMARK)
     owner = find_or_add_account(
         provider=provider, base_url=base_url, key_env=key_env, name=account.strip(), by=by, allow_private=allow_private
     )
@@ -610,7 +612,7 @@ def add_model(
         max_tokens=max_tokens,
         timeout_seconds=timeout_seconds,
         parameters=(parameters or {}) | sampling,
-        note=note.strip(),
+        note=note,
         created_at=timezone.now(),
     )
     details: dict[str, object] = {"label": label, "provider": provider, "account": owner.name, "model": variant.model}
@@ -632,9 +634,10 @@ def _check_label(label: str) -> None:
 
 def _check_limits(*, model: str, reasoning: str, max_tokens: int | None, timeout_seconds: int) -> None:
     if max_tokens is not None and not 1 <= max_tokens <= MAX_TOKENS:
-        raise Refused("The longest answer must be between 1 and 200,000 tokens. Leave it empty for no limit.")
+        sentence = f"The longest answer must be between 1 and {MAX_TOKENS:,} tokens. Leave it empty for no limit."
+        raise Refused(sentence, field="max_tokens")
     if not 1 <= timeout_seconds <= MAX_TIMEOUT:
-        raise Refused("The time-out must be between 1 and 3,600 seconds.")
+        raise Refused(f"The time-out must be between 1 and {MAX_TIMEOUT:,} seconds.", field="timeout_seconds")
     if len(model) > 200 or len(reasoning) > 20:
         raise Refused("The model's name can have at most 200 characters, its reasoning effort at most 20.")
 

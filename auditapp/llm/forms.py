@@ -1,4 +1,4 @@
-"""Forms for the owner of the site: models, accounts and prices. The actions check the values."""
+"""Forms for the owner of the site: models, accounts and prices. The actions check what fits together."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import Any
 
 from django import forms
 
-from auditapp.llm.models import Capabilities
+from auditapp.llm.models import REPLACED_CAPABILITIES, Capabilities, ModelVariant, Price, ProviderAccount
 from auditapp.llm.providers import PROVIDERS
 from auditapp.llm.pure.sampling import read_stop
 from auditapp.llm.pure.variables import is_variable
+from transcripts.ui.forms import RowForm, make_field
 from transcripts.ui.replacing import ReplacingForm
 
 
@@ -20,48 +21,21 @@ class VariableInput(forms.TextInput):
         return super().get_context(name, value if is_variable(value or "") else "", attrs)
 
 
-def make_price_field(label: str, help_text: str, *, required: bool) -> forms.DecimalField:
-    """A price per million tokens."""
-    return forms.DecimalField(
-        label=label, help_text=help_text, required=required, min_value=0, max_digits=12, decimal_places=6
-    )
+class KeyVariableForm(forms.Form):
+    """The environment variable that has the key of an account."""
+
+    key_env = make_field(ProviderAccount._meta.get_field("key_env"), widget=VariableInput({"autocomplete": "off"}))
 
 
-class ModelForm(forms.Form):
+class ModelForm(KeyVariableForm, RowForm):
     """A new model variant."""
 
-    label = forms.CharField(max_length=100, help_text="The name shown in tables, such as llama-3.1-8b.")
     provider = forms.ChoiceField(choices=[(key, f"{key}: {text}") for key, text in PROVIDERS.items()])
-    base_url = forms.CharField(
-        max_length=300,
-        required=False,
-        label="Base URL",
-        help_text="For example https://api.openai.com/v1, without a key. Leave it empty if you name an existing account below.",
-    )
-    model = forms.CharField(max_length=200, required=False, help_text="The model's name at the provider.")
     account = forms.CharField(
         max_length=100,
         required=False,
-        help_text="The name of the account that pays. If empty, the account with this address and key variable is used, "
-        "or a new one is added.",
-    )
-    key_env = forms.CharField(
-        max_length=100,
-        required=False,
-        label="Key variable",
-        help_text="The name of the worker's environment variable that holds the key, never the key itself. You can also store "
-        "a key on the account's page.",
-        widget=VariableInput({"autocomplete": "off"}),
-    )
-    reasoning = forms.CharField(
-        max_length=20, required=False, help_text="The reasoning effort in the provider's terms, or on or off."
-    )
-    max_tokens = forms.IntegerField(
-        min_value=1,
-        required=False,
-        label="Longest answer",
-        help_text="In tokens. Leave empty for no limit. Thinking counts towards a limit, so a small one cuts off the answers of "
-        "reasoning models; only a reasoning token budget is added to it. A small local model needs a limit, or it may never stop.",
+        help_text="The name of the account that pays; for an existing one, leave address and key variable empty. Without a name, "
+        "the account with this address and key variable is used, or a new one is added. A key can also be stored on its page.",
     )
     temperature = forms.FloatField(
         required=False, help_text="0 to 2. Leave this and the next three fields empty for the provider's defaults."
@@ -75,65 +49,49 @@ class ModelForm(forms.Form):
         required=False,
         strip=False,
         label="Stop texts",
-        help_text="At most four, one per line; an answer ends where one appears. \\n stands for a line break.",
+        help_text="At most four, one per line; an answer ends where one appears. Write \\n for a line break.",
         widget=forms.Textarea({"rows": 2, "spellcheck": "false"}),
     )
-    timeout_seconds = forms.IntegerField(
-        min_value=1, max_value=3600, initial=600, label="Time-out", help_text="How many seconds to wait for an answer."
+    others = {ProviderAccount: ("base_url",), Price: ("price_in", "price_out")}
+    optional = ("model", "price_in", "price_out")
+    field_order = (
+        *("label", "provider", "base_url", "model", "account", "key_env", "reasoning", "max_tokens"),
+        *("temperature", "top_p", "seed", "stop", "timeout_seconds", "note", "price_in", "price_out"),
     )
-    note = forms.CharField(
-        max_length=300, required=False, help_text="A warning for readers of its answers. It is shown beside them."
-    )
-    price_in = make_price_field("Price in", "US dollars per million input tokens.", required=False)
-    price_out = make_price_field("Price out", "US dollars per million output tokens.", required=False)
+
+    class Meta(RowForm.Meta):
+        model = ModelVariant
+        fields = ("label", "model", "reasoning", "max_tokens", "timeout_seconds", "note")
 
     def clean_stop(self) -> list[str]:
         """The stop texts, without empty lines."""
         return [read_stop(line) for line in self.cleaned_data["stop"].splitlines() if line]
 
 
-class PriceForm(forms.Form):
+class PriceForm(RowForm):
     """A new price."""
 
-    price_in = make_price_field("Price in", "US dollars per million input tokens.", required=True)
-    price_out = make_price_field("Price out", "US dollars per million output tokens.", required=True)
-    batch_share = forms.DecimalField(
-        label="Batch service share",
-        help_text="The share of this price that a call costs through the provider's own batch service: 0.5 is half, 1 is "
-        "the full price.",
-        initial=1,
-        max_value=1,
-        max_digits=4,
-        decimal_places=3,
-    )
-    source = forms.CharField(max_length=300, required=False, help_text="Where the price is published, and since when.")
+    class Meta(RowForm.Meta):
+        model = Price
+        fields = ("price_in", "price_out", "batch_share", "source")
 
 
-class CapabilitiesForm(ReplacingForm):
+class CapabilitiesForm(ReplacingForm, RowForm):
     """New capabilities of a model."""
 
-    reasoning = forms.ChoiceField(choices=Capabilities.Reasoning.choices)
-    token_limit = forms.ChoiceField(
-        label="Longest answer",
-        choices=Capabilities.TokenLimit.choices,
-        help_text="The name of the setting in requests.",
-    )
-    takes_system = forms.BooleanField(label="Accepts a system message", required=False)
-    takes_temperature = forms.BooleanField(label="Accepts a temperature", required=False)
-    takes_top_p = forms.BooleanField(label="Accepts top p", required=False)
-    takes_seed = forms.BooleanField(label="Accepts a seed", required=False)
-    takes_stop = forms.BooleanField(label="Accepts stop texts", required=False)
-    offers_batches = forms.BooleanField(label="Available in the provider's batch service", required=False)
-    max_output_tokens = forms.IntegerField(
-        label="Maximum output tokens", required=False, min_value=1, help_text="Leave empty if unknown."
-    )
-    source = forms.CharField(max_length=300, required=False, help_text="Where this is documented.")
+    class Meta(RowForm.Meta):
+        model = Capabilities
+        fields = (*REPLACED_CAPABILITIES, "source")
 
 
-class AddressForm(forms.Form):
+class AddressForm(RowForm):
     """A new address for an account."""
 
-    base_url = forms.CharField(max_length=300, label="Base URL", help_text="For example https://api.openai.com/v1.")
+    needed = ("base_url",)
+
+    class Meta(RowForm.Meta):
+        model = ProviderAccount
+        fields = ("base_url",)
 
 
 class KeyForm(forms.Form):
@@ -146,16 +104,4 @@ class KeyForm(forms.Form):
         widget=forms.PasswordInput(
             {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}, render_value=False
         ),
-    )
-
-
-class KeyVariableForm(forms.Form):
-    """The environment variable that holds the key of an account."""
-
-    key_env = forms.CharField(
-        max_length=100,
-        required=False,
-        label="Key variable",
-        help_text="The name of the worker's environment variable, never the key itself. Leave empty for no key.",
-        widget=VariableInput({"autocomplete": "off"}),
     )

@@ -5,11 +5,20 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
 from auditapp.llm.pure.sampling import SAMPLING, describe_sampling
 from transcripts.projects.models import Project
+
+MAX_TOKENS = 200_000
+MAX_TIMEOUT = 3_600
+MAX_OUTPUT_TOKENS = 10_000_000
+# Characters of a source or a note.
+MAX_REMARK = 300
+# In US dollars per million tokens; what a column of twelve digits with six places may store is larger.
+MAX_PRICE = 100_000
 
 
 class ProviderAccount(models.Model):
@@ -23,8 +32,15 @@ class ProviderAccount(models.Model):
     provider = models.CharField(
         max_length=40, help_text="Who runs the model; fake where answers are invented, file where they were imported."
     )
-    base_url = models.CharField(max_length=300, blank=True)
-    key_env = models.CharField(max_length=100, blank=True)
+    base_url = models.CharField(
+        "base URL", max_length=300, blank=True, help_text="For example https://api.openai.com/v1, without a key."
+    )
+    key_env = models.CharField(
+        "key variable",
+        max_length=100,
+        blank=True,
+        help_text="The name of the worker's environment variable with the key, never the key itself. Leave empty for no key.",
+    )
     key_sealed = models.TextField(blank=True)
     key_last_four = models.CharField(max_length=4, blank=True)
     created_at = models.DateTimeField()
@@ -48,18 +64,39 @@ class ModelVariant(models.Model):
     ``note`` is a warning for readers of its answers.
     """
 
-    label = models.CharField(max_length=100, unique=True, help_text="Label of the model.")
+    label = models.CharField(
+        max_length=100, unique=True, help_text="The name of the model in tables, such as llama-3.1-8b."
+    )
     account = models.ForeignKey(ProviderAccount, on_delete=models.PROTECT, related_name="variants")
-    model = models.CharField(max_length=200, help_text="The model that is called.")
-    reasoning = models.CharField(max_length=20, blank=True)
-    max_tokens = models.PositiveIntegerField(null=True, blank=True)
-    timeout_seconds = models.PositiveIntegerField(default=600)
+    model = models.CharField(max_length=200, help_text="The model's name at the provider.")
+    reasoning = models.CharField(
+        max_length=20, blank=True, help_text="The reasoning effort in the provider's terms, or on or off."
+    )
+    max_tokens = models.PositiveIntegerField(
+        "longest answer",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_TOKENS)],
+        help_text="In tokens. Leave empty for no limit. Thinking counts towards a limit, so a small one cuts off the answers of "
+        "reasoning models; only a reasoning token budget is added to it. A small local model needs a limit, or it may never stop.",
+    )
+    timeout_seconds = models.PositiveIntegerField(
+        "time-out",
+        default=600,
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_TIMEOUT)],
+        help_text="How many seconds to wait for an answer.",
+    )
     parameters = models.JSONField(
         default=dict,
         help_text="Settings of sampling (temperature, top_p, seed, stop); what is not there is the provider's default.",
     )
     held_to_schema: bool  # set where a critic with structured answers and one without are listed
-    note = models.CharField(max_length=300, blank=True, default="")
+    note = models.CharField(
+        max_length=MAX_REMARK,
+        blank=True,
+        default="",
+        help_text="A warning for readers of its answers. It is shown with them.",
+    )
     created_at = models.DateTimeField()
 
     class Meta:
@@ -114,10 +151,30 @@ class Price(models.Model):
     account = models.ForeignKey(ProviderAccount, on_delete=models.PROTECT, related_name="prices")
     model = models.CharField(max_length=200)
     number = models.PositiveIntegerField()
-    price_in = models.DecimalField(max_digits=12, decimal_places=6)
-    price_out = models.DecimalField(max_digits=12, decimal_places=6)
-    batch_share = models.DecimalField(max_digits=4, decimal_places=3, default=1)
-    source = models.CharField(max_length=300, blank=True)
+    price_in = models.DecimalField(
+        max_digits=12,
+        decimal_places=6,
+        validators=[MinValueValidator(0)],
+        help_text="US dollars per million input tokens.",
+    )
+    price_out = models.DecimalField(
+        max_digits=12,
+        decimal_places=6,
+        validators=[MinValueValidator(0)],
+        help_text="US dollars per million output tokens.",
+    )
+    batch_share = models.DecimalField(
+        "batch service share",
+        max_digits=4,
+        decimal_places=3,
+        default=1,
+        validators=[MaxValueValidator(1)],
+        help_text="The share of this price that a call costs through the provider's own batch service: 0.5 is half, 1 is the full "
+        "price.",
+    )
+    source = models.CharField(
+        max_length=MAX_REMARK, blank=True, help_text="Where the price is published, and since when."
+    )
     recorded_by_name = models.CharField(max_length=200)
     recorded_at = models.DateTimeField()
 
@@ -169,17 +226,25 @@ class Capabilities(models.Model):
     model = models.CharField(max_length=200)
     number = models.PositiveIntegerField()
     reasoning = models.CharField(max_length=20, choices=Reasoning.choices, default=Reasoning.EFFORT)
-    token_limit = models.CharField(max_length=30, choices=TokenLimit.choices, default=TokenLimit.MAX_TOKENS)
-    takes_system = models.BooleanField(default=True)
-    takes_temperature = models.BooleanField(default=True)
-    takes_top_p = models.BooleanField(default=True)
-    takes_seed = models.BooleanField(default=True)
-    takes_stop = models.BooleanField(default=True)
-    offers_batches = models.BooleanField(default=False)
-    max_output_tokens = models.PositiveIntegerField(null=True, blank=True)
+    token_limit = models.CharField(
+        "setting for the longest answer", max_length=30, choices=TokenLimit.choices, default=TokenLimit.MAX_TOKENS
+    )
+    takes_system = models.BooleanField("accepts a system message", default=True)
+    takes_temperature = models.BooleanField("accepts a temperature", default=True)
+    takes_top_p = models.BooleanField("accepts top p", default=True)
+    takes_seed = models.BooleanField("accepts a seed", default=True)
+    takes_stop = models.BooleanField("accepts stop texts", default=True)
+    offers_batches = models.BooleanField("available in the provider's batch service", default=False)
+    max_output_tokens = models.PositiveIntegerField(
+        "maximum output tokens",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_OUTPUT_TOKENS)],
+        help_text="Leave empty if unknown.",
+    )
     answer_schema = models.CharField(max_length=10, choices=AnswerSchema.choices, default=AnswerSchema.UNKNOWN)
     probe = models.JSONField(default=dict, blank=True)
-    source = models.CharField(max_length=300, blank=True)
+    source = models.CharField(max_length=MAX_REMARK, blank=True, help_text="Where this is documented.")
     recorded_by_name = models.CharField(max_length=200)
     recorded_at = models.DateTimeField()
 
@@ -209,6 +274,13 @@ class Capabilities(models.Model):
     def refused_sampling(self) -> list[str]:
         """The settings of sampling that the model does not accept."""
         return [name for name in SAMPLING if not getattr(self, f"takes_{name}")]
+
+
+# What a person records again as a whole; the rest of a row says who did so, and what a probe found.
+REPLACED_CAPABILITIES = (
+    *("reasoning", "token_limit", "takes_system", "takes_temperature", "takes_top_p", "takes_seed", "takes_stop"),
+    *("offers_batches", "max_output_tokens"),
+)
 
 
 class AllowedAddress(models.Model):

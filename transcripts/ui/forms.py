@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from django import forms
@@ -53,9 +54,11 @@ class RowForm(forms.ModelForm):  # type: ignore[type-arg] # Django has no generi
     together.
 
     ``Meta(RowForm.Meta)`` has ``model`` and the names of its ``fields``. ``needed`` are those that this form needs though its
-    model may do without, and ``optional`` the reverse. A field that is no model's, or differs from it, is declared as usual.
+    model may do without, and ``optional`` the reverse. ``others`` are fields of other models. A field that is no model's, or
+    differs from it, is declared as usual.
     """
 
+    others: ClassVar[Mapping[type[models.Model], Sequence[str]]] = {}
     needed: ClassVar[tuple[str, ...]] = ()
     optional: ClassVar[tuple[str, ...]] = ()
 
@@ -65,6 +68,9 @@ class RowForm(forms.ModelForm):  # type: ignore[type-arg] # Django has no generi
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        for model, names in self.others.items():
+            self.fields.update(forms.fields_for_model(model, names, formfield_callback=make_field))
+        self.order_fields(self.field_order)
         for name in self.needed:
             self.fields[name].required = True
         for name in self.optional:

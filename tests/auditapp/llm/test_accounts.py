@@ -208,7 +208,7 @@ class TestPage:
         assert "no-store" in answer["Cache-Control"]
         page = client.post(reverse("llm:forget_key", args=[account.pk]), follow=True).content.decode()
         assert "no key" in page
-        assert client.post(reverse("llm:forget_key", args=[account.pk])).status_code == 422
+        assert client.post(reverse("llm:forget_key", args=[account.pk])).status_code == 409
 
     def test_a_refused_key_is_not_echoed(
         self, account: ProviderAccount, site_owner: User, client_of: Callable[[User], Client]

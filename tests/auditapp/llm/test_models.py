@@ -500,7 +500,7 @@ def test_a_note_stands_on_the_models_pages_and_is_not_too_long(
     client = client_of(site_owner)
     for address in (reverse("llm:models"), reverse("llm:model", args=[variant.pk])):
         assert "Answers in &lt;b&gt;verse&lt;/b&gt;." in client.get(address).content.decode()
-    with pytest.raises(Refused, match="A note can have at most 300 characters"):
+    with pytest.raises(Refused, match="This text has 301 characters; the limit is 300"):
         add_model(label="odder", provider="fake", note="x" * 301, by=trail.SYSTEM)
 
 

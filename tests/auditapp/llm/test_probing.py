@@ -175,6 +175,6 @@ class TestProbe:
         call_command("model", "check", "m", json=True, stdout=out)
         assert json.loads(out.getvalue())["answer_schema"] == "plain"
         fake_provider.order(always="401")
-        assert client.post(reverse("llm:probe", args=[variant.pk])).status_code == 422
+        assert client.post(reverse("llm:probe", args=[variant.pk])).status_code == 409
         with pytest.raises(CommandError, match="found nothing out"):
             call_command("model", "check", "m")

@@ -4,6 +4,8 @@ import pytest
 from django import forms
 from django.core.exceptions import ImproperlyConfigured
 
+from auditapp.llm.forms import ModelForm
+from auditapp.llm.models import Price
 from transcripts.themes.forms import NewThemeForm, ThemeForm
 from transcripts.themes.models import ThemeVersion
 from transcripts.ui.forms import make_field
@@ -46,3 +48,10 @@ def test_a_choice_offers_what_the_model_may_store_and_nothing_else() -> None:
 def test_a_relation_is_no_field_that_offers_every_row() -> None:
     with pytest.raises(ImproperlyConfigured, match="with the rows that it offers"):
         make_field(ThemeVersion._meta.get_field("theme"))
+
+
+def test_a_form_may_have_fields_of_several_models() -> None:
+    fields = ModelForm().fields
+    assert fields["price_in"].help_text == Price._meta.get_field("price_in").help_text
+    assert not fields["price_in"].required
+    assert list(fields)[:2] == ["label", "provider"]

@@ -75,12 +75,6 @@ class Script(Numbered):
     )
     language = models.CharField(max_length=MAX_LANGUAGE, default="en", help_text="Language of the talk.")
     sha256 = models.CharField(max_length=64, help_text="SHA-256 of all that is to be said.")
-    reason = models.TextField(
-        "why the wording changes",
-        max_length=MAX_REASON,
-        blank=True,
-        help_text="Why the wording changed. Kept with the number; empty for the first.",
-    )
     written_at = models.DateTimeField()
     written_by_name = models.CharField(max_length=200, help_text="Who wrote it.")
     written_by = models.ForeignKey(

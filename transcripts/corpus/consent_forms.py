@@ -6,17 +6,16 @@ from typing import Any
 
 from django import forms
 
-from transcripts.corpus.models import Consent
-from transcripts.corpus.pure.readers.base import MAX_BASIS_LENGTH
+from transcripts.corpus.models import Consent, RedactionList
 from transcripts.corpus.pure.redacting import BadEntry, Entry, read_lines
 from transcripts.ui.fields import NumberField
-from transcripts.ui.typed_text import MAX_REASON
+from transcripts.ui.forms import RowForm
 
 GIVEN, REFUSED = "given", "refused"
 MAX_LIST_LENGTH = 100_000
 
 
-class ConsentForm(forms.Form):
+class ConsentForm(RowForm):
     """One record for one interview or many. Which interviews is said by the boxes of the table."""
 
     scope = forms.ChoiceField(label="Scope", choices=[("", "Choose one"), *Consent.Scope.choices])
@@ -25,12 +24,12 @@ class ConsentForm(forms.Form):
         choices=[(GIVEN, "Given: it may be done"), (REFUSED, "Not given, or withdrawn: it may not be done")],
         widget=forms.RadioSelect,
     )
-    basis = forms.CharField(
-        label="Basis",
-        max_length=MAX_BASIS_LENGTH,
-        help_text="A form and its date, the terms of a platform, a letter. It is kept with the record; no names are needed.",
-        widget=forms.Textarea({"rows": 3, "dir": "auto"}),
-    )
+    needed = ("basis",)
+    field_order = ("scope", "given", "basis")
+
+    class Meta(RowForm.Meta):
+        model = Consent
+        fields = ("basis",)
 
     @property
     def is_given(self) -> bool:
@@ -55,7 +54,7 @@ class EntriesField(forms.CharField):
         """Entries are checked as a whole, by the action."""
 
 
-class RedactionForm(forms.Form):
+class RedactionForm(RowForm):
     """The next list. ``based_on`` is the number of the list it was made from."""
 
     entries = EntriesField(
@@ -64,14 +63,12 @@ class RedactionForm(forms.Form):
         help_text="One on each line: the text, an arrow (->) and its replacement, for example: Anna Berg -> [PERSON 1]",
         widget=forms.Textarea({"rows": 10, "dir": "auto", "spellcheck": "false"}),
     )
-    reason = forms.CharField(
-        label="Why",
-        max_length=MAX_REASON,
-        required=False,
-        help_text="Kept in the history of the list.",
-        widget=forms.Textarea({"rows": 2, "dir": "auto"}),
-    )
     based_on = NumberField(min_value=0)
+    field_order = ("entries", "reason")
+
+    class Meta(RowForm.Meta):
+        model = RedactionList
+        fields = ("reason",)
 
     def clean_entries(self) -> list[Entry]:
         typed = str(self.data.get("entries", ""))

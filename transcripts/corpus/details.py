@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.text import capfirst
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -17,12 +18,9 @@ from transcripts.ui.replacing import check_seen
 
 # The fields that can be corrected, by the names that people see.
 FIELDS = {
-    "title": "Title",
-    "model_label": "Model",
-    "period": "Date",
-    "tier": "Tier",
-    "inclusion": "Inclusion",
-    "inclusion_reason": "Reason for the inclusion",
+    field.name: capfirst(field.verbose_name)
+    for field in Interview._meta.fields
+    if field.name in {"title", "model_label", "period", "tier", "inclusion", "inclusion_reason"}
 }
 # Those that are sealed in a masked interview.
 SEALED = ("title", "model_label", "period", "tier")

@@ -17,6 +17,7 @@ from transcripts.corpus.pure.choices import ChoiceRefused, read_choices
 from transcripts.corpus.pure.readers import FORMATS
 from transcripts.corpus.pure.readers.base import MAX_BASIS_LENGTH
 from transcripts.corpus.pure.readers.interview_jsonl import PROMPT_KINDS
+from transcripts.ui.forms import RowForm
 from transcripts.ui.replacing import ReplacingForm
 from transcripts.ui.typed_text import MAX_REASON
 
@@ -28,20 +29,14 @@ ROLE_CHOICES = [(str(value), str(label)) for value, label in Turn.Role.choices]
 SCOPE_CHOICES = [(str(value), str(label)) for value, label in Consent.Scope.choices if value != Consent.Scope.CODING]
 
 
-class DetailsForm(ReplacingForm):
+class DetailsForm(ReplacingForm, RowForm):
     """What is known of an interview, with the kind of each prompt of its interviewer (``kind-`` and the turn)."""
 
-    title = forms.CharField(max_length=300)
-    model_label = forms.CharField(label="Model", max_length=200, required=False)
-    period = forms.CharField(
-        label="Date", help_text="As you write it, such as 2025-03.", max_length=100, required=False
-    )
-    tier = forms.CharField(max_length=50, required=False)
-    inclusion = forms.CharField(
-        help_text="With “excluded” the interview is left out of every list and figure.", max_length=50, required=False
-    )
-    inclusion_reason = forms.CharField(label="Reason for the inclusion", max_length=MAX_REASON, required=False)
     reason = forms.CharField(label="Why you change this", max_length=MAX_REASON, required=False)
+
+    class Meta(RowForm.Meta):
+        model = Interview
+        fields = tuple(FIELDS)
 
     def __init__(self, data: Any = None, *, interview: Interview, stored: Mapping[str, object] | None = None) -> None:
         super().__init__(data, stored=read_details(interview) if stored is None else stored)

@@ -11,10 +11,12 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 from django.urls import reverse
 
+from transcripts.corpus.pure.readers.base import MAX_BASIS_LENGTH
 from transcripts.corpus.pure.redacting import read_stored
 from transcripts.history.models import Numbered
 from transcripts.imports.models import ImportJob
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import MAX_REASON
 
 if TYPE_CHECKING:
     from transcripts.corpus.pure.descriptives import InterviewCounts
@@ -216,6 +218,7 @@ class Interview(models.Model):
         max_length=300, help_text="Title in its file; of a masked interview its random label, until it is unmasked."
     )
     model_label = models.CharField(
+        "model",
         max_length=200,
         blank=True,
         help_text="Label of the interviewed model, as it was imported; empty when not known.",
@@ -224,11 +227,22 @@ class Interview(models.Model):
     surface = models.CharField(
         max_length=100, blank=True, help_text="Where the talk took place: a public page, an API."
     )
-    period = models.CharField(max_length=100, blank=True, help_text="When the talk took place, as it was imported.")
+    period = models.CharField(
+        "date",
+        max_length=100,
+        blank=True,
+        help_text="When the talk took place, as it was imported or written, such as 2025-03.",
+    )
     interviewer = models.CharField(max_length=200, blank=True, help_text="Who asked.")
     tier = models.CharField(max_length=50, blank=True, help_text="Kind of interview, such as brief or comprehensive.")
-    inclusion = models.CharField(max_length=50, blank=True, help_text="Whether it is analysed, as it was imported.")
-    inclusion_reason = models.TextField(blank=True, help_text="Why it is analysed, or why not.")
+    inclusion = models.CharField(
+        max_length=50,
+        blank=True,
+        help_text="Whether it is analysed. With “excluded” it is left out of every list and figure.",
+    )
+    inclusion_reason = models.TextField(
+        "reason for the inclusion", max_length=MAX_REASON, blank=True, help_text="Why it is analysed, or why not."
+    )
     opening_prompt = models.TextField(blank=True, help_text="The words it began with, where they are kept apart.")
     language = models.CharField(
         max_length=20, default="en", help_text="Language of the text, as a tag such as en; empty: unknown."
@@ -547,7 +561,11 @@ class Consent(models.Model):
         "(and training).",
     )
     is_given = models.BooleanField(help_text="true: it may be done; false: it may not, refused or taken back.")
-    basis = models.TextField(blank=True, help_text="The basis of the consent, as it was recorded.")
+    basis = models.TextField(
+        max_length=MAX_BASIS_LENGTH,
+        blank=True,
+        help_text="What the consent rests on: a form and its date, the terms of a platform, a letter. No names are needed.",
+    )
     recorded_at = models.DateTimeField(help_text="When it was recorded, in UTC.")
     recorded_by_name = models.CharField(max_length=200, help_text="Who recorded it.")
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
+from transcripts.ui.typed_text import MAX_REASON
 
 
 class WrittenMeanwhile(Refused):
@@ -40,7 +41,12 @@ class Numbered(models.Model):
     """
 
     number = models.PositiveIntegerField(help_text="Number of the wording, from 1; the latest is the one that counts.")
-    reason = models.TextField(blank=True)
+    reason = models.TextField(
+        "why it changes",
+        max_length=MAX_REASON,
+        blank=True,
+        help_text="Why it changed. Kept with the number; the first needs none.",
+    )
 
     within: ClassVar[tuple[str, ...]] = ("project",)
     wording: ClassVar[tuple[str, ...]] = ("sha256",)

@@ -87,15 +87,21 @@ class Pair(Numbered):
         NO_CHANGE = "no_change", "Should not change"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="thread_pairs")
-    name = models.CharField(max_length=100)
+    name = models.CharField(
+        max_length=100,
+        help_text="The name is part of the page’s address, so it should not reveal the difference.",
+    )
     a = models.ForeignKey(
         Interview, on_delete=models.PROTECT, related_name="pairs_as_a", help_text="The first interview."
     )
     b = models.ForeignKey(
         Interview, on_delete=models.PROTECT, related_name="pairs_as_b", help_text="The second interview."
     )
-    differs = models.CharField(max_length=500, help_text="In what they differ: one thing, such as whose case it is.")
+    differs = models.CharField(
+        "in what they differ", max_length=500, help_text="One thing in which they differ, such as whose case it is."
+    )
     expect = models.CharField(
+        "should that change what the model does?",
         max_length=10,
         choices=Expect.choices,
         help_text="change or no_change: whether that should change what the model does.",
@@ -170,7 +176,10 @@ class Stance(Numbered):
         error_messages={"blank": "Say what is to be achieved: scores are given under this statement."},
     )
     priorities = models.TextField(
-        "Whose interests come first", max_length=MAX_TEXT, blank=True, help_text="Whose interests come first."
+        "Whose interests come first",
+        max_length=MAX_TEXT,
+        blank=True,
+        help_text="Of all whom the answers of the model concern.",
     )
     trade_offs = models.TextField(
         "Acceptable trade-offs",

@@ -9,6 +9,7 @@ from django import forms
 
 from transcripts.projects.models import MethodStance
 from transcripts.projects.roles import ROLE_CHOICES, ROLES
+from transcripts.ui.forms import RowForm
 
 
 class MemberForm(forms.Form):
@@ -34,18 +35,16 @@ class RoleForm(forms.Form):
     role = forms.ChoiceField(label="Role", choices=ROLE_CHOICES)
 
 
-class StanceForm(forms.Form):
+class StanceForm(RowForm):
     """Another stance for the study or for one family of codes; the families come from its codebook."""
 
     family = forms.ChoiceField(label="For", required=False)
     stance = forms.ChoiceField(label="Method", choices=MethodStance.Stance.choices, widget=forms.RadioSelect)
-    reason = forms.CharField(
-        label="Why",
-        help_text="Required if a method was set before. It is kept on this page and appears in the methods paragraph.",
-        required=False,
-        strip=True,
-        widget=forms.Textarea({"rows": 3}),
-    )
+    field_order = ("family", "stance")
+
+    class Meta(RowForm.Meta):
+        model = MethodStance
+        fields = ("reason",)
 
     def __init__(self, *args: Any, families: Sequence[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

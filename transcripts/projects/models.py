@@ -10,6 +10,7 @@ from django.db.models.functions import Lower
 from django.urls import reverse
 
 from transcripts.projects.roles import ROLE_CHOICES, ROLES, Role
+from transcripts.ui.typed_text import MAX_REASON
 
 
 class Project(models.Model):
@@ -54,7 +55,12 @@ class MethodStance(models.Model):
         choices=Stance.choices,
         help_text="reflexive, codebook or reliability (Braun and Clarke's three kinds of thematic analysis).",
     )
-    reason = models.TextField(blank=True)
+    reason = models.TextField(
+        "why",
+        max_length=MAX_REASON,
+        blank=True,
+        help_text="Required if a method was set before. It is kept on this page and appears in the methods paragraph.",
+    )
     set_at = models.DateTimeField(help_text="When it was set, in UTC.")
     set_by_name = models.CharField(max_length=200, help_text="Who set it.")
 

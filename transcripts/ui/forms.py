@@ -12,6 +12,8 @@ from django.db import models
 
 from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON
 
+# Characters that may be written into a box of one line.
+MAX_LINE = 300
 LIMITS = {MinValueValidator: "min_value", MaxValueValidator: "max_value"}
 
 
@@ -30,7 +32,7 @@ def make_field(field: models.Field[Any, Any], **options: Any) -> forms.Field | N
     """
     if field.is_relation:
         raise ImproperlyConfigured(f"Declare {field} in the form, with the rows that it offers.")
-    if isinstance(field, models.TextField):
+    if isinstance(field, models.TextField) or (field.max_length or 0) > MAX_LINE:
         most = field.max_length or MAX_NOTE
         rows = 2 if most <= MAX_REASON else 3 if most <= MAX_NOTE else 5
         options.setdefault("widget", forms.Textarea({"rows": rows, "dir": "auto"}))

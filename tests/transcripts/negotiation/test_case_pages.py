@@ -255,7 +255,7 @@ class TestPairPages:
         assert "(needed where it is listed)" in page
         assert page.count("(optional)") == page.count("Not listed") + page.count("Not said")
         pairs = text(client_of(owner).get(reverse("negotiation:pairs", args=[project.slug])))
-        assert "(needed if it replaces one)" in pairs
+        assert "(needed if it replaces an earlier pair of this name)" in pairs
         assert "(optional)" not in pairs
 
     def test_the_list_takes_as_many_queries_for_three_pairs_as_for_one(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import shorten
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 
 from transcripts.corpus.models import Interview, InterviewQuerySet, Turn
-from transcripts.negotiation.actions.pairs import MAX_DIFFERS, MAX_NAME
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.negotiation.pure.intents import NAMES
 from transcripts.negotiation.pure.ordering import natural_key
 from transcripts.ui.fields import NumberField
+from transcripts.ui.forms import RowForm
 from transcripts.ui.typed_text import MAX_REASON
 
 MAX_TURNS = 300
@@ -22,19 +22,18 @@ MAX_SHOWN = 80
 LISTED = [("", "Not listed"), ("relevant", "Relevant"), ("irrelevant", "Irrelevant")]
 
 
-class CaseSheetForm(forms.Form):
+class CaseSheetForm(RowForm):
     """For each feature whether it matters to the case, and why; for each turn of the interviewer what it was meant to be.
 
     ``features``: identifiers and names. ``turns``: those of the interviewer, in order.
     """
 
-    reason = forms.CharField(
-        label="Why it changes",
-        max_length=MAX_REASON,
-        help_text="Both numbers are kept, with the reason.",
-        widget=forms.Textarea({"rows": 2, "dir": "auto"}),
-    )
     based_on = NumberField(min_value=0)
+    needed = ("reason",)
+
+    class Meta(RowForm.Meta):
+        model = CaseSheet
+        fields = ("reason",)
 
     def __init__(
         self,
@@ -128,37 +127,19 @@ class ThreadChoice(forms.ModelChoiceField):  # type: ignore[type-arg] # Django h
         return f"{obj.title} ({obj.external_id})" if obj.external_id != obj.title else obj.title
 
 
-class PairForm(forms.Form):
+class PairForm(RowForm):
     """Two threads that differ in one thing. ``threads`` are those of the study."""
 
-    name = forms.CharField(
-        label="Name",
-        max_length=MAX_NAME,
-        help_text="The name is part of the page’s address, so it should not reveal the difference.",
-        widget=forms.TextInput({"autocomplete": "off"}),
-    )
     a = ThreadChoice(label="First thread", queryset=Interview.objects.none())
     b = ThreadChoice(label="Second thread", queryset=Interview.objects.none())
-    differs = forms.CharField(
-        label="In what they differ",
-        max_length=MAX_DIFFERS,
-        widget=forms.Textarea({"rows": 2, "dir": "auto"}),
-        help_text="One thing, such as whose case it is.",
-    )
-    expect = forms.ChoiceField(
-        label="Should that change what the model does?",
-        choices=Pair.Expect.choices,
-        widget=forms.RadioSelect,
-    )
-    reason = forms.CharField(
-        label="Why it replaces an earlier pair of this name",
-        max_length=MAX_REASON,
-        required=False,
-        widget=forms.Textarea({"rows": 2, "dir": "auto"}),
-    )
-
     # The newest pair of the study that the page knew.
     seen = NumberField(min_value=0)
+    field_order = ("name", "a", "b")
+
+    class Meta(RowForm.Meta):
+        model = Pair
+        fields = ("name", "differs", "expect", "reason")
+        widgets: ClassVar = {"expect": forms.RadioSelect}
 
     def __init__(self, *args: Any, threads: InterviewQuerySet, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -167,7 +148,7 @@ class PairForm(forms.Form):
             assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 - for the type checker
             field.queryset = threads
             field.choices = [("", field.empty_label), *_list_choices(threads, field)]
-        self.fields["reason"].needed_when = "needed if it replaces one"  # type: ignore[attr-defined]
+        self.fields["reason"].needed_when = "needed if it replaces an earlier pair of this name"  # type: ignore[attr-defined]
 
 
 def _list_choices(threads: InterviewQuerySet, field: forms.ModelChoiceField) -> list[tuple[int, str]]:  # type: ignore[type-arg] # as above

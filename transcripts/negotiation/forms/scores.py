@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 from uuid import uuid4
 
 from django import forms
@@ -12,7 +12,7 @@ from transcripts.coding.actions import MAX_NOTE_LENGTH
 from transcripts.history.forms import NextForm
 from transcripts.negotiation.models import Score, Stance
 from transcripts.ui.fields import NumberField, make_text_field
-from transcripts.ui.typed_text import MAX_REASON
+from transcripts.ui.forms import RowForm
 
 MAX_EVIDENCE_LENGTH = 500
 MAX_RANGE = 50
@@ -47,35 +47,18 @@ def read_sentence_numbers(text: str) -> list[str]:
     return list(dict.fromkeys(labels))
 
 
-def _make_line() -> forms.TextInput:
-    return forms.TextInput({"dir": "auto", "autocomplete": "off"})
-
-
-def _make_text(rows: int) -> forms.Textarea:
-    return forms.Textarea({"rows": rows, "dir": "auto"})
-
-
-class StanceForm(NextForm, forms.ModelForm):  # type: ignore[type-arg] # Django has no generic one at run time
+class StanceForm(NextForm, RowForm):
     """A normative stance that is new."""
 
-    class Meta:
+    class Meta(RowForm.Meta):
         model = Stance
         fields = ("name", *Stance.texts, "author")
-        widgets: ClassVar = {
-            "name": _make_line(),
-            **{text: _make_text(3) for text in Stance.texts},
-            "statement": _make_text(4),
-            "context": _make_text(2),
-            "author": _make_line(),
-        }
-        # Its label says it.
-        help_texts: ClassVar = {"priorities": ""}
 
 
 class NextStanceForm(StanceForm):
     """The next number of a stance that is there."""
 
-    reason = make_text_field("Why the wording changes", rows=2, max_length=MAX_REASON, required=True)
+    needed = ("reason",)
 
     class Meta(StanceForm.Meta):
         fields = (*Stance.texts, "author", "reason")

@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
                     ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='stances', to='projects.project')),
                     ('family', models.CharField(blank=True, help_text='Identifier of the family of codes; empty for the whole study.', max_length=100)),
                     ('stance', models.CharField(choices=[('reflexive', 'Reflexive thematic analysis'), ('codebook', 'Codebook thematic analysis'), ('reliability', 'Coding reliability')], help_text="reflexive, codebook or reliability (Braun and Clarke's three kinds of thematic analysis).", max_length=12)),
-                    ('reason', models.TextField(blank=True)),
+                    ('reason', models.TextField(blank=True, help_text='Required if a method was set before. It is kept on this page and appears in the methods paragraph.', max_length=2000, verbose_name='why')),
                     ('set_at', models.DateTimeField(help_text='When it was set, in UTC.')),
                     ('set_by_name', models.CharField(help_text='Who set it.', max_length=200)),
                 ],

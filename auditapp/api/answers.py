@@ -14,7 +14,7 @@ from rest_framework.request import Request
 
 from auditapp.api.batches import CONDITION
 from auditapp.api.bulk import LinesRenderer
-from auditapp.api.inputs import MAX_ID, Numeral, Parameters
+from auditapp.api.inputs import Numeral, Parameters
 from auditapp.api.outputs import RowOutput
 from auditapp.api.views import ProjectView, find_row
 from auditapp.batches.kinds import find_visibility
@@ -23,6 +23,7 @@ from auditapp.batches.pages.answers import COLUMNS, read_answers
 from transcripts.blinding.viewers import Viewer
 from transcripts.projects.downloads import sends_files
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import MAX_ID
 
 LINES_AT_A_TIME = 200
 HIDDEN = "X-Answers-Hidden"

@@ -144,7 +144,7 @@ class AddCodings(BulkView):
             by=self.person,
             idempotency_key=given["idempotency_key"],
             values=read_values(given),
-            range_id=given.get("range"),
+            range_id=given["range"],
             reason=given["reason"],
         )
 

@@ -14,8 +14,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.errors import InvalidParameters
-from auditapp.api.inputs import MAX_ID, Body, Choice, Numeral, Uuid, WholeNumber, Words
-from auditapp.api.labels import REASON, LabelParameters, find_code, find_sentence, narrow_labels
+from auditapp.api.inputs import Choice, Numeral, RowBody, Words
+from auditapp.api.labels import REASON, LabelParameters, check_quote, find_code, find_sentence, narrow_labels
 from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import Pages
 from auditapp.api.views import ProjectView, at_one_address, list_columns
@@ -24,13 +24,13 @@ from transcripts.blinding.viewers import Viewer
 from transcripts.coding.actions import add_coding, withdraw_coding
 from transcripts.coding.models import Coding, Level
 from transcripts.coding.queries import find_stored
-from transcripts.coding.values import CHOICE_FIELDS, COLUMNS, PLAIN, CodingValues
+from transcripts.coding.values import CHOICE_FIELDS, COLUMNS, CodingValues
 from transcripts.exchange.rows import describe
 from transcripts.projects.roles import Permission
 from transcripts.retrieval.catalog import read_catalog
 from transcripts.retrieval.pure.asking import split_answer
+from transcripts.ui.typed_text import MAX_SEED
 
-MAX_PLACE = 2**31 - 1
 # A code, a question and an answer of as many characters as each may have.
 MAX_ANSWER_LENGTH = 1_200
 FILTERS = {"code": "code__identifier", "level": "level", "version": "code__version__number"}
@@ -101,7 +101,7 @@ class ListCodings(CodingView):
         version = Numeral(
             required=False,
             min_value=1,
-            max_value=MAX_PLACE,
+            max_value=MAX_SEED,
             help_text="Number of a codebook version: only codings made with its definitions.",
         )
         answer = serializers.CharField(
@@ -144,51 +144,18 @@ class AddCoding(CodingView):
     way; with other values, the new coding supersedes the old one.
     """
 
-    class Input(Body):
+    class Input(RowBody):
         """A code for a sentence."""
 
-        sentence = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number of the sentence.")
-        code = Words(max_length=100, help_text="Id of a code of the current codebook.")
-        note = Words(allow_blank=True, default="", help_text=f"{describe(Coding, 'note')} At most 1,000 characters.")
-        quote_start = WholeNumber(
-            min_value=0,
-            max_value=MAX_PLACE,
-            required=False,
-            allow_null=True,
-            help_text=describe(Coding, "quote_start"),
-        )
-        quote_end = WholeNumber(
-            min_value=1,
-            max_value=MAX_PLACE,
-            required=False,
-            allow_null=True,
-            help_text=describe(Coding, "quote_end"),
-        )
-        range = Uuid(
-            required=False,
-            allow_null=True,
-            help_text="A UUID shared by codings with one code on several sentences of one interview.",
-        )
         attributes = serializers.DictField(
             child=Words(allow_blank=True), default=dict, help_text=describe(Coding, "attributes")
         )
-        reason = Words(allow_blank=True, default="", help_text=REASON)
-        idempotency_key = Uuid(help_text="A UUID that you generate. Sent again, it stores nothing twice.")
 
-        class Meta:
+        class Meta(RowBody.Meta):
             ref_name = "NewCoding"
-
-        def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-            chosen = {
-                name: Choice(
-                    field.choices.choices,
-                    allow_blank=bool(field.empty_label),
-                    default=getattr(PLAIN, name),
-                    help_text=describe(Coding, name),
-                )
-                for name, field in CHOICE_FIELDS.items()
-            }
-            return {**super().get_fields(), **chosen}
+            model = Coding
+            fields = f"sentence code note quote_start quote_end range attributes reason idempotency_key {' '.join(CHOICE_FIELDS)}"
+            paths: ClassVar = {"code": "code__identifier", "range": "range_id", "reason": ("reason", REASON)}
 
     scope = Scope.CODE
     permission = Permission.CODE
@@ -207,7 +174,7 @@ class AddCoding(CodingView):
             by=self.person,
             idempotency_key=key,
             values=read_values(given),
-            range_id=given.get("range"),
+            range_id=given["range"],
             reason=given["reason"],
         )
         is_new = coding.idempotency_key == key and not stored_before
@@ -217,13 +184,14 @@ class AddCoding(CodingView):
 class WithdrawCoding(CodingView):
     """Withdraw one of your own codings. Its row is kept; withdrawing it again changes nothing."""
 
-    class Input(Body):
+    class Input(RowBody):
         """The reason, if one is required."""
 
-        reason = Words(allow_blank=True, default="", help_text=REASON)
-
-        class Meta:
+        class Meta(RowBody.Meta):
             ref_name = "Withdrawal"
+            model = Coding
+            fields = "reason"
+            paths: ClassVar = {"reason": ("withdrawal_reason", REASON)}
 
     scope = Scope.CODE
     permission = Permission.CODE
@@ -245,7 +213,5 @@ Codings = at_one_address(get=ListCodings, post=AddCoding)
 
 def read_values(given: dict[str, Any]) -> CodingValues:
     """The values of a coding, of a body that ``AddCoding.Input`` has validated. Raises ``ValidationError``."""
-    start, end = given.get("quote_start"), given.get("quote_end")
-    if (start is None) != (end is None):
-        raise serializers.ValidationError({"quote_end": ["A quote has a start and an end: send both or neither."]})
-    return CodingValues.from_columns({name: given.get(name) for name in COLUMNS})
+    check_quote(given)
+    return CodingValues.from_columns({name: given[name] for name in COLUMNS})

@@ -8,7 +8,7 @@ from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from auditapp.api.inputs import MAX_ID, Body, Uuid, WholeNumber, Words
+from auditapp.api.inputs import RowBody
 from auditapp.api.labels import REASON, LabelParameters, find_sentence, narrow_labels
 from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import Pages
@@ -48,14 +48,13 @@ class ListDecisions(ProjectView):
 class DecideSentence(ProjectView):
     """Say that you have read a sentence and have nothing more to code there, as Enter does at the desk."""
 
-    class Input(Body):
+    class Input(RowBody):
         """A sentence that you have read."""
 
-        sentence = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number of the sentence.")
-        idempotency_key = Uuid(help_text="A UUID that you generate. Sent again, it stores nothing twice.")
-
-        class Meta:
+        class Meta(RowBody.Meta):
             ref_name = "NewDecision"
+            model = Decision
+            fields = "sentence idempotency_key"
 
     Output = DecisionOutput
     scope = Scope.CODE
@@ -76,13 +75,14 @@ class DecideSentence(ProjectView):
 class ReopenSentence(ProjectView):
     """Take back one of your own decisions. Codings stay; taking it back again changes nothing."""
 
-    class Input(Body):
+    class Input(RowBody):
         """The reason, if one is required."""
 
-        reason = Words(allow_blank=True, default="", help_text=REASON)
-
-        class Meta:
+        class Meta(RowBody.Meta):
             ref_name = "Reopening"
+            model = Decision
+            fields = "reason"
+            paths: ClassVar = {"reason": ("withdrawal_reason", REASON)}
 
     Output = DecisionOutput
     scope = Scope.CODE

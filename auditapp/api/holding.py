@@ -11,13 +11,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.errors import Conflict
-from auditapp.api.inputs import MAX_ID, Body, Choice, Dollars, FileParser, Uuid, WholeNumber, Words
+from auditapp.api.inputs import Body, Choice, Dollars, FileParser, RowBody, Uuid, WholeNumber, Words
 from auditapp.api.outputs import RecordOutput
 from auditapp.api.plays import ListPlays, PlayOutput, PlayView, QuestionOutput, ReadTalk
 from auditapp.api.views import at_one_address, list_columns
 from auditapp.llm.models import ModelVariant
 from auditapp.scenarios.actions.asking import ask, record_answer
-from auditapp.scenarios.actions.closing import MAX_INCLUSION, close_play
+from auditapp.scenarios.actions.closing import close_play
 from auditapp.scenarios.actions.plays import branch_play, open_play
 from auditapp.scenarios.models import Play, Question, Script
 from auditapp.scenarios.queries.plays import visible_plays
@@ -27,7 +27,7 @@ from auditapp.scenarios.queries.talks import read_talk
 from transcripts.accounts.models import Scope
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
-from transcripts.ui.typed_text import MAX_REASON
+from transcripts.ui.typed_text import MAX_ID
 
 # The schema gives enums names of their own.
 QUESTION_KINDS = Question.Kind.choices
@@ -90,16 +90,10 @@ class OpenPlay(HoldView):
     The same key sent again opens nothing more and answers 200.
     """
 
-    class Input(Body):
+    class Input(RowBody):
         """An interview that is to be held."""
 
         script = Words(max_length=MAX_LABEL, help_text="Name of a script, whose latest number is taken; or gender/2.")
-        opening = Words(
-            allow_blank=True,
-            default="",
-            max_length=60,
-            help_text="Id of one of its openings; without it, the seed chooses one, balanced over models.",
-        )
         seed = WholeNumber(
             required=False, allow_null=True, default=None, min_value=0, max_value=MAX_ID, help_text="See opening."
         )
@@ -110,15 +104,6 @@ class OpenPlay(HoldView):
             default=None,
             help_text="The most that the interview and its branches may cost, in US dollars.",
         )
-        model_as_shown = Words(
-            allow_blank=True,
-            default="",
-            max_length=MAX_LABEL,
-            help_text="Of a recorded interview, in place of model: how the chat page calls its model.",
-        )
-        surface = Words(allow_blank=True, default="", max_length=100, help_text="Of a recorded one: the chat page.")
-        vendor = Words(allow_blank=True, default="", max_length=MAX_LABEL, help_text="Who runs the model.")
-        tier = Words(allow_blank=True, default="", max_length=50, help_text="Such as brief or comprehensive.")
         name = Words(
             allow_blank=True,
             default="",
@@ -127,8 +112,21 @@ class OpenPlay(HoldView):
         )
         idempotency_key = Uuid(help_text=KEY)
 
-        class Meta:
+        class Meta(RowBody.Meta):
             ref_name = "NewPlay"
+            model = Play
+            fields = "script opening seed model cap model_as_shown surface vendor tier"
+            paths: ClassVar = {
+                "opening": (
+                    "opening",
+                    "Id of one of its openings; without it, the seed chooses one, balanced over models.",
+                ),
+                "model_as_shown": (
+                    "model_as_shown",
+                    "Of a recorded interview, in place of model: how the chat page calls its model.",
+                ),
+                "surface": ("surface", "Of a recorded one: the chat page."),
+            }
 
     Output = PlayOutput
     success: ClassVar = {201: "The interview that was opened.", 200: "The interview that the key opened before."}
@@ -264,14 +262,18 @@ class ClosePlay(HoldView):
     Closing it again with the same words changes nothing. A branch is closed after the interview that it leaves.
     """
 
-    class Input(Body):
+    class Input(RowBody):
         """Whether it is analysed."""
 
-        inclusion = Words(max_length=MAX_INCLUSION, help_text="included, excluded, or a word of your own.")
-        reason = Words(max_length=MAX_REASON, help_text="Why.")
-
-        class Meta:
+        class Meta(RowBody.Meta):
             ref_name = "Closing"
+            model = Play
+            fields = "inclusion reason"
+            paths: ClassVar = {
+                "inclusion": ("inclusion", "included, excluded, or a word of your own."),
+                "reason": ("inclusion_reason", "Why."),
+            }
+            needed = "inclusion reason"
 
     Output = PlayOutput
     success: ClassVar = {200: "The interview as it is now."}

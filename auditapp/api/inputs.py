@@ -1,4 +1,7 @@
-"""Input: fields that accept exactly one type, and bodies and parameters that accept only known names."""
+"""Input: fields that accept exactly one type, and bodies and parameters that accept only known names.
+
+What is stored in a field of a model takes its limits, its choices and what is said of it from there: ``RowBody``.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ from base64 import b64decode
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
+from django.db import models
+from django.db.backends.base.operations import BaseDatabaseOperations
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
@@ -18,14 +23,18 @@ from rest_framework.parsers import BaseParser
 from rest_framework.settings import api_settings
 
 from auditapp.api.errors import TooLarge
-from transcripts.ui.typed_text import find_number
+from transcripts.exchange.rows import describe, find_fields
+from transcripts.ui.forms import read_limits
+from transcripts.ui.typed_text import MAX_ID, find_fault, find_number
 
-MAX_BODY = 100_000
+# Five texts of as many characters as a text may have, each escaped, and the rest.
+MAX_BODY = 2_000_000
 MAX_FILE_BODY = 8_000_000
 MAX_LINES = 10_000
 MAX_UNKNOWN = 10
 MAX_FILE_NAME = 200
-MAX_ID = 2**63 - 1
+# What keys and reasons that are sent are for; what they are once they are stored is said in answers.
+SENT = {"idempotency_key": "A UUID that you generate. Sent again, it stores nothing twice."}
 
 
 class StrictJsonParser(BaseParser):
@@ -126,8 +135,8 @@ class Words(serializers.CharField):
 
     def run_validation(self, data: Any = empty) -> Any:
         # Before what is blank is taken as empty.
-        if isinstance(data, str) and self.max_length is not None and len(data) > self.max_length:
-            self.fail("max_length", max_length=self.max_length)
+        if isinstance(data, str) and (fault := find_fault(data, max_length=self.max_length or len(data))):
+            raise serializers.ValidationError([fault])
         return super().run_validation(data)
 
     def to_internal_value(self, data: object) -> str:
@@ -209,6 +218,67 @@ class _Named(serializers.Serializer[Any]):
 
 class Body(_Named):
     """The body of a request."""
+
+
+class RowBody(Body):
+    """A body with fields of a model: with their limits and choices, and with what is said of them there.
+
+    ``Meta(RowBody.Meta)`` has ``model`` and the names of its ``fields``, divided by blanks; ``paths`` says where those are found
+    that are named differently in the model, and a pair ``(path, meaning)`` also what one means when it is sent. What the model
+    may do without need not be sent, and is then what it is there. ``needed`` are those that this body needs all the same, and
+    ``optional`` those that it may leave out though the model needs them: they are then not among what was sent. Fields that
+    are no model's, or differ from it, are declared as usual; they come last where they are not named among the fields.
+    """
+
+    class Meta:
+        fields: ClassVar[str] = ""
+        paths: ClassVar[Mapping[str, str | tuple[str, str]]] = {}
+        needed: ClassVar[str] = ""
+        optional: ClassVar[str] = ""
+
+    def get_fields(self) -> dict[str, Any]:
+        declared = super().get_fields()
+        names = dict.fromkeys([*self.Meta.fields.split(), *declared])
+        return {name: declared.get(name) or self._build(name) for name in names}
+
+    def _build(self, name: str) -> Any:
+        place = self.Meta.paths.get(name, name)
+        path, meaning = (place, SENT.get(name, "")) if isinstance(place, str) else place
+        model = self.Meta.model
+        fields = find_fields(model, path)
+        options: dict[str, Any] = {"help_text": meaning or describe(model, path, name)}
+        if name in self.Meta.optional.split():
+            options["required"] = False
+        elif name in self.Meta.needed.split():
+            pass
+        elif any(field.null for field in fields):
+            options |= {"allow_null": True, "default": None}
+        elif fields[-1].blank or fields[-1].has_default():
+            options |= {"default": fields[-1].get_default()}
+        return make_input(fields[-1], **options)
+
+
+def make_input(field: models.Field[Any, Any], **options: Any) -> serializers.Field[Any, Any, Any, Any]:
+    """The field of a body for that of a model: a text, a number, true or false, a UUID or one of its choices.
+
+    A row that it leads to is sent by its number. ``options`` are those of the field of the body.
+    """
+    if field.is_relation:
+        return WholeNumber(min_value=1, max_value=MAX_ID, **options)
+    if field.choices:
+        return Choice(field.choices, allow_blank=options.get("default") == "", **options)
+    if isinstance(field, models.CharField | models.TextField):
+        return Words(max_length=field.max_length, allow_blank=options.get("default") == "", **options)
+    if isinstance(field, models.IntegerField):
+        least, most = BaseDatabaseOperations.integer_field_ranges[field.get_internal_type()]
+        return WholeNumber(**{"min_value": least, "max_value": most, **read_limits(field), **options})
+    return KINDS[type(field)](**options)
+
+
+KINDS: dict[type[models.Field[Any, Any]], type[serializers.Field[Any, Any, Any, Any]]] = {
+    models.BooleanField: TrueOrFalse,
+    models.UUIDField: Uuid,
+}
 
 
 class Parameters(_Named):

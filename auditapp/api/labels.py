@@ -9,13 +9,14 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from rest_framework import serializers
 
-from auditapp.api.inputs import MAX_ID, Choice, Moment, Numeral
+from auditapp.api.inputs import Choice, Moment, Numeral
 from auditapp.api.pagination import PageParameters
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Layer
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import MAX_ID
 
 REASON = "Why, in one line; required once suggestions or colleagues' codings were seen here."
 SINCE = (
@@ -57,6 +58,12 @@ def narrow_labels(
         rows = rows.filter(changed_since(query["since"]))
     paths = {**FILTERS, "interview": interview}
     return rows.filter(**{path: query[name] for name, path in paths.items() if name in query})
+
+
+def check_quote(given: Mapping[str, Any]) -> None:
+    """Raise ``ValidationError`` unless both ends of a quote were sent, or none."""
+    if (given["quote_start"] is None) != (given["quote_end"] is None):
+        raise serializers.ValidationError({"quote_end": ["A quote has a start and an end: send both or neither."]})
 
 
 def changed_since(moment: datetime) -> Q:

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from auditapp.api.batches import BatchView
 from auditapp.api.controls import check_name
 from auditapp.api.grants import ListGrants, describe_grant
-from auditapp.api.inputs import MAX_ID, Body, Choice, Dollars, TrueOrFalse, Uuid, WholeNumber, Words
+from auditapp.api.inputs import Body, Choice, Dollars, TrueOrFalse, Uuid, WholeNumber, Words
 from auditapp.api.views import ProjectView
 from auditapp.batches.actions import MAX_IN_FLIGHT, MAX_NAME_LENGTH
 from auditapp.batches.launching import DEFAULT_PILOT, MAX_REPEATS, PILOT_SHARE, LaunchOptions, LaunchPlan, check_grants
@@ -32,7 +32,7 @@ from auditapp.sob.pure.instruments import TASKS
 from transcripts.accounts.models import Scope
 from transcripts.corpus.models import Interview
 from transcripts.projects.roles import Permission
-from transcripts.ui.typed_text import MAX_REASON
+from transcripts.ui.typed_text import MAX_ID, MAX_REASON
 
 MAX_PILOT = 10_000
 MAX_LABEL = 200

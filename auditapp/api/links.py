@@ -10,8 +10,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from auditapp.api.inputs import MAX_ID, Body, Choice, Uuid, WholeNumber, Words
-from auditapp.api.labels import LabelParameters, find_code, find_sentence, narrow_labels
+from auditapp.api.inputs import Choice, RowBody
+from auditapp.api.labels import LabelParameters, check_quote, find_code, find_sentence, narrow_labels
 from auditapp.api.negotiation import NegotiationView
 from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import Pages
@@ -25,7 +25,6 @@ from transcripts.refusals import WrongInput
 
 # Named for the schema, which tells fields that are named alike apart.
 LINK_KINDS = Link.Kind.choices
-MAX_PLACE = 2**31 - 1
 
 
 class LinkOutput(RowOutput):
@@ -85,29 +84,17 @@ class AddLink(LinkView):
     The same request sent again stores nothing more and answers 200. So does a link that is active already.
     """
 
-    class Input(Body):
+    class Input(RowBody):
         """A link."""
 
-        coding = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number of your coding.")
-        kind = Choice(LINK_KINDS, help_text="acts_on, warrant or revises.")
-        code = Words(required=False, max_length=100, help_text="Id of the feature, for acts_on.")
-        sentence = WholeNumber(
-            required=False, min_value=1, max_value=MAX_ID, help_text="Number of the sentence, for warrant and revises."
-        )
-        quote_start = WholeNumber(
-            required=False, min_value=0, max_value=MAX_PLACE, help_text="First character to mark in it, if any."
-        )
-        quote_end = WholeNumber(
-            required=False, min_value=1, max_value=MAX_PLACE, help_text="Character after the last one to mark."
-        )
-        idempotency_key = Uuid(help_text="A UUID that you generate. Sent again, it stores nothing twice.")
-
-        class Meta:
+        class Meta(RowBody.Meta):
             ref_name = "NewLink"
+            model = Link
+            fields = "coding kind code sentence quote_start quote_end idempotency_key"
+            paths: ClassVar = {"code": ("code__identifier", "Id of the feature, for acts_on.")}
 
         def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-            if ("quote_start" in attrs) != ("quote_end" in attrs):
-                raise serializers.ValidationError({"quote_end": ["Send both ends of the quote, or none."]})
+            check_quote(attrs)
             return attrs
 
     scope = Scope.CODE
@@ -126,14 +113,14 @@ class AddLink(LinkView):
             raise serializers.ValidationError({"coding": [f"You have no coding {given['coding']} in this study."]})
         key = given["idempotency_key"]
         stored_before = Link.objects.filter(coder=self.person, idempotency_key=key).exists()
-        quote = Extent(given["quote_start"], given["quote_end"]) if "quote_start" in given else None
+        quote = Extent(given["quote_start"], given["quote_end"]) if given["quote_start"] is not None else None
         try:
             link = add_link(
                 project=self.project,
                 coding=found,
                 kind=given["kind"],
-                code=find_code(self.project, given["code"]) if "code" in given else None,
-                sentence=find_sentence(self.project, given["sentence"]) if "sentence" in given else None,
+                code=find_code(self.project, given["code"]) if given["code"] is not None else None,
+                sentence=find_sentence(self.project, given["sentence"]) if given["sentence"] is not None else None,
                 quote=quote,
                 by=self.person,
                 idempotency_key=key,

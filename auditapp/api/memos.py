@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.errors import Conflict
-from auditapp.api.inputs import MAX_ID, Body, Choice, Moment, Numeral, Uuid, WholeNumber, Words
+from auditapp.api.inputs import Choice, Moment, Numeral, RowBody, WholeNumber, Words
 from auditapp.api.labels import SINCE, WITHDRAWN, changed_since
 from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import PageParameters, Pages
@@ -22,6 +22,7 @@ from transcripts.coding.models import Memo
 from transcripts.memos.actions import MemoChanged, revise_memo, withdraw_memo, write_memo
 from transcripts.memos.places import PlaceNotFound, find_place
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import MAX_ID
 
 FILTERS = {"interview": "interview", "author": "author__username", "kind": "kind", "subject": "subject"}
 # Named for the schema, which tells fields that are named alike apart.
@@ -90,15 +91,16 @@ class ListMemos(MemoView):
         return self.answer_page(memos.values(*list_columns(MemoOutput)))
 
 
-class NewText(Body):
+class NewText(RowBody):
     """What a memo is to say."""
 
-    text = Words(help_text="The text, at most 20,000 characters.")
-    kind = Choice(MEMO_KINDS, required=False, help_text="What kind of note it is; without it, as it was, or reading.")
-    idempotency_key = Uuid(help_text="A UUID that you generate. Sent again, it stores nothing twice.")
-
-    class Meta:
+    class Meta(RowBody.Meta):
         ref_name = "NewText"
+        model = Memo
+        fields = "text kind idempotency_key"
+        paths: ClassVar = {"kind": ("kind", "What kind of note it is; without it, as it was, or reading.")}
+        needed = "text"
+        optional = "kind"
 
 
 class WriteMemo(MemoView):
@@ -110,13 +112,13 @@ class WriteMemo(MemoView):
     class Input(NewText):
         """A new memo."""
 
-        sentence = WholeNumber(required=False, min_value=1, max_value=MAX_ID, help_text="Number of a sentence.")
-        interview = WholeNumber(required=False, min_value=1, max_value=MAX_ID, help_text="Number of an interview.")
         code = Words(required=False, max_length=100, help_text="Id of a code.")
         theme = WholeNumber(required=False, min_value=1, max_value=MAX_ID, help_text="Number of a theme.")
 
-        class Meta:
+        class Meta(NewText.Meta):
             ref_name = "NewMemo"
+            fields = f"{NewText.Meta.fields} sentence interview"
+            optional = "kind sentence interview"
 
     scope = Scope.CODE
     permission = Permission.CODE

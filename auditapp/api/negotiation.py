@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db.models import Max
 from django.http import Http404
@@ -13,21 +13,22 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.errors import Conflict, InvalidParameters
-from auditapp.api.inputs import MAX_ID, Body, Choice, Numeral, Parameters, WholeNumber, Words
+from auditapp.api.inputs import Body, Choice, Numeral, Parameters, RowBody, WholeNumber, Words
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions.cases import write_case_sheet
-from transcripts.negotiation.actions.pairs import MAX_DIFFERS, MAX_NAME, pair_threads, withdraw_pair
-from transcripts.negotiation.models import Pair
+from transcripts.negotiation.actions.pairs import pair_threads, withdraw_pair
+from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.negotiation.pure.report import NotThere, make_report
 from transcripts.negotiation.queries.cases import PairView, list_pairs, visible_sheets
 from transcripts.negotiation.queries.method import leave_out_coefficients
 from transcripts.negotiation.queries.records import read_records
 from transcripts.projects.roles import Permission
 from transcripts.refusals import WrongInput
+from transcripts.ui.typed_text import MAX_ID
 
 # Named for the schema, which tells fields that are named alike apart.
 EXPECTATIONS = Pair.Expect.choices
@@ -129,10 +130,9 @@ class ListCaseSheets(NegotiationView):
 class WriteCaseSheet(NegotiationView):
     """Write the case sheet of a thread, or its next number, which needs a reason. No number is ever changed."""
 
-    class Input(Body):
+    class Input(RowBody):
         """A case sheet."""
 
-        interview = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number of the interview.")
         relevant = FeatureInput(many=True, required=False, help_text="Features that matter to the case.")
         irrelevant = FeatureInput(many=True, required=False, help_text="Features that do not.")
         intents = serializers.DictField(
@@ -140,16 +140,13 @@ class WriteCaseSheet(NegotiationView):
             required=False,
             help_text="What the interviewer meant her turns to be, by their places; without it, as in the number before.",
         )
-        reason = Words(
-            required=False,
-            allow_blank=True,
-            default="",
-            help_text="Why it replaces the number before, if there is one.",
-        )
         based_on = _make_based_on()
 
-        class Meta:
+        class Meta(RowBody.Meta):
             ref_name = "NewCaseSheet"
+            model = CaseSheet
+            fields = "interview relevant irrelevant intents reason"
+            paths: ClassVar = {"reason": ("reason", "Why it replaces the number before, if there is one.")}
 
     Output = CaseSheetOutput
     scope = Scope.MANAGE
@@ -222,21 +219,23 @@ class ListPairs(NegotiationView):
 class PairThreads(NegotiationView):
     """Pair two threads. A pair that has the name already is replaced, which needs a reason; both rows are kept."""
 
-    class Input(Body):
+    class Input(RowBody):
         """A pair."""
 
-        name = Words(max_length=MAX_NAME, help_text="Its name: letters, digits, single spaces and - _ .")
-        a = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number of the first interview.")
-        b = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number of the second interview.")
-        differs = Words(max_length=MAX_DIFFERS, help_text="In what they differ: one thing.")
-        expect = Choice(EXPECTATIONS, help_text="Whether that should change what the model does.")
-        reason = Words(
-            required=False, allow_blank=True, default="", help_text="Why it replaces the one before, if any."
-        )
         based_on = _make_based_on()
 
-        class Meta:
+        class Meta(RowBody.Meta):
             ref_name = "NewPair"
+            model = Pair
+            fields = "name a b differs expect reason"
+            paths: ClassVar = {
+                "name": ("name", "Its name: letters, digits, single spaces and - _ ."),
+                "a": ("a", "Number of the first interview."),
+                "b": ("b", "Number of the second interview."),
+                "differs": ("differs", "In what they differ: one thing."),
+                "expect": ("expect", "Whether that should change what the model does."),
+                "reason": ("reason", "Why it replaces the one before, if any."),
+            }
 
     Output = PairOutput
     scope = Scope.MANAGE

@@ -11,7 +11,8 @@ from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from auditapp.api.inputs import MAX_ID, Numeral, Parameters
+from auditapp.api.inputs import Numeral, Parameters
+from transcripts.ui.typed_text import MAX_ID
 
 DEFAULT_LIMIT = 100
 MAX_LIMIT = 1_000

@@ -16,8 +16,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.errors import ErrorOutput
-from auditapp.api.inputs import MAX_ID, Choice, Parameters
+from auditapp.api.inputs import Choice, Parameters
 from auditapp.api.views import ApiView, ProjectView, find_scope
+from transcripts.ui.typed_text import MAX_ID
 
 REFUSALS = {
     400: "The request cannot be read, or has an unknown or invalid parameter.",

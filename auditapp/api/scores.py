@@ -9,24 +9,23 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from auditapp.api.inputs import MAX_ID, Body, Choice, Uuid, WholeNumber, Words
-from auditapp.api.labels import LabelParameters, narrow_labels, take_sentence
+from auditapp.api.inputs import Choice, RowBody, WholeNumber
+from auditapp.api.labels import LabelParameters, check_quote, narrow_labels, take_sentence
 from auditapp.api.negotiation import NegotiationView
 from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.corpus.models import Sentence, Turn
-from transcripts.exchange.rows import describe
 from transcripts.negotiation.actions.scores import MAX_EVIDENCE, Evidence, put_score, withdraw_score
 from transcripts.negotiation.actions.stances import write_stance
 from transcripts.negotiation.models import Score, ScoreEvidence, Stance
 from transcripts.negotiation.queries.scores import visible_scores
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import MAX_SEED
 
 # Named for the schema, which tells fields that are named alike apart.
 CRITERIA = Score.Criterion.choices
-MAX_PLACE = 2**31 - 1
 
 
 class StanceOutput(RowOutput):
@@ -56,33 +55,25 @@ class ListStances(NegotiationView):
         return self.answer_page(stances.values(*list_columns(StanceOutput)))
 
 
-def _make_words(name: str) -> Words:
-    """A text of a stance, as its model has it."""
-    field: Any = Stance._meta.get_field(name)
-    optional: dict[str, Any] = {"required": False, "allow_blank": True, "default": ""} if field.blank else {}
-    return Words(help_text=describe(Stance, name), **optional)
-
-
 class WriteStance(NegotiationView):
     """Write a normative stance, or the next wording of one, which needs a reason. No wording is ever changed."""
 
-    class Input(Body):
+    class Input(RowBody):
         """A wording."""
 
         based_on = WholeNumber(
             required=False,
             min_value=0,
-            max_value=MAX_PLACE,
+            max_value=MAX_SEED,
             default=0,
             help_text="The last number of this name that you read; 0 or nothing for a new name.",
         )
-        reason = Words(required=False, allow_blank=True, default="", help_text="Why the wording changes, if it does.")
 
-        class Meta:
+        class Meta(RowBody.Meta):
             ref_name = "NewNormativeStance"
-
-        def get_fields(self) -> dict[str, Any]:
-            return {name: _make_words(name) for name in ("name", *Stance.wording)} | super().get_fields()
+            model = Stance
+            fields = f"name {' '.join(Stance.wording)} based_on reason"
+            paths: ClassVar = {"reason": ("reason", "Why the wording changes, if it does.")}
 
     Output = StanceOutput
     scope = Scope.MANAGE
@@ -168,54 +159,35 @@ class PutScore(ScoreView):
     The same request sent again stores nothing more and answers 200.
     """
 
-    class Input(Body):
+    class Input(RowBody):
         """A score."""
 
-        class EvidenceInput(Body):
+        class EvidenceInput(RowBody):
             """A sentence that it rests on."""
 
-            sentence = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number of the sentence.")
-            quote_start = WholeNumber(
-                required=False, min_value=0, max_value=MAX_PLACE, help_text="First character to mark in it, if any."
-            )
-            quote_end = WholeNumber(
-                required=False, min_value=1, max_value=MAX_PLACE, help_text="Character after the last one to mark."
-            )
-
-            class Meta:
+            class Meta(RowBody.Meta):
                 ref_name = "NewEvidence"
+                model = ScoreEvidence
+                fields = "sentence quote_start quote_end"
 
             def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-                if ("quote_start" in attrs) != ("quote_end" in attrs):
-                    raise serializers.ValidationError({"quote_end": ["Send both ends of the quote, or none."]})
+                check_quote(attrs)
                 return attrs
 
-        interview = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number of the interview.")
-        stance = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number on this site of the stance's wording.")
-        criterion = Choice(CRITERIA, help_text="What is judged.")
-        value = WholeNumber(
-            required=False,
-            allow_null=True,
-            min_value=-MAX_PLACE,
-            max_value=MAX_PLACE,
-            help_text="0 to 3; of warranted and updated 1 (yes) or 0 (no); null: not applicable, or unclear.",
-        )
-        turn = WholeNumber(
-            required=False, min_value=1, max_value=MAX_PLACE, help_text="Place of the turn, for warranted and updated."
-        )
-        feature = Words(
-            required=False, allow_blank=True, default="", max_length=100, help_text="Id of the feature, for warranted."
-        )
-        note = Words(required=False, allow_blank=True, default="", help_text="A note; required without a value.")
         evidence = EvidenceInput(
             many=True,
             required=False,
             help_text=f"The sentences it rests on, at most {MAX_EVIDENCE}; required with a value.",
         )
-        idempotency_key = Uuid(help_text="A UUID that you generate. Sent again, it stores nothing twice.")
 
-        class Meta:
+        class Meta(RowBody.Meta):
             ref_name = "NewScore"
+            model = Score
+            fields = "interview stance criterion value turn feature note evidence idempotency_key"
+            paths: ClassVar = {
+                "turn": ("turn__position", "Place of the turn, for warranted and updated."),
+                "note": ("note", "A note; required without a value."),
+            }
 
     scope = Scope.CODE
     permission = Permission.CODE
@@ -239,19 +211,19 @@ class PutScore(ScoreView):
             stance=stance,
             interview=interview,
             criterion=given["criterion"],
-            value=given.get("value"),
+            value=given["value"],
             by=self.person,
             idempotency_key=key,
             evidence=[self._read_evidence(each) for each in sent],
             note=given["note"],
-            turn=self._find_turn(interview.pk, given["turn"]) if "turn" in given else None,
+            turn=self._find_turn(interview.pk, given["turn"]) if given["turn"] is not None else None,
             feature=given["feature"],
         )
         is_new = score.idempotency_key == key and not stored_before
         return self.answer_score(score, status=201 if is_new else 200)
 
     def _read_evidence(self, given: dict[str, Any]) -> Evidence:
-        quote = (given["quote_start"], given["quote_end"]) if "quote_start" in given else None
+        quote = (given["quote_start"], given["quote_end"]) if given["quote_start"] is not None else None
         # Not only those of now: what a score rests on may have been split or merged since.
         sentences = Sentence.objects.filter(turn__interview__project=self.project, pk=given["sentence"])
         try:

@@ -176,7 +176,7 @@ class Play(models.Model):
         help_text="The interview that it became, if any.",
     )
     inclusion = models.CharField(max_length=50, blank=True)
-    inclusion_reason = models.TextField(blank=True)
+    inclusion_reason = models.TextField(max_length=MAX_REASON, blank=True)
     client_id = models.UUIDField(null=True, blank=True, unique=True)
     opened_at = models.DateTimeField(help_text="When it was opened.")
     opened_by_name = models.CharField(max_length=200, help_text="Who opened it.")

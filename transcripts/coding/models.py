@@ -12,7 +12,9 @@ from django.db.models import Exists, F, OuterRef, Q
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import MAX_TEXT
 
+MAX_NOTE_LENGTH = 1_000
 Row = TypeVar("Row", bound=models.Model)
 
 
@@ -178,7 +180,11 @@ class Coding(models.Model):
         "others have none; empty for a coding of such a code stored before it was required: enactment "
         "not stated.",
     )
-    note = models.TextField(blank=True, help_text="The coder's interpretation in one line; a latent coding needs one.")
+    note = models.TextField(
+        blank=True,
+        max_length=MAX_NOTE_LENGTH,
+        help_text="The coder's interpretation in one line; a latent coding needs one.",
+    )
     quote_start = models.PositiveIntegerField(
         null=True,
         blank=True,
@@ -560,7 +566,7 @@ class Memo(models.Model):
         help_text="Number of the sentence that it is on, if any.",
     )
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="memos")
-    text = models.TextField(blank=True, help_text="The memo.")
+    text = models.TextField(blank=True, max_length=MAX_TEXT, help_text="The memo.")
     idempotency_key = models.UUIDField()
     created_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)

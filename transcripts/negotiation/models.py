@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
-from transcripts.coding.models import Layer
+from transcripts.coding.models import MAX_NOTE_LENGTH, Layer
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.history.models import Numbered
 from transcripts.projects.models import Project
@@ -304,7 +304,7 @@ class Score(models.Model):
         blank=True,
         help_text="0 to 3, or of a determination 1 (yes) or 0 (no); empty: not applicable, or unclear.",
     )
-    note = models.TextField(blank=True, help_text="What the person noted.")
+    note = models.TextField(blank=True, max_length=MAX_NOTE_LENGTH, help_text="What the person noted.")
     coder = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.PROTECT,
@@ -361,8 +361,10 @@ class ScoreEvidence(models.Model):
 
     score = models.ForeignKey(Score, on_delete=models.PROTECT, related_name="evidence")
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="scores")
-    quote_start = models.PositiveIntegerField(null=True, blank=True)
-    quote_end = models.PositiveIntegerField(null=True, blank=True)
+    quote_start = models.PositiveIntegerField(
+        null=True, blank=True, help_text="First marked character there, in code points of the turn's text, if any."
+    )
+    quote_end = models.PositiveIntegerField(null=True, blank=True, help_text="Character after the last marked one.")
 
     class Meta:
         constraints: ClassVar = [

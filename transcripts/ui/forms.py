@@ -24,6 +24,12 @@ class LinesOfText(forms.CharField):
         return str(super().to_python(value)).replace("\r\n", "\n")
 
 
+def read_limits(field: models.Field[Any, Any]) -> dict[str, Any]:
+    """The least and the most that a field of a model takes, where it names them: ``min_value`` and ``max_value``."""
+    validators = field.deconstruct()[3].get("validators", ())
+    return {LIMITS[type(each)]: each.limit_value for each in validators if type(each) in LIMITS}
+
+
 def make_field(field: models.Field[Any, Any], **options: Any) -> forms.Field | None:
     """The field of a form for that of a model: with its label, help text, limits and choices.
 
@@ -42,10 +48,7 @@ def make_field(field: models.Field[Any, Any], **options: Any) -> forms.Field | N
     if field.choices:
         # The options say it themselves.
         options.setdefault("help_text", "")
-    for each in field.deconstruct()[3].get("validators", ()):
-        if type(each) in LIMITS:
-            options.setdefault(LIMITS[type(each)], each.limit_value)
-    made = field.formfield(**options)
+    made = field.formfield(**{**read_limits(field), **options})
     if isinstance(made, forms.ChoiceField) and not field.blank:
         made.choices = field.get_choices(include_blank=False)
     return made

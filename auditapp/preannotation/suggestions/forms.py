@@ -7,8 +7,7 @@ from typing import Any
 from django import forms
 
 from auditapp.preannotation.models import DraftReading
-from transcripts.coding.actions import MAX_NOTE_LENGTH
-from transcripts.coding.models import Enactment, Level
+from transcripts.coding.models import MAX_NOTE_LENGTH, Enactment, Level
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 from transcripts.ui.typed_text import MAX_REASON, MAX_SEED

@@ -67,7 +67,7 @@ class Migration(migrations.Migration):
                     ('after_position', models.PositiveSmallIntegerField(blank=True, help_text='Number of the question of that play after which it branches off.', null=True)),
                     ('interview', models.OneToOneField(blank=True, help_text='The interview that it became, if any.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='play', to='corpus.interview')),
                     ('inclusion', models.CharField(blank=True, max_length=50)),
-                    ('inclusion_reason', models.TextField(blank=True)),
+                    ('inclusion_reason', models.TextField(blank=True, max_length=2000)),
                     ('client_id', models.UUIDField(blank=True, null=True, unique=True)),
                     ('opened_at', models.DateTimeField(help_text='When it was opened.')),
                     ('opened_by_name', models.CharField(help_text='Who opened it.', max_length=200)),

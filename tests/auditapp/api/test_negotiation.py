@@ -24,7 +24,7 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.coding.models import Link
 from transcripts.corpus.models import Interview
-from transcripts.negotiation.models import CaseSheet, Pair, Score
+from transcripts.negotiation.models import CaseSheet, Pair, Score, Stance
 from transcripts.projects.actions import set_stance
 from transcripts.projects.models import Project
 
@@ -229,7 +229,7 @@ class TestScores:
         assert program.post(self.STANCES, {**given, "based_on": 1, "reason": "Rules matter."}).body["number"] == 2
         assert [row["number"] for row in program.get(self.STANCES).body["results"]] == [1, 2]
 
-    def test_a_text_may_be_as_long_as_on_the_page_not_counting_the_blanks_around_it(
+    def test_a_text_may_be_as_long_as_the_schema_says_however_it_is_escaped(
         self, lead: User, program_of: ProgramOf
     ) -> None:
         given = {"name": "care", "statement": "Care.", "author": "The team"}
@@ -237,8 +237,10 @@ class TestScores:
         for name, most in (("priorities", 20_000), ("author", 200), ("statement", 20_000)):
             answer = program.post(self.STANCES, {**given, name: "x" * (most + 1)})
             assert (answer.status, list(answer.error["fields"])) == (422, [name])
-        longest = {"priorities": "x" * 20_000, "author": "x" * 200, "statement": "x" * 20_000}
-        answer = program.post(self.STANCES, {"name": "care", **{name: f"  {text}  " for name, text in longest.items()}})
+            assert answer.error["fields"][name] == [f"This text has {most + 1:,} characters; the limit is {most:,}."]
+        # Twelve bytes of JSON each.
+        longest = dict.fromkeys(Stance.texts, "🌍" * 20000)
+        answer = program.post(self.STANCES, {**given, **longest})
         assert answer.status == 201
         assert {name: answer.body[name] for name in longest} == longest
 

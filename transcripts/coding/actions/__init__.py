@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transcripts.coding.actions.checks import CODEABLE_CHANNELS, MAX_NOTE_LENGTH
+from transcripts.coding.actions.checks import CODEABLE_CHANNELS
 from transcripts.coding.actions.codings import add_coding, restore_coding, withdraw_coding
 from transcripts.coding.actions.decisions import decide_sentence, reopen_sentence, reveal_suggestions
 from transcripts.coding.actions.errors import (
@@ -20,7 +20,6 @@ from transcripts.coding.actions.stages import open_stage
 
 __all__ = [
     "CODEABLE_CHANNELS",
-    "MAX_NOTE_LENGTH",
     "NotDecided",
     "NotOpen",
     "NotYours",

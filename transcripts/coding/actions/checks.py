@@ -10,7 +10,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding import queries
 from transcripts.coding.actions.errors import NotOpen, NotYours, OncePerAnswer, WrongPlace
-from transcripts.coding.models import Coding, Level
+from transcripts.coding.models import MAX_NOTE_LENGTH, Coding, Level
 from transcripts.coding.queries import ActiveLabels
 from transcripts.coding.reasoning import find_closed_turns
 from transcripts.coding.values import CHOICE_FIELDS, CodingValues
@@ -32,7 +32,6 @@ OTHER_TURNS = {
     Turn.Role.SYSTEM.value: "a system instruction",
     Turn.Role.TOOL.value: "a tool's",
 }
-MAX_NOTE_LENGTH = 1_000
 
 
 def check_place(project: Project, sentence: Sentence) -> None:

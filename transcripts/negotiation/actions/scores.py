@@ -12,10 +12,10 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.rows import RowChange, row_changed, row_made
-from transcripts.coding.actions import MAX_NOTE_LENGTH, NotOpen, NotYours, UsedForAnother, WrongPlace
+from transcripts.coding.actions import NotOpen, NotYours, UsedForAnother, WrongPlace
 from transcripts.coding.actions.checks import check_readable
 from transcripts.coding.actions.codings import choose_layer
-from transcripts.coding.models import Coding
+from transcripts.coding.models import MAX_NOTE_LENGTH, Coding
 from transcripts.coding.queries import find_interview, read_seen
 from transcripts.corpus.models import Interview, Turn
 from transcripts.corpus.queries import explain_retired, hold_sentence

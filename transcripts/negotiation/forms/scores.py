@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from django import forms
 
-from transcripts.coding.actions import MAX_NOTE_LENGTH
+from transcripts.coding.models import MAX_NOTE_LENGTH
 from transcripts.history.forms import NextForm
 from transcripts.negotiation.models import Score, Stance
 from transcripts.ui.fields import NumberField, make_text_field

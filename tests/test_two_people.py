@@ -72,7 +72,7 @@ transcripts.accounts: AuthenticateForm ReauthenticateForm SignInForm TokenForm
 transcripts.agreement: ReasonForm SelectionForm UnitsForm
 transcripts.blinding: ConditionForm UnblindingForm UnmaskForm
 transcripts.codebook: AnswerForm AttributeForm CodebookFileForm CompareForm ConfirmForm ExampleForm InventedExampleForm MergeForm
-transcripts.codebook: NeedsReason PartForm PinForm PinnedExampleForm ProposalForm ReasonForm StudyForm
+transcripts.codebook: NeedsReason PartForm PinForm PinnedExampleForm ProposalForm ReasonForm SeenForm StudyForm
 transcripts.corpus: ChosenForm ConsentForm ImportForm
 transcripts.exchange: StudyFileForm
 transcripts.history: NextForm
@@ -83,7 +83,7 @@ transcripts.retrieval: AnswerForm CountForm PairForm SearchForm SheetForm
 transcripts.revision: AnchorForm DrawForm
 transcripts.rounds: CellsForm FinishForm LockForm RoundForm SignOffForm SignOffSeveralForm
 transcripts.themes: GroupForm MergeForm NewThemeForm
-transcripts.ui: ReplacingForm RowForm
+transcripts.ui: OnceForm ReplacingForm RowForm
 """
 # Of forms that replace: the page, the field that both change, and what else is needed to save it. The others (scripts, stances,
 # case sheets, pairs, tables, verdicts, disagreements) are sent by two people in the tests of their rooms.

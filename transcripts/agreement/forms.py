@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any, cast
-from uuid import uuid4
 
 from django import forms
 from django.db.models import Q
@@ -17,7 +16,7 @@ from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment
 from transcripts.ui.fields import NumberField
-from transcripts.ui.forms import RowForm
+from transcripts.ui.forms import OnceForm, RowForm
 from transcripts.ui.typed_text import MAX_REASON, MAX_SEED
 
 USUAL_SEED = 1
@@ -104,7 +103,7 @@ class ReasonForm(forms.Form):
     )
 
 
-class VerdictForm(RowForm):
+class VerdictForm(OnceForm, RowForm):
     """The decision on a disagreement: one reading by its letter, both, neither with codes, or redefined."""
 
     outcome = forms.ChoiceField(label="What holds", widget=forms.RadioSelect)
@@ -113,14 +112,13 @@ class VerdictForm(RowForm):
     )
     shown = forms.CharField(max_length=32, widget=forms.HiddenInput)
     revision = NumberField(min_value=0)
-    idempotency_key = forms.UUIDField(widget=forms.HiddenInput)
+    needed = ("idempotency_key",)
 
     class Meta(RowForm.Meta):
         model = Adjudication
         fields = ("reason",)
 
     def __init__(self, *args: Any, readings: Readings, family: CodeFamily, **kwargs: Any) -> None:
-        kwargs["initial"] = {**kwargs.get("initial", {}), "idempotency_key": uuid4()}
         super().__init__(*args, **kwargs)
         self._readings = readings
         letters = [(str(coder), f"Reading {name_letter(place)}") for place, coder in enumerate(readings)]

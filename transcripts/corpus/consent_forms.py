@@ -8,7 +8,7 @@ from django import forms
 
 from transcripts.corpus.models import Consent, RedactionList
 from transcripts.corpus.pure.redacting import BadEntry, Entry, read_lines
-from transcripts.ui.fields import NumberField
+from transcripts.history.forms import NextForm
 from transcripts.ui.forms import RowForm
 
 GIVEN, REFUSED = "given", "refused"
@@ -54,8 +54,8 @@ class EntriesField(forms.CharField):
         """Entries are checked as a whole, by the action."""
 
 
-class RedactionForm(RowForm):
-    """The next list. ``based_on`` is the number of the list it was made from."""
+class RedactionForm(NextForm, RowForm):
+    """The next list."""
 
     entries = EntriesField(
         label="Entries",
@@ -63,7 +63,7 @@ class RedactionForm(RowForm):
         help_text="One on each line: the text, an arrow (->) and its replacement, for example: Anna Berg -> [PERSON 1]",
         widget=forms.Textarea({"rows": 10, "dir": "auto", "spellcheck": "false"}),
     )
-    based_on = NumberField(min_value=0)
+    needed = ("based_on",)
     field_order = ("entries", "reason")
 
     class Meta(RowForm.Meta):

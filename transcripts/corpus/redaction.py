@@ -23,14 +23,14 @@ def save_redaction(
     A list without entries ends redaction. Raises ``Refused``; earlier lists stay as they are.
     """
     reason = check_reason(reason)
-    row = RedactionList(project=project, entries=[entry._asdict() for entry in _tidy(entries)], reason=reason)
+    row = RedactionList(project=project, entries=[entry._asdict() for entry in tidy_entries(entries)], reason=reason)
     latest = row.find_latest(based_on)
     if latest is None and not row.entries:
         raise Refused("Nothing changed: these are the current entries.")
     return row.store_after(latest, by=by)
 
 
-def _tidy(entries: Sequence[Entry]) -> list[Entry]:
+def tidy_entries(entries: Sequence[Entry]) -> list[Entry]:
     """The entries without outer blanks. Raises ``Refused``."""
     tidied = [Entry(entry.text.strip(), entry.replacement.strip()) for entry in entries]
     try:

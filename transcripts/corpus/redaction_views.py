@@ -9,15 +9,13 @@ from django.views.decorators.http import require_http_methods
 
 from transcripts.corpus.consent_forms import RedactionForm
 from transcripts.corpus.models import RedactionList
-from transcripts.corpus.pure.redacting import BadEntry, check_entries, read_stored, write_lines
+from transcripts.corpus.pure.redacting import read_stored, write_lines
 from transcripts.corpus.queries import find_redaction
-from transcripts.corpus.redaction import save_redaction
+from transcripts.corpus.redaction import save_redaction, tidy_entries
 from transcripts.corpus.redaction_preview import preview, suggest_entries
-from transcripts.history.models import WrittenMeanwhile
+from transcripts.history.forms import at_next
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
-from transcripts.ui.replacing import post_again
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -28,40 +26,24 @@ def edit_redaction(request: ProjectRequest) -> HttpResponse:
     ``?suggested=1`` puts the names that came in with the interviews below the entries.
     """
     current = find_redaction(request.project)
-    if request.method != "POST":
-        return _render(request, _make_form(request, current), current)
-    form = RedactionForm(request.POST)
-    if not form.is_valid():
-        return _render(request, form, current)
-    entries = form.cleaned_data["entries"]
-    try:
-        if "check" in request.POST:
-            check_entries(entries)
-            return _render(request, form, current, preview(request.project, entries))
-        row = save_redaction(
-            project=request.project,
-            entries=entries,
-            reason=form.cleaned_data["reason"],
-            by=request.user,
-            based_on=form.cleaned_data["based_on"],
-        )
-    except WrittenMeanwhile as error:
-        # Her own entries again, next to the list that came between; saved once more, they take its place.
-        form = RedactionForm(post_again(request.POST, based_on=error.latest.number))
-        form.add_error("entries", str(error))
-        return _render(request, form, error.latest, status=error.status)
-    except (Refused, BadEntry) as error:
-        form.add_error("entries", str(error))
-        return _render(request, form, current)
-    messages.success(request, f"List {row.number} is now in use, for every copy that has not been sent yet.")
-    return redirect("corpus:redaction", request.project.slug)
+    form = RedactionForm(request.POST if request.method == "POST" else None, initial=_describe(request, current))
+    if form.is_valid():
+        with at_next(form, "entries"):
+            if "check" in request.POST:
+                effects = preview(request.project, tidy_entries(form.cleaned_data["entries"]))
+                return _render(request, form, current, effects)
+            row = save_redaction(project=request.project, by=request.user, **form.cleaned_data)
+            messages.success(request, f"List {row.number} is now in use, for every copy that has not been sent yet.")
+            return redirect("corpus:redaction", request.project.slug)
+    # Who is late sees her own entries again, next to the list that came between; saved once more, they take its place.
+    return _render(request, form, form.latest or current)
 
 
-def _make_form(request: ProjectRequest, current: RedactionList | None) -> RedactionForm:
+def _describe(request: ProjectRequest, current: RedactionList | None) -> dict[str, object]:
     entries = read_stored(current.entries) if current else []
     if "suggested" in request.GET:
         entries = [*entries, *suggest_entries(request.project, entries)]
-    return RedactionForm(initial={"entries": write_lines(entries), "based_on": current.number if current else 0})
+    return {"entries": write_lines(entries), "based_on": current.number if current else 0}
 
 
 def _render(
@@ -69,8 +51,6 @@ def _render(
     form: RedactionForm,
     current: RedactionList | None,
     effects: list[dict[str, object]] | None = None,
-    *,
-    status: int = 422,
 ) -> HttpResponse:
     held = read_stored(current.entries) if current else []
     context = {
@@ -81,4 +61,4 @@ def _render(
         "suggested": suggest_entries(request.project, held),
         "lists": request.project.redaction_lists.order_by("-number"),
     }
-    return render(request, "corpus/redaction.html", context, status=status if form.errors else 200)
+    return render(request, "corpus/redaction.html", context, status=form.status)

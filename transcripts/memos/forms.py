@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from typing import Any
-from uuid import uuid4
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -14,7 +13,7 @@ from transcripts.retrieval.forms import check_words
 from transcripts.retrieval.pure.words import MAX_LENGTH
 from transcripts.themes.queries import Catalogue
 from transcripts.ui.fields import NumberField
-from transcripts.ui.forms import RowForm
+from transcripts.ui.forms import OnceForm, RowForm
 from transcripts.ui.typed_text import MAX_TEXT
 
 ANY = ("", "any")
@@ -27,11 +26,11 @@ def check_year(date: datetime.date) -> None:
         raise ValidationError(f"Choose a date in the years {FIRST_YEAR} to {LAST_YEAR}.")
 
 
-class MemoForm(RowForm):
-    """A memo. ``idempotency_key`` is the idempotency key: it is made with the form, so a form sent twice is stored once."""
+class MemoForm(OnceForm, RowForm):
+    """A memo."""
 
     text = forms.CharField(label="Memo", max_length=MAX_TEXT, widget=forms.Textarea({"rows": 10, "dir": "auto"}))
-    idempotency_key = forms.UUIDField(initial=uuid4, widget=forms.HiddenInput)
+    needed = ("idempotency_key",)
 
     class Meta(RowForm.Meta):
         model = Memo

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import uuid
-
 from django import forms
 
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Enactment
 from transcripts.revision.actions.anchors import MAX_ANCHORS
+from transcripts.ui.forms import OnceForm
 from transcripts.ui.typed_text import MAX_ID, MAX_SEED
 
 
-class ReReviewForm(forms.Form):
+class ReReviewForm(OnceForm):
     """What becomes of one coding. ``targets`` are the codes that may take its place."""
 
     KEEP, MOVE, DROP = "keep", "move", "drop"
     outcome = forms.ChoiceField(choices=[(KEEP, "Keep"), (MOVE, "Move"), (DROP, "Remove")], required=False)
     codes = forms.MultipleChoiceField(required=False)
     enactment = forms.ChoiceField(choices=[("", "not stated"), *Enactment.choices], required=False)
-    idempotency_key = forms.UUIDField(required=False)
 
     def __init__(self, *args: object, targets: list[Code], **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.targets = {code.identifier: code for code in targets}
         self.fields["codes"].choices = [(code.identifier, code.name) for code in targets]  # type: ignore[attr-defined]
-
-    def clean_idempotency_key(self) -> uuid.UUID:
-        return self.cleaned_data["idempotency_key"] or uuid.uuid4()
 
     def clean(self) -> dict[str, object]:
         cleaned: dict[str, object] = super().clean() or {}
@@ -56,19 +51,15 @@ class AnchorForm(forms.Form):
     sentence = forms.IntegerField(min_value=1, max_value=MAX_ID, label="Sentence")
 
 
-class AnchorReadingForm(forms.Form):
+class AnchorReadingForm(OnceForm):
     """The codes somebody reads in an anchor; none of them says that none applies."""
 
     codes = forms.MultipleChoiceField(required=False, label="Codes")
     none_applies = forms.BooleanField(required=False)
-    idempotency_key = forms.UUIDField(required=False)
 
     def __init__(self, *args: object, codes: list[Code], **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.fields["codes"].choices = [(code.identifier, code.name) for code in codes]  # type: ignore[attr-defined]
-
-    def clean_idempotency_key(self) -> uuid.UUID:
-        return self.cleaned_data["idempotency_key"] or uuid.uuid4()
 
     def clean(self) -> dict[str, object]:
         cleaned: dict[str, object] = super().clean() or {}

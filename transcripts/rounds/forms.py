@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Sequence
 from typing import Any, cast
-from uuid import uuid4
 
 from django import forms
 from django.http import QueryDict
@@ -13,7 +12,7 @@ from django.http import QueryDict
 from transcripts.projects.models import Project
 from transcripts.rounds import queries
 from transcripts.rounds.models import Round
-from transcripts.ui.forms import RowForm
+from transcripts.ui.forms import OnceForm, RowForm
 from transcripts.ui.typed_text import MAX_REASON, find_number
 
 NOT_KNOWN = "–"
@@ -22,7 +21,7 @@ NOT_KNOWN = "–"
 STAY_OPEN, CLOSE = "open", "close"
 
 
-class RoundForm(RowForm):
+class RoundForm(OnceForm, RowForm):
     """A round to be planned; with ``plan_name``, one whose plan was shown and is confirmed."""
 
     coders = forms.MultipleChoiceField(
@@ -58,8 +57,8 @@ class RoundForm(RowForm):
         initial=STAY_OPEN,
         required=False,
     )
-    idempotency_key = forms.UUIDField(widget=forms.HiddenInput)
     plan_name = forms.CharField(required=False, max_length=32, widget=forms.HiddenInput)
+    needed = ("idempotency_key",)
     field_order = ("name", "instructions", "coders", "models", "interviews", "drawn", "closes_others")
 
     class Meta(RowForm.Meta):
@@ -70,7 +69,6 @@ class RoundForm(RowForm):
         kwargs["initial"] = {
             "overlap_percent": 20,
             "seed": secrets.randbelow(10_000),
-            "idempotency_key": uuid4(),
             "interviews": list(picked),
         }
         super().__init__(*args, **kwargs)
@@ -140,21 +138,6 @@ class LockForm(forms.Form):
     reason = forms.CharField(label="Why", required=False, max_length=MAX_REASON)
 
 
-class FinishForm(forms.Form):
-    """A coder's word that she is through with an interview."""
-
-    confirmed = forms.BooleanField(
-        label="I have finished this interview and will not code it any more.",
-        error_messages={"required": "Tick the box to confirm that you have finished."},
-    )
-    reason = forms.CharField(
-        label="Why you are finishing with undecided sentences",
-        required=False,
-        max_length=MAX_REASON,
-        widget=forms.TextInput({"autocomplete": "off"}),
-    )
-
-
 class SignOffForm(forms.Form):
     """A coder's word that these are her codings."""
 
@@ -163,10 +146,19 @@ class SignOffForm(forms.Form):
         error_messages={"required": "Tick the box to confirm that these are your codings."},
     )
     reason = forms.CharField(
-        label="Why you are signing off with undecided sentences",
+        label="Why sentences are left undecided",
         required=False,
         max_length=MAX_REASON,
         widget=forms.TextInput({"autocomplete": "off"}),
+    )
+
+
+class FinishForm(SignOffForm):
+    """A coder's word that she is through with an interview."""
+
+    confirmed = forms.BooleanField(
+        label="I have finished this interview and will not code it any more.",
+        error_messages={"required": "Tick the box to confirm that you have finished."},
     )
 
 

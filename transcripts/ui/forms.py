@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
+from uuid import UUID, uuid4
 
 from django import forms
 from django.core.exceptions import ImproperlyConfigured
@@ -52,6 +53,16 @@ def make_field(field: models.Field[Any, Any], **options: Any) -> forms.Field | N
     if isinstance(made, forms.ChoiceField) and not field.blank:
         made.choices = field.get_choices(include_blank=False)
     return made
+
+
+class OnceForm(forms.Form):
+    """A form whose act is done once, however often the form is sent: by the key that is made with it. A form that came without
+    a key gets one here."""
+
+    idempotency_key = forms.UUIDField(required=False, initial=uuid4, widget=forms.HiddenInput)
+
+    def clean_idempotency_key(self) -> UUID:
+        return self.cleaned_data["idempotency_key"] or uuid4()
 
 
 class RowForm(forms.ModelForm):  # type: ignore[type-arg] # Django has no generic one at run time

@@ -28,11 +28,16 @@ from transcripts.ui.forms import RowForm
 MAX_PARTS_SHOWN = 6
 
 
-class FamilyForm(RowForm):
+class SeenForm(forms.Form):
+    """A form about a code or a family of a draft; ``revision`` is the one that the page showed."""
+
+    revision = NumberField(min_value=0, required=False)
+
+
+class FamilyForm(SeenForm, RowForm):
     """A family of codes and its rules."""
 
     color = ColorField()
-    revision = NumberField(min_value=0, required=False)
 
     class Meta(RowForm.Meta):
         model = CodeFamily
@@ -61,7 +66,7 @@ class FamilyForm(RowForm):
 NEEDED_WHEN = "required once the definition, include or exclude changes"
 
 
-class CodeForm(RowForm):
+class CodeForm(SeenForm, RowForm):
     """A code. ``place`` is a family (``f:themes``) or a code it is under (``c:theme.balance``)."""
 
     place = forms.ChoiceField(label="Place", help_text="The family, or the code it is under.")
@@ -102,7 +107,6 @@ class CodeForm(RowForm):
     )
     color = ColorField()
     reason = text_field("Reason for the change", rows=2, help_text="Kept in the history of the code.")
-    revision = NumberField(min_value=0, required=False)
 
     class Meta(RowForm.Meta):
         model = Code
@@ -214,10 +218,8 @@ class NeedsReason(RowForm):
         fields = ("reason",)
 
 
-class ReasonForm(NeedsReason):
-    """Why something is done to a code. ``revision`` is the one that it is done to."""
-
-    revision = NumberField(min_value=0, required=False)
+class ReasonForm(SeenForm, NeedsReason):
+    """Why something is done to a code."""
 
 
 class MergeForm(NeedsReason):
@@ -245,11 +247,14 @@ class MergeForm(NeedsReason):
         return cleaned
 
 
-class PartForm(forms.Form):
+class PartForm(RowForm):
     """One of the codes that come out of another; without a name there is none."""
 
-    name = line_field("Name")
-    definition = text_field("Definition")
+    optional = ("name",)
+
+    class Meta(RowForm.Meta):
+        model = Code
+        fields = ("name", "definition")
 
 
 PartFormSet = forms.formset_factory(PartForm, extra=3, max_num=MAX_PARTS_SHOWN, absolute_max=MAX_PARTS_SHOWN * 2)

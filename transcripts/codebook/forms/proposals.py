@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID, uuid4
 
 from django import forms
 
 from transcripts.codebook.forms.fields import Choices, offer
 from transcripts.codebook.models import CodeProposal
 from transcripts.ui.fields import NumberField
-from transcripts.ui.forms import RowForm
+from transcripts.ui.forms import OnceForm, RowForm
 
 
-class ProposalForm(RowForm):
+class ProposalForm(OnceForm, RowForm):
     """A code that is missing. The fields on the sentence are made by the page."""
 
     DRAFT, USE = "draft", "use"
@@ -27,7 +26,6 @@ class ProposalForm(RowForm):
     )
     sure = forms.BooleanField(required=False, widget=forms.HiddenInput)
     sentence = NumberField(required=False)
-    idempotency_key = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
     class Meta(RowForm.Meta):
         model = CodeProposal
@@ -38,10 +36,6 @@ class ProposalForm(RowForm):
         offer(self, "family", families)
         if not may_use:
             del self.fields["then"]
-
-    def clean_idempotency_key(self) -> UUID:
-        """A plain form that came without one gets one here."""
-        return self.cleaned_data["idempotency_key"] or uuid4()
 
 
 class AnswerForm(RowForm):

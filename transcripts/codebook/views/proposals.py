@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from uuid import uuid4
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseRedirect
@@ -42,7 +41,7 @@ def propose(request: ProjectRequest) -> HttpResponse:
     may_use = Permission.EDIT_CODEBOOK in request.role.permissions
     families = actions.list_families(request.project)
     posted = request.POST if request.method == "POST" else None
-    initial = {"name": _quote(request, line), "sentence": line.pk if line else None, "idempotency_key": uuid4()}
+    initial = {"name": _quote(request, line), "sentence": line.pk if line else None}
     form = ProposalForm(posted, families=families, may_use=may_use, initial=initial)
     similar: list[CodeContent] = []
     if form.is_valid():

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from django import forms
 
 from transcripts.corpus.models import Interview, InterviewQuerySet, Turn
+from transcripts.history.forms import NextForm
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.negotiation.pure.intents import NAMES
 from transcripts.negotiation.pure.ordering import natural_key
@@ -22,14 +23,13 @@ MAX_SHOWN = 80
 LISTED = [("", "Not listed"), ("relevant", "Relevant"), ("irrelevant", "Irrelevant")]
 
 
-class CaseSheetForm(RowForm):
+class CaseSheetForm(NextForm, RowForm):
     """For each feature whether it matters to the case, and why; for each turn of the interviewer what it was meant to be.
 
     ``features``: identifiers and names. ``turns``: those of the interviewer, in order.
     """
 
-    based_on = NumberField(min_value=0)
-    needed = ("reason",)
+    needed = ("reason", "based_on")
 
     class Meta(RowForm.Meta):
         model = CaseSheet
@@ -87,18 +87,16 @@ class CaseSheetForm(RowForm):
         """The fields of the interviewer's turns."""
         return [self[f"intent_{turn.position}"] for turn in self._turns]
 
-    def read_intents(self) -> dict[str, str]:
-        """What turns were meant to be, as ``write_case_sheet`` takes it. Of a form that is valid."""
-        asked = {str(turn.position): self.cleaned_data[f"intent_{turn.position}"] for turn in self._turns}
-        return {position: kind for position, kind in (self._intents | asked).items() if kind}
-
-    def read_lists(self) -> dict[str, list[dict[str, str]]]:
-        """The two lists as ``write_case_sheet`` takes them. Of a form that is valid."""
+    def read(self) -> dict[str, Any]:
+        """What ``write_case_sheet`` takes. Of a form that is valid."""
+        data = self.cleaned_data
         lists: dict[str, list[dict[str, str]]] = {"relevant": [], "irrelevant": []}
         for number, feature in enumerate(self.features, 1):
-            if where := self.cleaned_data[f"listed_{number}"]:
-                lists[where].append({"feature": feature, "reason": self.cleaned_data[f"why_{number}"]})
-        return lists
+            if where := data[f"listed_{number}"]:
+                lists[where].append({"feature": feature, "reason": data[f"why_{number}"]})
+        asked = {str(turn.position): data[f"intent_{turn.position}"] for turn in self._turns}
+        intents = {position: kind for position, kind in (self._intents | asked).items() if kind}
+        return {**lists, "intents": intents, "reason": data.get("reason", ""), "based_on": data["based_on"]}
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

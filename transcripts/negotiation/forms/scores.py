@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from typing import Any, cast
-from uuid import uuid4
 
 from django import forms
 
@@ -12,7 +11,7 @@ from transcripts.coding.models import MAX_NOTE_LENGTH
 from transcripts.history.forms import NextForm
 from transcripts.negotiation.models import Score, Stance
 from transcripts.ui.fields import NumberField, make_text_field
-from transcripts.ui.forms import RowForm
+from transcripts.ui.forms import OnceForm, RowForm
 
 MAX_EVIDENCE_LENGTH = 500
 MAX_RANGE = 50
@@ -64,7 +63,7 @@ class NextStanceForm(StanceForm):
         fields = (*Stance.texts, "author", "reason")
 
 
-class ScoreForm(forms.Form):
+class ScoreForm(OnceForm):
     """One score of a thread, or one determination in it. ``turn`` is the number of a row."""
 
     value = forms.ChoiceField(label="Score", widget=forms.RadioSelect, error_messages={"required": "Choose one."})
@@ -87,11 +86,10 @@ class ScoreForm(forms.Form):
     criterion = forms.ChoiceField(choices=Score.Criterion.choices, widget=forms.HiddenInput)
     turn = NumberField(required=False)
     feature = forms.CharField(max_length=100, required=False, widget=forms.HiddenInput)
-    idempotency_key = forms.UUIDField(widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, is_graded: bool, hangs: bool, **kwargs: Any) -> None:
-        kwargs["initial"] = {**kwargs.get("initial", {}), "idempotency_key": uuid4()}
         super().__init__(*args, **kwargs)
+        self.fields["idempotency_key"].required = True
         value = cast("forms.ChoiceField", self.fields["value"])
         value.choices = GRADES if is_graded else ANSWERS
         if not is_graded:

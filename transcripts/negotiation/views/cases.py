@@ -14,15 +14,13 @@ from django.views.decorators.http import require_http_methods
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.corpus.models import Interview, Turn
-from transcripts.history.models import WrittenMeanwhile
+from transcripts.history.forms import at_next
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.forms.cases import CaseSheetForm
 from transcripts.negotiation.models import CaseSheet
 from transcripts.negotiation.queries.cases import list_features, visible_sheets
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
-from transcripts.ui.replacing import post_again
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -38,36 +36,21 @@ def show_case_sheet(request: ProjectRequest, interview_id: int) -> HttpResponse:
     may_write = Permission.ADJUDICATE in request.role.permissions and not is_shut
     features = list_features(request.project)
     turns = _list_asked(interview) if may_write else []
-    if request.method != "POST":
-        form = CaseSheetForm(features=features, latest=latest, turns=turns) if may_write else None
-        return _render(request, interview, latest, shown, form)
-    if Permission.ADJUDICATE not in request.role.permissions:
+    posted = request.POST if request.method == "POST" else None
+    if posted is not None and Permission.ADJUDICATE not in request.role.permissions:
         raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
-    if not may_write:
+    form = CaseSheetForm(posted, features=features, latest=latest, turns=turns) if may_write else None
+    if posted is not None and form is None:
         messages.error(request, "Nothing was stored: this thread has a case sheet that is closed to you.")
         return _render(request, interview, latest, shown, None, status=409)
-    form = CaseSheetForm(request.POST, features=features, latest=latest, turns=turns)
-    if form.is_valid():
-        lists = form.read_lists()
-        try:
-            sheet = write_case_sheet(
-                project=request.project,
-                interview=interview,
-                relevant=lists["relevant"],
-                irrelevant=lists["irrelevant"],
-                intents=form.read_intents(),
-                reason=form.cleaned_data.get("reason", ""),
-                by=request.user,
-                based_on=form.cleaned_data["based_on"],
-            )
-        except WrittenMeanwhile as error:
-            return _render_late(request, interview, error.latest, str(error))
-        except Refused as error:
-            form.add_error(error.field if error.field in form.fields else None, str(error))
-        else:
+    if form is not None and form.is_valid():
+        with at_next(form):
+            sheet = write_case_sheet(project=request.project, interview=interview, by=request.user, **form.read())
             messages.success(request, f"Case sheet {sheet.number} is saved.")
             return redirect("negotiation:case_sheet", request.project.slug, interview.pk)
-    return _render(request, interview, latest, shown, form, status=422)
+    if form is not None and form.latest:
+        return _render_late(request, interview, form)
+    return _render(request, interview, latest, shown, form)
 
 
 def _list_asked(interview: Interview) -> list[Turn]:
@@ -75,15 +58,14 @@ def _list_asked(interview: Interview) -> list[Turn]:
     return list(interview.turns.filter(role=Turn.Role.INTERVIEWER).order_by("position"))
 
 
-def _render_late(request: ProjectRequest, interview: Interview, latest: CaseSheet, words: str) -> HttpResponse:
+def _render_late(request: ProjectRequest, interview: Interview, late: CaseSheetForm) -> HttpResponse:
     """What was written meanwhile, above the form with what she entered: sent again, it is the next number."""
+    latest, words = late.latest, str(late.non_field_errors()[0])
     shown = list(visible_sheets(get_viewer(request)).filter(interview=interview).order_by("-number"))
     if latest not in shown:
         messages.error(request, words)
         return _render(request, interview, latest, shown, None, status=409)
-    data = post_again(request.POST, based_on=latest.number)
-    form = CaseSheetForm(data, features=list_features(request.project), latest=latest, turns=_list_asked(interview))
-    form.is_valid()
+    form = CaseSheetForm(late.data, features=late.features, latest=latest, turns=_list_asked(interview))
     form.add_error(None, words)
     return _render(request, interview, latest, shown, form, status=409)
 
@@ -95,7 +77,7 @@ def _render(
     shown: list[CaseSheet],
     form: CaseSheetForm | None,
     *,
-    status: int = 200,
+    status: int | None = None,
 ) -> HttpResponse:
     viewer = get_viewer(request)
     is_shut = latest is not None and latest not in shown
@@ -111,4 +93,4 @@ def _render(
         "may_code": viewer.codes,
         "unblinding": offer_unblinding(request, [interview.pk], where="case sheet") if offers else None,
     }
-    return render(request, "negotiation/case_sheet.html", context, status=status)
+    return render(request, "negotiation/case_sheet.html", context, status=status or (form.status if form else 200))

@@ -62,7 +62,7 @@ auditapp.experiments: DrawForm PlanForm UnitsForm
 auditapp.llm: ModelForm
 auditapp.preannotation: CalibrationForm CalibrationFormatForm CellForm CheckForm CriticForm DraftForm DrawForm FilterForm
 auditapp.preannotation: FinishedForm FormatForm OfflineForm PlantedForm PreannotationForm ResponseForm ReversalChoice
-auditapp.preannotation: SmallPilotOptions SpreadForm ThresholdForm
+auditapp.preannotation: SmallPilotOptions SpreadForm SuggestionsForm ThresholdForm
 auditapp.probe: LaunchForm LoadForm RationalesForm ReportForm WithdrawForm
 auditapp.scenarios: AskForm CloseForm DiscardForm KeyedForm LaunchForm LoadForm OpenPlayForm ReportForm ScriptForm
 auditapp.sob: AuditForm CombineForm DrawFields FileForm FormatterForm ImportForm LaunchForm LoadForm MappingRowForm

@@ -5,13 +5,12 @@ from typing import Any
 
 from django import forms
 
-from transcripts.ui.typed_text import MAX_NOTE
+from transcripts.ui.forms import RowForm
 
 
-class BaseMarkForm(forms.Form):
+class BaseMarkForm(RowForm):
     """A reviewer's mark of one item; a kind of audit adds what it says. ``number`` is that of the mark the page asks for."""
 
-    note = forms.CharField(required=False, max_length=MAX_NOTE, widget=forms.Textarea({"rows": 2}))
     number = forms.IntegerField(min_value=1, max_value=30_000, widget=forms.HiddenInput)
     idempotency_key = forms.UUIDField(required=False, widget=forms.HiddenInput)
 

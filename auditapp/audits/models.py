@@ -13,6 +13,7 @@ from django.db import models
 from django.db.models import Count, Q
 
 from transcripts.accounts.models import User
+from transcripts.ui.typed_text import MAX_NOTE
 
 
 class AuditQuerySet(models.QuerySet[Any]):
@@ -113,7 +114,7 @@ class BaseMark(models.Model):
         related_name="+",
         help_text="User name of the person who marked it.",
     )
-    note = models.TextField(blank=True, help_text="The note of the person who marked it.")
+    note = models.TextField(max_length=MAX_NOTE, blank=True)
     number = models.PositiveSmallIntegerField(default=1)
     after_opening = models.BooleanField(default=False)
     idempotency_key = models.UUIDField(unique=True)

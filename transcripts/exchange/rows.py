@@ -23,6 +23,7 @@ SHARED = {
     "prompting_source": "said (by the coder) or derived (from the words and codes of earlier turns).",
     "name": "Name, as people read it.",
     "reason": "Why, in the person's own words.",
+    "note": "What the person noted.",
     "coder": "User name of the coder.",
     "author": "User name of the author.",
     "layer": "blind, or assisted: made after others' labels were seen.",

@@ -34,8 +34,9 @@ def read_limits(field: models.Field[Any, Any]) -> dict[str, Any]:
 def make_field(field: models.Field[Any, Any], **options: Any) -> forms.Field | None:
     """The field of a form for that of a model: with its label, help text, limits and choices.
 
-    Text may be written in either direction, and its box is as high as what may be written is long. Raises
-    ``ImproperlyConfigured`` for a relation: a form has to say itself which rows it offers.
+    Text may be written in either direction, and its box is as high as what may be written is long. What a model says where
+    it is "blank", the form says where it is missing. Raises ``ImproperlyConfigured`` for a relation: a form has to say itself
+    which rows it offers.
     """
     if field.is_relation:
         raise ImproperlyConfigured(f"Declare {field} in the form, with the rows that it offers.")
@@ -49,6 +50,8 @@ def make_field(field: models.Field[Any, Any], **options: Any) -> forms.Field | N
     if field.choices:
         # The options say it themselves.
         options.setdefault("help_text", "")
+    if said := field.deconstruct()[3].get("error_messages", {}).get("blank"):
+        options.setdefault("error_messages", {"required": said})
     made = field.formfield(**{**read_limits(field), **options})
     if isinstance(made, forms.ChoiceField) and not field.blank:
         made.choices = field.get_choices(include_blank=False)
@@ -70,13 +73,14 @@ class RowForm(forms.ModelForm):  # type: ignore[type-arg] # Django has no generi
     together.
 
     ``Meta(RowForm.Meta)`` has ``model`` and the names of its ``fields``. ``needed`` are those that this form needs though its
-    model may do without, and ``optional`` the reverse. ``others`` are fields of other models. A field that is no model's, or
-    differs from it, is declared as usual.
+    model may do without, and ``optional`` the reverse. ``others`` are fields of other models. The choices of ``radios`` all show
+    at once, without an empty one. A field that is no model's, or differs from it, is declared as usual.
     """
 
     others: ClassVar[Mapping[type[models.Model], Sequence[str]]] = {}
     needed: ClassVar[tuple[str, ...]] = ()
     optional: ClassVar[tuple[str, ...]] = ()
+    radios: ClassVar[tuple[str, ...]] = ()
 
     class Meta:
         fields: ClassVar[tuple[str, ...]] = ()
@@ -91,6 +95,11 @@ class RowForm(forms.ModelForm):  # type: ignore[type-arg] # Django has no generi
             self.fields[name].required = True
         for name in self.optional:
             self.fields[name].required = False
+        for name in self.radios:
+            field: Any = self.fields[name]
+            field.widget = forms.RadioSelect()
+            field.widget.is_required = field.required
+            field.choices = [choice for choice in field.choices if choice[0] != ""]
 
     def clean(self) -> dict[str, Any]:
         """What was typed. Unlike a form that stores, this one does not ask the database what is unique."""

@@ -8,22 +8,34 @@ from uuid import uuid4
 
 from django import forms
 
-from auditapp.batches.forms import LaunchForm, LaunchOptionsForm
+from auditapp.batches.forms import LaunchForm, LaunchOptionsForm, list_variants
 from auditapp.batches.launching import DEFAULT_PILOT, PILOT_SHARE, PlannedArm, settle_pilot
+from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.offline import MAX_POSITIVES
-from auditapp.preannotation.annotators.actions.planted import MAX_TEXT
 from auditapp.preannotation.annotators.pure.learning import MIN_INTERVIEWS, MIN_POSITIVES
 from auditapp.preannotation.annotators.queries.planted import find_codes
-from auditapp.preannotation.models import Annotator
+from auditapp.preannotation.models import Annotator, PlantedSentence
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 from transcripts.ui.fields import RowsField
+from transcripts.ui.forms import RowForm
 from transcripts.ui.typed_text import MAX_REASON
 
 
 class SmallPilotOptions(LaunchOptionsForm):
-    """How a batch with many small arms is sent: so many calls of each arm would be most of it, or all."""
+    """Which model is asked, and how a batch with many small arms is sent: so many calls of each arm would be most of it, or all.
 
+    A second run of the same model would look like that of another one, so there are no repeats.
+    """
+
+    repeats = None  # type: ignore[assignment]
+    model = forms.ModelChoiceField(queryset=ModelVariant.objects.none(), empty_label=None)
+    without_schema = forms.BooleanField(
+        required=False,
+        label="Ask without structured answers",
+        help_text="Otherwise answers are held to a JSON schema, if a probe found that the model's server honours one. The same "
+        "model with a schema and without one counts as two.",
+    )
     pilot = forms.IntegerField(
         min_value=0,
         max_value=10_000,
@@ -33,6 +45,10 @@ class SmallPilotOptions(LaunchOptionsForm):
         "count. If empty, one call "
         f"in {PILOT_SHARE} of all, at least one and at most {DEFAULT_PILOT} per arm; 0 for no pilot.",
     )
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["model"].queryset = list_variants()  # type: ignore[attr-defined]
 
     def settle_pilot(self, arms: Sequence[PlannedArm], input_ids: Sequence[int]) -> None:
         """Say the number where none was typed, so that the review shows it and carries it to the launch.
@@ -80,22 +96,24 @@ class OfflineForm(LaunchForm):
         field = cast("forms.ModelMultipleChoiceField[Interview]", self.fields["interviews"])
         field.queryset = Interview.objects.filter(project=project)
 
+    def clean_interviews(self) -> list[Interview] | None:
+        return list(self.cleaned_data["interviews"]) or None
 
-class PlantedForm(forms.Form):
+
+class PlantedForm(RowForm):
     """An invented sentence and the codes that are known of it."""
 
-    text = forms.CharField(
-        max_length=MAX_TEXT,
-        label="Sentence",
-        help_text="It must be invented and must not occur in an interview.",
-        widget=forms.Textarea({"rows": 2}),
-    )
     codes = forms.MultipleChoiceField(
         required=False,
         label="Its codes",
         help_text="Choose every code of these families that applies. If you choose none, no code applies.",
         widget=forms.CheckboxSelectMultiple,
     )
+    field_order = ("text", "codes")
+
+    class Meta(RowForm.Meta):
+        model = PlantedSentence
+        fields = ("text",)
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -6,8 +6,6 @@ from typing import Any
 
 from django import forms
 
-from auditapp.batches.forms import list_variants
-from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import LATENT_NEEDS_REASON
 from auditapp.preannotation.annotators.forms import SmallPilotOptions
 from auditapp.preannotation.annotators.queries.prompt_codebook import list_asked_families
@@ -28,9 +26,6 @@ class PreannotationForm(SmallPilotOptions):
         ("Annotator", ("model", "mode", "reads_latent", "latent_reason", "without_schema")),
     )
 
-    # A second run of the same annotator would look like that of another one.
-    repeats = None  # type: ignore[assignment]
-    model = forms.ModelChoiceField(queryset=ModelVariant.objects.none(), empty_label=None)
     interviews = RowsField(
         queryset=Interview.objects.none(),
         required=False,
@@ -65,16 +60,8 @@ class PreannotationForm(SmallPilotOptions):
         help_text="Required if the box above is ticked. Kept in the history of the study.",
     )
 
-    without_schema = forms.BooleanField(
-        required=False,
-        label="Ask without structured answers",
-        help_text="Otherwise answers are held to a JSON schema, if a probe found that the model's server honours one. The same "
-        "model with a schema and without one are two annotators.",
-    )
-
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["model"].queryset = list_variants()  # type: ignore[attr-defined]
         self.fields["interviews"].queryset = Interview.objects.filter(project=project)  # type: ignore[attr-defined]
         families = list_asked_families(current_version(project))
         self.fields["families"].choices = [(family.identifier, name_choice(family)) for family in families]  # type: ignore[attr-defined]

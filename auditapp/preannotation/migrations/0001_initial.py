@@ -1,3 +1,4 @@
+import django.core.validators
 import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
@@ -151,7 +152,7 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='planted_sentences', to='projects.project')),
-                    ('text', models.TextField()),
+                    ('text', models.TextField(help_text='It must be invented and must not occur in an interview.', max_length=500, verbose_name='sentence')),
                     ('codes', models.JSONField(default=list)),
                     ('created_at', models.DateTimeField()),
                     ('created_by_name', models.CharField(max_length=200)),
@@ -171,7 +172,7 @@ class Migration(migrations.Migration):
                     ('made_at', models.DateTimeField()),
                     ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='positive_audits', to='preannotation.annotator')),
                     ('with_critic', models.BooleanField(default=False, help_text='true where only what no critic reversed was drawn.')),
-                    ('per_code', models.PositiveSmallIntegerField(default=60, help_text='How many of each code were to be drawn.')),
+                    ('per_code', models.PositiveSmallIntegerField(default=60, help_text='How many of each code are to be drawn; all, if there are fewer. With 60, a rate of 20 % is known to within about 10 percentage points.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000)], verbose_name='suggestions of each code')),
                 ],
                 options={
                     'ordering': ['pk'],
@@ -196,14 +197,14 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('reviewer', models.ForeignKey(help_text='User name of the person who marked it.', on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                    ('note', models.TextField(blank=True, help_text='The note of the person who marked it.')),
+                    ('note', models.TextField(blank=True, max_length=5000)),
                     ('number', models.PositiveSmallIntegerField(default=1)),
                     ('after_opening', models.BooleanField(default=False)),
                     ('idempotency_key', models.UUIDField(unique=True)),
                     ('made_at', models.DateTimeField(help_text='When it was marked, in UTC.')),
                     ('superseded_by', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='supersedes', to='preannotation.positivemark')),
                     ('item', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='marks', to='preannotation.auditedsuggestion')),
-                    ('verdict', models.CharField(choices=[('applies', 'The code applies'), ('does_not', 'It does not'), ('unclear', 'Cannot be said')], help_text='applies, does_not, or unclear.', max_length=10)),
+                    ('verdict', models.CharField(choices=[('applies', 'The code applies'), ('does_not', 'It does not'), ('unclear', 'Cannot be said')], error_messages={'blank': 'Choose whether the code applies, does not, or cannot be said.'}, help_text='applies, does_not, or unclear.', max_length=10, verbose_name='does the code apply to the sentence?')),
                 ],
                 options={
                     'ordering': ['pk'],
@@ -229,8 +230,8 @@ class Migration(migrations.Migration):
                     ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='disagreements', to='preannotation.annotator')),
                     ('sentence', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='machine_disagreements', to='corpus.sentence')),
                     ('code_identifier', models.CharField(help_text='Identifier of the code that they differ on.', max_length=100)),
-                    ('category', models.CharField(choices=[('misreading', 'Misreading of the sentence'), ('meta', 'Talk about the thing, not the thing'), ('context', 'Context was missing'), ('definition', 'Gap in the definition'), ('alternative', 'Legitimate alternative reading'), ('slip', "A person's slip")], help_text='misreading, meta (talk about the thing), context, definition, alternative (no error of anybody) or slip.', max_length=12)),
-                    ('note', models.TextField(blank=True, help_text='The note on the disagreement.')),
+                    ('category', models.CharField(choices=[('misreading', 'Misreading of the sentence'), ('meta', 'Talk about the thing, not the thing'), ('context', 'Context was missing'), ('definition', 'Gap in the definition'), ('alternative', 'Legitimate alternative reading'), ('slip', "A person's slip")], error_messages={'blank': 'Choose one of the six categories.'}, help_text='misreading, meta (talk about the thing), context, definition, alternative (no error of anybody) or slip.', max_length=12, verbose_name='cause')),
+                    ('note', models.TextField(blank=True, max_length=5000)),
                     ('sorted_at', models.DateTimeField(help_text='When it was sorted, in UTC.')),
                     ('sorted_by', models.ForeignKey(help_text='User name of the person who sorted it.', on_delete=django.db.models.deletion.PROTECT, related_name='sorted_disagreements', to=settings.AUTH_USER_MODEL)),
                     ('superseded_by', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='supersedes', to='preannotation.disagreement')),
@@ -248,7 +249,7 @@ class Migration(migrations.Migration):
                     ('code_identifier', models.CharField(help_text='Identifier of the code.', max_length=100)),
                     ('annotator', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='code_choices', to='preannotation.annotator')),
                     ('with_critic', models.BooleanField(default=False, help_text='true where what a critic reversed is left out.')),
-                    ('reason', models.TextField(blank=True)),
+                    ('reason', models.TextField(blank=True, max_length=2000, verbose_name='why')),
                     ('chosen_at', models.DateTimeField(help_text='When it was chosen, in UTC.')),
                     ('chosen_by_name', models.CharField(help_text='Who chose.', max_length=200)),
                     ('superseded_at', models.DateTimeField(blank=True, help_text='When it stopped applying, in UTC; empty while it applies.', null=True)),
@@ -264,9 +265,9 @@ class Migration(migrations.Migration):
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='withholding_plans', to='projects.project')),
                     ('number', models.PositiveIntegerField(help_text='Number of the plan.')),
-                    ('share_percent', models.PositiveSmallIntegerField(default=20, help_text='Share of turns that plan withholds, in per cent.')),
-                    ('seed', models.PositiveIntegerField(help_text='Number by which the draw can be repeated.')),
-                    ('reason', models.TextField(blank=True, help_text='Why the share was set so.')),
+                    ('share_percent', models.PositiveSmallIntegerField(default=20, help_text='Share of turns that the plan withholds; the default is 20. At 0, neither the influence of suggestions nor agreement with uninfluenced people can be measured.', validators=[django.core.validators.MaxValueValidator(100)], verbose_name='share of turns withheld, in per cent')),
+                    ('seed', models.PositiveIntegerField(help_text='Number by which the draw can be repeated. If none is given, one is drawn.', validators=[django.core.validators.MaxValueValidator(2147483647)])),
+                    ('reason', models.TextField(blank=True, help_text='Why the share was set so: one line, shown with the plan.', max_length=2000)),
                     ('made_at', models.DateTimeField(help_text='When the plan was made, in UTC.')),
                     ('made_by_name', models.CharField(help_text='Who made it.', max_length=200)),
                 ],
@@ -307,7 +308,7 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('interview', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='draft_readings', to='corpus.interview')),
-                    ('reason', models.TextField()),
+                    ('reason', models.TextField(help_text='One line. What is coded there after opening a suggestion is left out of every measure.', max_length=2000)),
                     ('opened_at', models.DateTimeField()),
                     ('opened_by_name', models.CharField(max_length=200)),
                     ('closed_at', models.DateTimeField(blank=True, null=True)),
@@ -325,7 +326,7 @@ class Migration(migrations.Migration):
                     ('coder', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='suggestion_responses', to=settings.AUTH_USER_MODEL)),
                     ('verdict', models.CharField(choices=[('kept', 'Kept'), ('left', 'Left'), ('edited', 'Edited'), ('undone', 'Taken back')], help_text='kept, left, edited or undone, as it is now; empty where the coder did not answer, and in rows of all coders of interviews where fewer than two coders looked.', max_length=10)),
                     ('coding', models.ForeignKey(blank=True, help_text='Number of the coding it became; empty in rows of all coders.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='suggestion_responses', to='coding.coding')),
-                    ('reason', models.TextField(blank=True, help_text="The coder's reason, where she gave one; empty where the response is.")),
+                    ('reason', models.TextField(blank=True, help_text="The coder's reason, where she gave one; empty where the response is.", max_length=2000)),
                     ('created_at', models.DateTimeField(help_text='When the coder responded, in UTC; empty in rows of all coders.')),
                     ('superseded_at', models.DateTimeField(blank=True, null=True)),
                 ],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from auditapp.preannotation.models.annotators import CHECK_KIND, CRITIC_KIND, KIND, Annotator, OfflineRun
 from auditapp.preannotation.models.judging import (
+    MAX_PER_CODE,
+    USUAL_PER_CODE,
     AuditedSuggestion,
     CodeChoice,
     Disagreement,
@@ -12,6 +14,7 @@ from auditapp.preannotation.models.judging import (
     ResultsOpening,
 )
 from auditapp.preannotation.models.readings import (
+    MAX_PLANTED,
     CheckAnswer,
     CriticReading,
     OfflineReading,
@@ -26,6 +29,9 @@ __all__ = [
     "CHECK_KIND",
     "CRITIC_KIND",
     "KIND",
+    "MAX_PER_CODE",
+    "MAX_PLANTED",
+    "USUAL_PER_CODE",
     "Annotator",
     "AuditedSuggestion",
     "CheckAnswer",

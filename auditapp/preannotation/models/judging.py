@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
@@ -14,6 +15,11 @@ from auditapp.preannotation.models.annotators import Annotator
 from auditapp.preannotation.models.readings import Suggestion
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON
+
+# So many per code Dunivin and others (2026) read again of what their annotators said in deployment.
+USUAL_PER_CODE = 60
+MAX_PER_CODE = 1_000
 
 
 class PositiveAudit(BaseAudit):
@@ -24,7 +30,13 @@ class PositiveAudit(BaseAudit):
 
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="positive_audits")
     with_critic = models.BooleanField(default=False, help_text="true where only what no critic reversed was drawn.")
-    per_code = models.PositiveSmallIntegerField(default=60, help_text="How many of each code were to be drawn.")
+    per_code = models.PositiveSmallIntegerField(
+        "suggestions of each code",
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_PER_CODE)],
+        default=USUAL_PER_CODE,
+        help_text="How many of each code are to be drawn; all, if there are fewer. With 60, a rate of 20 % is known to within "
+        "about 10 percentage points.",
+    )
 
     class Meta:
         ordering: ClassVar = ["pk"]
@@ -66,7 +78,13 @@ class PositiveMark(BaseMark):
         UNCLEAR = "unclear", "Cannot be said"
 
     item = models.ForeignKey(AuditedSuggestion, on_delete=models.PROTECT, related_name="marks")
-    verdict = models.CharField(max_length=10, choices=Verdict.choices, help_text="applies, does_not, or unclear.")
+    verdict = models.CharField(
+        "does the code apply to the sentence?",
+        max_length=10,
+        choices=Verdict.choices,
+        help_text="applies, does_not, or unclear.",
+        error_messages={"blank": "Choose whether the code applies, does not, or cannot be said."},
+    )
 
     class Meta(BaseMark.Meta):
         pass
@@ -102,12 +120,14 @@ class Disagreement(models.Model):
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="machine_disagreements")
     code_identifier = models.CharField(max_length=100, help_text="Identifier of the code that they differ on.")
     category = models.CharField(
+        "cause",
         max_length=12,
         choices=Category.choices,
         help_text="misreading, meta (talk about the thing), context, definition, alternative (no error of "
         "anybody) or slip.",
+        error_messages={"blank": "Choose one of the six categories."},
     )
-    note = models.TextField(blank=True, help_text="The note on the disagreement.")
+    note = models.TextField(max_length=MAX_NOTE, blank=True)
     sorted_at = models.DateTimeField(help_text="When it was sorted, in UTC.")
     sorted_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -142,7 +162,7 @@ class CodeChoice(models.Model):
         Annotator, on_delete=models.PROTECT, null=True, blank=True, related_name="code_choices"
     )
     with_critic = models.BooleanField(default=False, help_text="true where what a critic reversed is left out.")
-    reason = models.TextField(blank=True)
+    reason = models.TextField("why", max_length=MAX_REASON, blank=True)
     chosen_at = models.DateTimeField(help_text="When it was chosen, in UTC.")
     chosen_by_name = models.CharField(max_length=200, help_text="Who chose.")
     superseded_at = models.DateTimeField(

@@ -13,6 +13,9 @@ from transcripts.codebook.models import Code
 from transcripts.coding.models import Enactment, Level
 from transcripts.corpus.models import Interview, Sentence
 
+# Characters.
+MAX_PLANTED = 500
+
 
 class Understood(models.Model):
     """How one answer was understood.
@@ -186,7 +189,9 @@ class PlantedSentence(models.Model):
     """
 
     project = models.ForeignKey("projects.Project", on_delete=models.PROTECT, related_name="planted_sentences")
-    text = models.TextField()
+    text = models.TextField(
+        "sentence", max_length=MAX_PLANTED, help_text="It must be invented and must not occur in an interview."
+    )
     codes = models.JSONField(default=list)
     created_at = models.DateTimeField()
     created_by_name = models.CharField(max_length=200)

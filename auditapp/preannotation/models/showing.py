@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator
 from django.db import models
 from django.db.models import Q
 
@@ -12,6 +13,7 @@ from auditapp.preannotation.models.readings import Suggestion
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import MAX_REASON, MAX_SEED
 
 
 class WithholdingPlan(models.Model):
@@ -20,10 +22,19 @@ class WithholdingPlan(models.Model):
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="withholding_plans")
     number = models.PositiveIntegerField(help_text="Number of the plan.")
     share_percent = models.PositiveSmallIntegerField(
-        default=20, help_text="Share of turns that plan withholds, in per cent."
+        "share of turns withheld, in per cent",
+        validators=[MaxValueValidator(100)],
+        default=20,
+        help_text="Share of turns that the plan withholds; the default is 20. At 0, neither the influence of suggestions nor "
+        "agreement with uninfluenced people can be measured.",
     )
-    seed = models.PositiveIntegerField(help_text="Number by which the draw can be repeated.")
-    reason = models.TextField(blank=True, help_text="Why the share was set so.")
+    seed = models.PositiveIntegerField(
+        validators=[MaxValueValidator(MAX_SEED)],
+        help_text="Number by which the draw can be repeated. If none is given, one is drawn.",
+    )
+    reason = models.TextField(
+        max_length=MAX_REASON, blank=True, help_text="Why the share was set so: one line, shown with the plan."
+    )
     made_at = models.DateTimeField(help_text="When the plan was made, in UTC.")
     made_by_name = models.CharField(max_length=200, help_text="Who made it.")
 
@@ -116,7 +127,10 @@ class DraftReading(models.Model):
     """
 
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="draft_readings")
-    reason = models.TextField()
+    reason = models.TextField(
+        max_length=MAX_REASON,
+        help_text="One line. What is coded there after opening a suggestion is left out of every measure.",
+    )
     opened_at = models.DateTimeField()
     opened_by_name = models.CharField(max_length=200)
     closed_at = models.DateTimeField(null=True, blank=True)
@@ -159,7 +173,9 @@ class Response(models.Model):
         help_text="Number of the coding it became; empty in rows of all coders.",
     )
     reason = models.TextField(
-        blank=True, help_text="The coder's reason, where she gave one; empty where the response is."
+        max_length=MAX_REASON,
+        blank=True,
+        help_text="The coder's reason, where she gave one; empty where the response is.",
     )
     created_at = models.DateTimeField(help_text="When the coder responded, in UTC; empty in rows of all coders.")
     superseded_at = models.DateTimeField(null=True, blank=True)

@@ -2,61 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 
-from auditapp.preannotation.models import DraftReading
-from transcripts.coding.models import MAX_NOTE_LENGTH, Enactment, Level
+from auditapp.preannotation.models import DraftReading, Response, WithholdingPlan
+from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
-from transcripts.ui.typed_text import MAX_REASON, MAX_SEED
+from transcripts.ui.forms import RowForm
 
 ACTS = [("keep", "Keep"), ("leave", "Dismiss"), ("edit", "Edit"), ("undo", "Take back"), ("redo", "Do again")]
 
 
-class ResponseForm(forms.Form):
+class ResponseForm(RowForm):
     """What a person makes of a suggestion. An edit says why."""
 
     act = forms.ChoiceField(choices=ACTS, error_messages={"required": "Choose keep, edit or dismiss."})
-    level = forms.ChoiceField(choices=Level.choices, required=False)
-    enactment = forms.ChoiceField(choices=[("", "not stated"), *Enactment.choices], required=False)
-    note = forms.CharField(max_length=MAX_NOTE_LENGTH, required=False)
-    reason = forms.CharField(max_length=MAX_REASON, required=False)
+    others: ClassVar = {Coding: ("level", "enactment", "note")}
+    optional = ("level",)
 
-    def clean(self) -> None:
+    class Meta(RowForm.Meta):
+        model = Response
+        fields = ("reason",)
+
+    def clean(self) -> dict[str, Any]:
         if self.cleaned_data.get("act") == "edit" and not self.cleaned_data.get("reason"):
             self.add_error("reason", "Say in one line why you keep it with changes.")
+        return self.cleaned_data
 
     def list_errors(self) -> list[str]:
         """What is wrong, whichever field it is about."""
         return [str(error) for errors in self.errors.values() for error in errors]
 
 
-class WithholdingForm(forms.Form):
+class WithholdingForm(RowForm):
     """The share of turns that never shows suggestions, for interviews drawn from now on."""
 
-    share_percent = forms.IntegerField(
-        label="Share of turns withheld, in per cent",
-        min_value=0,
-        max_value=100,
-        help_text="The default is 20. At 0, neither the influence of suggestions nor agreement with uninfluenced people can "
-        "be measured.",
-    )
-    seed = forms.IntegerField(
-        required=False, min_value=0, max_value=MAX_SEED, help_text="A whole number. If empty, one is drawn."
-    )
-    reason = forms.CharField(max_length=MAX_REASON, help_text="One line, shown with the plan.")
+    needed = ("reason",)
+    optional = ("seed",)
+
+    class Meta(RowForm.Meta):
+        model = WithholdingPlan
+        fields = ("share_percent", "seed", "reason")
 
 
-class DraftForm(forms.Form):
+class DraftForm(RowForm):
     """An interview to be read as a draft, and why."""
 
     interview = forms.ModelChoiceField(queryset=Interview.objects.none())
-    reason = forms.CharField(
-        max_length=MAX_REASON,
-        help_text="One line. What is coded there after opening a suggestion is left out of every measure.",
-    )
+    field_order = ("interview", "reason")
+
+    class Meta(RowForm.Meta):
+        model = DraftReading
+        fields = ("reason",)
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

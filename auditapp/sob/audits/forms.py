@@ -33,7 +33,7 @@ class AuditForm(RowForm):
         fields = ("size",)
 
 
-class MarkForm(BaseMarkForm, RowForm):
+class MarkForm(BaseMarkForm):
     """A reviewer's own reading of an answer."""
 
     outcome = forms.ChoiceField(
@@ -47,7 +47,7 @@ class MarkForm(BaseMarkForm, RowForm):
 
     class Meta(RowForm.Meta):
         model = AuditMark
-        fields = ("n_attributes", "n_warranted")
+        fields = ("n_attributes", "n_warranted", "note")
 
     def clean_n_attributes(self) -> int:
         return self.cleaned_data["n_attributes"] or 0

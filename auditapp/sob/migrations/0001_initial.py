@@ -228,7 +228,7 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('reviewer', models.ForeignKey(help_text='User name of the person who marked it.', on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                    ('note', models.TextField(blank=True, help_text='The note of the person who marked it.')),
+                    ('note', models.TextField(blank=True, max_length=5000)),
                     ('number', models.PositiveSmallIntegerField(default=1)),
                     ('after_opening', models.BooleanField(default=False)),
                     ('idempotency_key', models.UUIDField(unique=True)),

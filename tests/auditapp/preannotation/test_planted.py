@@ -53,7 +53,7 @@ def test_withdrawing_keeps_the_row_and_happens_once(project: Project, owner: Use
     ("text", "codes", "words"),
     [
         ("  ", [], "Write the sentence"),
-        ("x" * 501, [], "at most 500"),
+        ("x" * 501, [], "the limit is 500"),
         ("Invented.", ["theme.astrology"], "no code theme.astrology"),
         ("Invented.", ["feature.task"], "no code feature.task"),
     ],

@@ -8,20 +8,19 @@ from django.db import transaction
 from django.utils import timezone
 
 from auditapp.preannotation.annotators.queries.planted import find_codes, find_planted, has_planted, read_own_set
-from auditapp.preannotation.models import PlantedSentence
+from auditapp.preannotation.models import MAX_PLANTED, PlantedSentence
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Sentence
 from transcripts.corpus.pure.preparing import hash_quote
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-
-MAX_TEXT = 500
+from transcripts.ui.typed_text import check_text
 
 
 @transaction.atomic
 def plant_sentence(*, project: Project, text: str, codes: Sequence[str], by: trail.Actor) -> PlantedSentence:
     """Keep an invented sentence and the codes known of it (none: no code applies). Raises ``Refused``."""
-    words = " ".join(text.split())
+    words = check_text(text, field="text", max_length=MAX_PLANTED, needed="Write the sentence.", one_line=True)
     _check(project, words, codes)
     return _store(project, words, codes, by)
 
@@ -88,10 +87,6 @@ def _list_known_codes(project: Project) -> set[str]:
 
 
 def _check(project: Project, text: str, codes: Sequence[str]) -> None:
-    if not text:
-        raise Refused("Write the sentence.")
-    if len(text) > MAX_TEXT:
-        raise Refused(f"A planted sentence has at most {MAX_TEXT} characters; this one has {len(text):,}.")
     unknown = sorted(set(codes) - _list_known_codes(project))
     if unknown:
         raise Refused(f"The published codebook has no code {', '.join(unknown)} that applies to sentences.")

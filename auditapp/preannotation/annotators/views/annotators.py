@@ -37,6 +37,7 @@ from auditapp.preannotation.suggestions.queries.boundary_edits import count_move
 from transcripts.blinding.viewers import get_viewer
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form
 from transcripts.ui.typed_text import find_number
 
@@ -62,15 +63,12 @@ def compute_learnt(request: ProjectRequest, annotator_id: int) -> HttpResponse:
     """How it learnt a family that is read reflexively: shown once, for a reason that is kept."""
     annotator = _find_annotator(request, annotator_id)
     form, learnt = FamilyReasonForm(request.POST), read_learnt(annotator)
-    if learnt is None or not form.is_valid():
-        return _render_annotator(request, annotator, reason_form=form, status=422)
-    family, reason = form.cleaned_data["family"], form.cleaned_data["reason"]
-    if family not in {identifier for identifier, _ in learnt["hidden"]}:
-        form.add_error(None, "There is no such family with hidden figures.")
-        return _render_annotator(request, annotator, reason_form=form, status=422)
-    with at_form(form, "reason"):
-        record_calibration(project=request.project, annotator=annotator, family=family, reason=reason, by=request.user)
-        return _render_annotator(request, annotator, shown=family, reason=reason)
+    if form.is_valid():
+        with at_form(form):
+            if learnt is None or form.cleaned_data["family"] not in dict(learnt["hidden"]):
+                raise Refused("There is no such family with hidden figures.")
+            record_calibration(project=request.project, annotator=annotator, by=request.user, **form.cleaned_data)
+            return _render_annotator(request, annotator, **form.cleaned_data)
     return _render_annotator(request, annotator, reason_form=form, status=422)
 
 
@@ -79,7 +77,7 @@ def _render_annotator(
     annotator: Annotator,
     *,
     reason_form: FamilyReasonForm | None = None,
-    shown: str = "",
+    family: str = "",
     reason: str = "",
     status: int = 200,
 ) -> HttpResponse:
@@ -101,7 +99,7 @@ def _render_annotator(
         "runs": list(annotator.runs.order_by("-pk")),
         "chosen_for": read_choices(request.project).get(annotator.pk, []),
         "names": read_code_names(request.project),
-        "learnt": read_learnt(annotator, shown=shown),
+        "learnt": read_learnt(annotator, shown=family),
         "reason_form": reason_form or FamilyReasonForm(),
         "reason": reason,
         **count_moved_seen(request, annotator),

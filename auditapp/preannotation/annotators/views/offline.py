@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.preannotation.annotators.actions.offline import (
@@ -22,9 +22,10 @@ from auditapp.preannotation.models import OfflineRun
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.queries import current_version
 from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.acts import post
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
-from transcripts.ui.acts import at_form, at_top
+from transcripts.ui.acts import at_form
 
 MAX_LISTED = 10
 
@@ -34,18 +35,10 @@ MAX_LISTED = 10
 def launch(request: ProjectRequest) -> HttpResponse:
     """What there is to go by, and the launch. Trying another number of examples writes nothing. A form that comes back
     is another launch."""
-    form = OfflineForm(request.POST or None, project=request.project)
-    if request.method == "POST" and form.is_valid() and "look" not in request.POST:
-        chosen = form.cleaned_data
+    form = OfflineForm(request.POST if request.method == "POST" else None, project=request.project)
+    if form.is_valid() and "look" not in request.POST:
         with at_form(form):
-            run = launch_offline(
-                project=request.project,
-                kind=chosen["kind"],
-                interviews=list(chosen["interviews"]) or None,
-                minimum=chosen["minimum"],
-                idempotency_key=chosen["idempotency_key"],
-                by=request.user,
-            )
+            run = launch_offline(project=request.project, by=request.user, **form.cleaned_data)
             return redirect("preannotation:run", request.project.slug, run.pk)
     preview = _preview(request, form)
     if form.is_bound:
@@ -56,15 +49,14 @@ def launch(request: ProjectRequest) -> HttpResponse:
         "names": read_code_names(request.project),
         **preview,
     }
-    status = 422 if form.errors else 200
-    return render(request, "preannotation/launch_offline.html", context, status=status)
+    return render(request, "preannotation/launch_offline.html", context, status=422 if form.errors else 200)
 
 
 @require_safe
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_run(request: ProjectRequest, run_id: int) -> HttpResponse:
     """How far a run has come. Sums only: where something was suggested shows at the desk, after one's own decision."""
-    run = _get_run(request, run_id)
+    run = _find_run(request, run_id)["run"]
     unblinding = offer_unblinding(request, list_run_interviews(run), where="offline run")
     context = {
         "run": run,
@@ -80,16 +72,6 @@ def show_run(request: ProjectRequest, run_id: int) -> HttpResponse:
         "rules": run.annotator.recipe.get("rules", {}),
     }
     return render(request, "preannotation/run.html", context)
-
-
-@require_POST
-@project_view(Permission.RUN_BATCHES)
-def cancel(request: ProjectRequest, run_id: int) -> HttpResponse:
-    """Stop a run. Finished interviews are kept."""
-    run = _get_run(request, run_id)
-    with at_top(request):
-        cancel_run(run=run, by=request.user)
-    return redirect("preannotation:run", request.project.slug, run.pk)
 
 
 def _preview(request: ProjectRequest, form: OfflineForm) -> dict[str, object]:
@@ -113,6 +95,9 @@ def _preview(request: ProjectRequest, form: OfflineForm) -> dict[str, object]:
     }
 
 
-def _get_run(request: ProjectRequest, run_id: int) -> OfflineRun:
+def _find_run(request: ProjectRequest, run_id: int) -> dict[str, OfflineRun]:
     runs = OfflineRun.objects.select_related("annotator__version__project", "annotator__project")
-    return get_object_or_404(runs, pk=run_id, annotator__project=request.project)
+    return {"run": get_object_or_404(runs, pk=run_id, annotator__project=request.project)}
+
+
+cancel = post(cancel_run, Permission.RUN_BATCHES, on=_find_run, to=("preannotation:run", "run_id"))

@@ -22,11 +22,10 @@ from transcripts.ui.acts import at_form
 @project_view(Permission.RUN_BATCHES)
 def list_planted(request: ProjectRequest) -> HttpResponse:
     """The sentences, and the form for another."""
-    form = PlantedForm(request.POST or None, project=request.project)
-    if request.method == "POST" and form.is_valid():
-        chosen = form.cleaned_data
+    form = PlantedForm(request.POST if request.method == "POST" else None, project=request.project)
+    if form.is_valid():
         with at_form(form, "text"):
-            plant_sentence(project=request.project, text=chosen["text"], codes=chosen["codes"], by=request.user)
+            plant_sentence(project=request.project, by=request.user, **form.cleaned_data)
             messages.success(request, "The sentence will be planted from the next batch on.")
             return redirect("preannotation:planted", request.project.slug)
     sentences = list(PlantedSentence.objects.filter(project=request.project).order_by("-pk"))

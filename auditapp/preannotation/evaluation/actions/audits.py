@@ -11,7 +11,14 @@ from django.utils import timezone
 
 from auditapp.audits.actions import check_seed, store_mark, store_sample
 from auditapp.preannotation.evaluation.queries.positives import Positive, list_positives
-from auditapp.preannotation.models import Annotator, AuditedSuggestion, PositiveAudit, PositiveMark
+from auditapp.preannotation.models import (
+    MAX_PER_CODE,
+    USUAL_PER_CODE,
+    Annotator,
+    AuditedSuggestion,
+    PositiveAudit,
+    PositiveMark,
+)
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
 from auditapp.preannotation.suggestions.queries.arms import list_withheld_answers
 from transcripts.accounts.models import User
@@ -19,10 +26,6 @@ from transcripts.audit_trail import trail
 from transcripts.blinding.viewers import Viewer
 from transcripts.projects.access import find_role
 from transcripts.refusals import Refused
-
-USUAL_PER_CODE = 60
-"""So many per code Dunivin and others (2026) read again of what their annotators said in deployment."""
-MAX_PER_CODE = 1_000
 
 
 @transaction.atomic

@@ -6,9 +6,10 @@ from typing import Any, cast
 
 from django import forms
 
-from auditapp.preannotation.models import Annotator, Disagreement
+from auditapp.preannotation.models import Annotator, CodeChoice, Disagreement
 from transcripts.ui.fields import NumberField
-from transcripts.ui.typed_text import MAX_ID, MAX_NOTE, MAX_REASON, MAX_SEED
+from transcripts.ui.forms import RowForm
+from transcripts.ui.typed_text import MAX_ID, MAX_SEED
 
 USUAL_SEED = 1
 USUAL_THRESHOLD = 0.6
@@ -70,25 +71,22 @@ class CellForm(forms.Form):
     )
 
 
-class DisagreementForm(forms.Form):
+class DisagreementForm(RowForm):
     """Why a machine and people differ on a code of a sentence."""
 
     annotator = NumberField()
     sentence = NumberField()
     code = forms.CharField(max_length=100, widget=forms.HiddenInput)
     replaces = NumberField(required=False)
-    category = forms.ChoiceField(
-        label="Cause",
-        choices=Disagreement.Category.choices,
-        widget=forms.RadioSelect,
-        error_messages={"required": "Choose one of the six categories."},
-    )
-    note = forms.CharField(
-        label="Note",
-        required=False,
-        max_length=MAX_NOTE,
-        widget=forms.Textarea({"rows": 2, "data-key": "n"}),
-    )
+    radios = ("category",)
+
+    class Meta(RowForm.Meta):
+        model = Disagreement
+        fields = ("category", "note")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["note"].widget.attrs["data-key"] = "n"
 
 
 class FilterForm(forms.Form):
@@ -106,12 +104,16 @@ class FilterForm(forms.Form):
         cast("forms.ChoiceField", self.fields["code"]).choices = [("", "Every code"), *codes]
 
 
-class ChoiceForm(forms.Form):
+class ChoiceForm(RowForm):
     """The annotator chosen for a code, and why."""
 
     code = forms.CharField(max_length=100, widget=forms.HiddenInput)
     candidate = forms.ChoiceField(label="Choose", widget=forms.RadioSelect)
-    reason = forms.CharField(label="Why", max_length=MAX_REASON, widget=forms.Textarea({"rows": 3}))
+    needed = ("reason",)
+
+    class Meta(RowForm.Meta):
+        model = CodeChoice
+        fields = ("reason",)
 
     def __init__(self, *args: Any, candidates: list[tuple[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

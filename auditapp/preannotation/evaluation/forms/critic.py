@@ -8,30 +8,31 @@ from django import forms
 from django.db.models import Exists, OuterRef, QuerySet
 
 from auditapp.audits.forms import BaseMarkForm
-from auditapp.batches.forms import list_variants, seed_field
-from auditapp.llm.models import ModelVariant
+from auditapp.batches.forms import seed_field
 from auditapp.preannotation.annotators.forms import SmallPilotOptions
-from auditapp.preannotation.evaluation.actions.audits import MAX_PER_CODE, USUAL_PER_CODE
 from auditapp.preannotation.evaluation.queries.positives import list_suggested_codes
-from auditapp.preannotation.models import Annotator, PositiveMark, Suggestion
+from auditapp.preannotation.models import Annotator, PositiveAudit, PositiveMark, Suggestion
 from transcripts.projects.models import Project
 from transcripts.ui.fields import RowsField
+from transcripts.ui.forms import RowForm
 from transcripts.ui.typed_text import MAX_SEED
 
 
-class CriticForm(SmallPilotOptions):
+class SuggestionsForm(forms.Form):
+    """Whose suggestions are meant, of the annotators of a study that suggested something."""
+
+    annotator = forms.ModelChoiceField(queryset=Annotator.objects.none(), empty_label=None, label="Suggestions of")
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["annotator"].queryset = list_annotators(project)  # type: ignore[attr-defined]
+
+
+class CriticForm(SuggestionsForm, SmallPilotOptions):
     """Which critic tests which suggestions, and how."""
 
     what = (("Suggestions to test", ("annotator", "codes", "again")), ("Critic", ("model", "without_schema")))
 
-    # A second answer to the same question would look like that of another critic.
-    repeats = None  # type: ignore[assignment]
-    annotator = forms.ModelChoiceField(
-        queryset=Annotator.objects.none(),
-        empty_label=None,
-        label="Suggestions of",
-        help_text="All its active suggestions are checked, also those on withheld turns, which are used to measure annotators.",
-    )
     codes = forms.MultipleChoiceField(
         required=False, widget=forms.CheckboxSelectMultiple, help_text="If you choose none, all are used."
     )
@@ -40,57 +41,39 @@ class CriticForm(SmallPilotOptions):
         label="Test suggestions again that this model has already tested",
         help_text="If a suggestion has several verdicts, the latest counts. All are kept.",
     )
-    model = forms.ModelChoiceField(
-        queryset=ModelVariant.objects.none(),
-        empty_label=None,
-        help_text="It can be another model than the one that made the suggestions.",
-    )
-    without_schema = forms.BooleanField(
-        required=False,
-        label="Ask without structured answers",
-        help_text="Otherwise answers are held to a JSON schema, if a probe found that the model's server honours one. The same "
-        "model with a schema and without one are two critics.",
-    )
 
-    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
-        annotators = list_annotators(project)
-        self.fields["annotator"].queryset = annotators  # type: ignore[attr-defined]
-        self.fields["codes"].choices = list_suggested_codes(annotators)  # type: ignore[attr-defined]
-        self.fields["model"].queryset = list_variants()  # type: ignore[attr-defined]
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, project=project, **kwargs)
+        self.fields[
+            "annotator"
+        ].help_text = "All its active suggestions are checked, also those on withheld turns, which are used to measure annotators."
+        self.fields["codes"].choices = list_suggested_codes(list_annotators(project))  # type: ignore[attr-defined]
+        self.fields["model"].help_text = "It can be another model than the one that made the suggestions."
 
 
-class DrawForm(forms.Form):
+class DrawForm(SuggestionsForm, RowForm):
     """What an audit is drawn from, how much of it, and by which seed."""
 
-    annotator = forms.ModelChoiceField(queryset=Annotator.objects.none(), empty_label=None, label="Suggestions of")
-    per_code = forms.IntegerField(
-        min_value=1,
-        max_value=MAX_PER_CODE,
-        initial=USUAL_PER_CODE,
-        label="Suggestions of each code",
-        help_text="If there are fewer, all are drawn. With 60, a rate of 20 % is known to within about 10 percentage points.",
-    )
     with_critic = forms.BooleanField(required=False, label="Leave out suggestions that a critic reversed")
     seed = seed_field(
         largest=MAX_SEED, help_text="The same seed and number, of the same suggestions, give the same sample."
     )
+    field_order = ("annotator", "per_code", "with_critic", "seed")
 
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["annotator"].queryset = list_annotators(project)  # type: ignore[attr-defined]
+    class Meta(RowForm.Meta):
+        model = PositiveAudit
+        fields = ("per_code",)
 
 
 class MarkForm(BaseMarkForm):
     """A reviewer's own verdict on one item."""
 
-    verdict = forms.ChoiceField(
-        label="Does the code apply to the sentence?",
-        choices=PositiveMark.Verdict.choices,
-        widget=forms.RadioSelect,
-        error_messages={"required": "Choose whether the code applies, does not, or cannot be said."},
-    )
+    radios = ("verdict",)
     field_order = ("verdict", "note")
+
+    class Meta(RowForm.Meta):
+        model = PositiveMark
+        fields = ("verdict", "note")
 
 
 class ReversalChoice(forms.Form):

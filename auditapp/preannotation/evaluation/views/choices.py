@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -42,24 +41,22 @@ def choose(request: ProjectRequest) -> HttpResponse:
     asked = read_asked(request.project, request.GET)
     candidates = _list_candidates(request, asked)
     named = [(each["key"], each["name"]) for each in candidates]
-    form = ChoiceForm(request.POST or None, candidates=named, initial={"code": request.GET.get("code", "")})
-    if request.method != "POST":
-        return _render(request, asked, candidates, form)
-    if not form.is_valid():
-        return _render(request, asked, candidates, form, status=422)
-    chosen = next((each for each in candidates if each["key"] == form.cleaned_data["candidate"]), None)
-    with at_form(form):
-        choose_annotator(
-            project=request.project,
-            code_identifier=form.cleaned_data["code"],
-            annotator=chosen["annotator"] if chosen else None,
-            with_critic=chosen["with_critic"] if chosen else False,
-            reason=form.cleaned_data["reason"],
-            by=request.user,
-        )
-        messages.success(request, "Chosen.")
-        return redirect(reverse("preannotation:choose", args=[request.project.slug]))
-    return _render(request, asked, candidates, form, status=422)
+    data, initial = request.POST if request.method == "POST" else None, {"code": request.GET.get("code", "")}
+    form = ChoiceForm(data, candidates=named, initial=initial)
+    if form.is_valid():
+        chosen: Candidate = next((each for each in candidates if each["key"] == form.cleaned_data["candidate"]), {})
+        with at_form(form):
+            choose_annotator(
+                project=request.project,
+                code_identifier=form.cleaned_data["code"],
+                annotator=chosen.get("annotator"),
+                with_critic=chosen.get("with_critic", False),
+                reason=form.cleaned_data["reason"],
+                by=request.user,
+            )
+            messages.success(request, "Chosen.")
+            return redirect("preannotation:choose", request.project.slug)
+    return _render(request, asked, candidates, form)
 
 
 def _list_candidates(request: ProjectRequest, asked: Asked) -> list[Candidate]:
@@ -91,9 +88,7 @@ def _list_candidates(request: ProjectRequest, asked: Asked) -> list[Candidate]:
     return candidates
 
 
-def _render(
-    request: ProjectRequest, asked: Asked, candidates: list[Candidate], form: ChoiceForm, *, status: int = 200
-) -> HttpResponse:
+def _render(request: ProjectRequest, asked: Asked, candidates: list[Candidate], form: ChoiceForm) -> HttpResponse:
     threshold = ThresholdForm(request.GET)
     lines = _list_lines(request, asked, candidates, threshold.chosen)
     named = form["code"].value()
@@ -110,7 +105,8 @@ def _render(
         "few_positives": FEW_POSITIVES,
         "unblinding": offer_compared(request, asked, hidden, "choose"),
     }
-    return render(request, "preannotation/choose.html", page, status=status if threshold.is_valid() else 422)
+    status = 422 if form.errors or not threshold.is_valid() else 200
+    return render(request, "preannotation/choose.html", page, status=status)
 
 
 def _list_lines(

@@ -52,39 +52,41 @@ def launch(request: ProjectRequest) -> HttpResponse:
     initial = {name: request.GET[name] for name in ("annotator",) if name in request.GET}
     form = CriticForm(request.POST or None, project=request.project, initial=initial)
 
-    def plan() -> LaunchPlan:
-        chosen = _read_choice(form)
-        planned, checked_before = plan_critic(**chosen)
-        form.settle_pilot(planned.arms, planned.input_ids)
-        annotator, critic = chosen["annotator"], chosen["critic"]
-        warnings = [
-            *warn_of_critic_family(annotator, critic),
-            *warn_of_family(request.project, critic, planned.interview_ids),
-            *list_judge_results(request.project, critic),
-        ]
-        if planned.parameters["not_consented"]:
-            warnings.append({"code": "suggestions_without_consent", "count": planned.parameters["not_consented"]})
-        return replace(
-            planned,
-            warnings=warnings,
-            warning_template="preannotation/_warning.html",
-            facts={
-                "annotator": annotator,
-                "suggestions": len(planned.input_ids),
-                "codes": len(planned.arms),
-                "answer_schema": planned.parameters[ANSWER_SCHEMA],
-                "checked_before": checked_before,
-            },
-            facts_template="preannotation/_critic_facts.html",
-            names=dict(annotator.version.codes.values_list("identifier", "name")),
-        )
-
     return run_wizard(
         request,
         form,
         template="preannotation/critic.html",
-        plan=plan,
+        plan=lambda: _plan(request, form),
         launch=lambda: launch_critic(by=request.user, **_read_choice(form), options=form.options()),
+    )
+
+
+def _plan(request: ProjectRequest, form: CriticForm) -> LaunchPlan:
+    """What a launch would ask, with what its review says of annotator and critic."""
+    chosen = _read_choice(form)
+    planned, checked_before = plan_critic(**chosen)
+    form.settle_pilot(planned.arms, planned.input_ids)
+    annotator, critic = chosen["annotator"], chosen["critic"]
+    warnings = [
+        *warn_of_critic_family(annotator, critic),
+        *warn_of_family(request.project, critic, planned.interview_ids),
+        *list_judge_results(request.project, critic),
+    ]
+    if planned.parameters["not_consented"]:
+        warnings.append({"code": "suggestions_without_consent", "count": planned.parameters["not_consented"]})
+    return replace(
+        planned,
+        warnings=warnings,
+        warning_template="preannotation/_warning.html",
+        facts={
+            "annotator": annotator,
+            "suggestions": len(planned.input_ids),
+            "codes": len(planned.arms),
+            "answer_schema": planned.parameters[ANSWER_SCHEMA],
+            "checked_before": checked_before,
+        },
+        facts_template="preannotation/_critic_facts.html",
+        names=dict(annotator.version.codes.values_list("identifier", "name")),
     )
 
 

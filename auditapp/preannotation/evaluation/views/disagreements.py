@@ -30,6 +30,7 @@ from transcripts.codebook.queries import find_open_draft
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form
 
 if TYPE_CHECKING:
@@ -73,10 +74,9 @@ def sort(request: ProjectRequest) -> HttpResponse:
         return _render(request, asked, wrong=form, status=422)
     data = form.cleaned_data
     compared = compare(get_viewer(request), asked.annotator, **asked.scope, with_alternatives=True)
-    if (data["sentence"], data["code"]) not in _key(compared, _list(request, compared, "")):
-        form.add_error(None, "Here the annotator and the people you may see do not differ, or not any more.")
-        return _render(request, asked, wrong=form, compared=compared, status=409)
     with at_form(form):
+        if (data["sentence"], data["code"]) not in _key(compared, _list(request, compared, "")):
+            raise Refused("Here the annotator and the people you may see do not differ, or not any more.")
         sort_disagreement(
             project=request.project,
             annotator=asked.annotator,

@@ -44,14 +44,12 @@ def show_rates(request: ProjectRequest) -> HttpResponse:
 def compute(request: ProjectRequest) -> HttpResponse:
     """The rates of a family that is read reflexively: once, for a reason that is kept."""
     asked, form = read_asked(request.project, request.POST), FamilyReasonForm(request.POST)
-    if not form.is_valid():
-        return _render(request, asked, reason_form=form, status=422)
-    family, reason = form.cleaned_data["family"], form.cleaned_data["reason"]
-    with at_form(form, "reason"):
-        if family not in asked.families:
-            raise Refused("The codebook has no such family.")
-        record_calibration(project=request.project, annotator=None, family=family, reason=reason, by=request.user)
-        return _render(request, asked, family=family, reason=reason)
+    if form.is_valid():
+        with at_form(form, "reason"):
+            if form.cleaned_data["family"] not in asked.families:
+                raise Refused("The codebook has no such family.")
+            record_calibration(project=request.project, annotator=None, by=request.user, **form.cleaned_data)
+            return _render(request, asked, **form.cleaned_data)
     return _render(request, asked, reason_form=form, status=422)
 
 

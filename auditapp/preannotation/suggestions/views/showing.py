@@ -3,10 +3,12 @@ before one's own decision."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from auditapp.preannotation.models import DraftReading, WithholdingPlan
 from auditapp.preannotation.suggestions.actions.drafts import close_draft_reading, open_draft_reading
@@ -14,6 +16,7 @@ from auditapp.preannotation.suggestions.actions.withholding import USUAL_SHARE, 
 from auditapp.preannotation.suggestions.forms import DraftForm, WithholdingForm
 from auditapp.preannotation.suggestions.queries.arms import count_drawn, list_drafts
 from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.acts import post
 from transcripts.projects.roles import Permission
 from transcripts.ui.acts import at_form
 
@@ -59,10 +62,9 @@ def drafts(request: ProjectRequest) -> HttpResponse:
     return render(request, "preannotation/drafts.html", page, status=422 if form.errors else 200)
 
 
-@require_POST
-@project_view(Permission.SET_METHOD)
-def close_draft(request: ProjectRequest, draft_id: int) -> HttpResponse:
-    """Ask for the own decision first again in an interview."""
+def _find_draft(request: ProjectRequest, draft_id: int) -> dict[str, Any]:
     reading = get_object_or_404(DraftReading, pk=draft_id, interview__project=request.project)
-    close_draft_reading(project=request.project, reading=reading, by=request.user)
-    return redirect("preannotation:drafts", request.project.slug)
+    return {"project": request.project, "reading": reading}
+
+
+close_draft = post(close_draft_reading, Permission.SET_METHOD, on=_find_draft, to=("preannotation:drafts",))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import ast
 import importlib
 import inspect
@@ -28,6 +27,7 @@ from auditapp.experiments.pure.plans import read_plan
 from auditapp.scenarios.pure.outcomes import read_expected
 from auditapp.scenarios.pure.scripts import ScriptText, read_guide, read_scripts
 from tests.instance import ROOT
+from transcripts.ui.commands import Noun
 
 OURS = ("auditapp", "transcripts")
 # Settings that a library reads by these names.
@@ -137,26 +137,26 @@ class TestPlans:
         assert read_expected(content) != read_expected(other)
 
 
-def walk_arguments(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for each in action.choices.values():
-                yield from walk_arguments(each)
-        else:
-            yield action
+DECLARING = {"Argument", "arguments_of", "but", "add_argument"}
 
 
 class Names(ast.NodeVisitor):
-    """What a module names or writes as a text, outside declarations of arguments."""
+    """What a piece of a module names or writes as a text, outside declarations of arguments."""
 
     def __init__(self) -> None:
         self.found: set[str] = set()
 
     def visit_Call(self, node: ast.Call) -> None:
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if name in DECLARING:
             return
+        if name == "pick":
+            self.found.update(" ".join(str(each.value) for each in node.args if isinstance(each, ast.Constant)).split())
         self.found.update(keyword.arg for keyword in node.keywords if keyword.arg)
         self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> None:
+        self.found.add(node.arg)
 
     def visit_Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str):
@@ -165,11 +165,29 @@ class Names(ast.NodeVisitor):
     def visit_Name(self, node: ast.Name) -> None:
         self.found.add(node.id)
 
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        self.found.add(node.attr)
+        self.generic_visit(node)
 
-def list_names(path: Path) -> set[str]:
+
+def list_names(*nodes: ast.AST) -> set[str]:
     names = Names()
-    names.visit(ast.parse(path.read_text(encoding="utf-8")))
+    for node in nodes:
+        names.visit(node)
     return names.found
+
+
+@cache
+def read_definitions(path: str) -> dict[str, ast.AST]:
+    """The definitions and constants of a module, by name."""
+    found: dict[str, ast.AST] = {}
+    for node in ast.parse(Path(path).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            found[node.name] = node
+        elif isinstance(node, ast.Assign):
+            # What a constant declares is no use of it; what it lists may be.
+            found |= {each.id: node.value for each in node.targets if isinstance(each, ast.Name)}
+    return found
 
 
 @cache
@@ -177,7 +195,28 @@ def list_shared_names() -> frozenset[str]:
     """What the helpers of commands read of their options."""
     helpers = [*ROOT.glob("*/*/management/*.py"), *ROOT.glob("*/*/command_options.py")]
     helpers.append(ROOT / "transcripts" / "corpus" / "pure" / "choices.py")
-    return frozenset().union(*map(list_names, helpers))
+    return frozenset().union(*(list_names(ast.parse(path.read_text(encoding="utf-8"))) for path in helpers))
+
+
+def list_names_of(kind: type) -> set[str]:
+    """What a class of commands names, its bases, and what of their modules they name in turn."""
+    found: set[str] = set()
+    for each in kind.__mro__:
+        if not each.__module__.startswith(OURS):
+            continue
+        definitions = read_definitions(str(inspect.getsourcefile(each)))
+        waiting, seen = [each.__name__], set[str]()
+        while waiting:
+            name = waiting.pop()
+            if name in definitions and name not in seen:
+                seen.add(name)
+                names = list_names(definitions[name])
+                if isinstance(definitions[name], ast.Constant):
+                    # A constant of ``pick``.
+                    names = set(" ".join(names).split())
+                found |= names
+                waiting += names
+    return found
 
 
 OUR_COMMANDS = sorted(
@@ -185,25 +224,28 @@ OUR_COMMANDS = sorted(
 )
 
 
-@pytest.mark.parametrize(("name", "app"), OUR_COMMANDS)
-def test_each_option_of_a_command_is_read(name: str, app: str) -> None:
-    command = load_command_class(app, name)
-    file = inspect.getsourcefile(type(command))
-    assert file is not None
-    known = list_names(Path(file)) | list_shared_names()
+def list_verbs() -> Iterator[tuple[str, BaseCommand]]:
+    """Each verb of each command, or the command if it has none."""
+    for name, app in OUR_COMMANDS:
+        command = load_command_class(app, name)
+        if isinstance(command, Noun):
+            yield from ((f"{name} {verb}", kind()) for verb, kind in command.verbs.items())
+        else:
+            yield name, command
+
+
+@pytest.mark.parametrize(("words", "command"), [pytest.param(*each, id=each[0]) for each in list_verbs()])
+def test_each_option_of_a_command_is_read(words: str, command: BaseCommand) -> None:
+    known = list_names_of(type(command)) | list_shared_names() | {"json"}
     # What Django's own command takes, it reads.
     bases = [
         kind
         for kind in type(command).__mro__
         if kind.__module__.startswith("django.") and issubclass(kind, BaseCommand)
     ]
-    usual = {action.dest for kind in bases for action in kind().create_parser("manage.py", name)._actions}
-    ignored = [
-        action.dest
-        for action in walk_arguments(command.create_parser("manage.py", name))
-        if action.dest not in usual | {"help"} and action.dest not in known
-    ]
-    assert ignored == []
+    usual = {action.dest for kind in bases for action in kind().create_parser("manage.py", words)._actions}
+    taken = {action.dest for action in command.create_parser("manage.py", words)._actions}
+    assert sorted(taken - usual - known) == []
 
 
 def load_all(package: ModuleType) -> None:

@@ -65,7 +65,7 @@ FILES = {
 
         TABLE = [column("text"), Column("kind"), *columns(Memo, "text by at", by="author", at=("written", "When."))]
         """,
-    "transcripts/memos/management/commands/count.py": "def add(parser):\n    parser.add_argument('--all')\n",
+    "transcripts/memos/management/commands/count.py": "def add(parser):\n    Argument('--all').but(help='ours').but(default=1)\n",
     "transcripts/memos/migrations/0001_initial.py": "first = 1\n\nsecond = 2\n",
     "templates/memos/list.html": "<p>It stands here.</p>\n\n<p>\n",
     "static/js/desk.js": "first()\n",
@@ -111,7 +111,7 @@ def test_each_measure_is_counted_in_its_room(checkout: Path) -> None:
         modules_of_one_short_definition=2,
         stored_fields=1,
         form_fields=2,
-        command_arguments=1,
+        command_arguments=2,
         command_lines=2,
         export_columns=3,
         records=2,
@@ -152,7 +152,7 @@ def test_a_comparison_shows_a_column_for_each_checkout(checkout: Path, capsys: p
 
     shown = capsys.readouterr().out.splitlines()
     assert any(line.split()[:3] == ["34", "35", "lines:"] for line in shown)
-    assert any(line.split()[:3] == ["9", "9", "declarations:"] for line in shown)
+    assert any(line.split()[:3] == ["10", "10", "declarations:"] for line in shown)
 
 
 def test_a_figure_that_rose_fails_and_says_where_by_how_much_and_what_to_do(

@@ -42,7 +42,7 @@ LIMITED = {
     "extra_kwargs",
     "form_fields": "names that are given a call in a class, in other modules that import django.forms; entries of labels, "
     "help_texts, widgets and the like",
-    "command_arguments": "calls of add_argument in product code",
+    "command_arguments": "calls of add_argument and Argument in product code, and of but that say a help text of their own",
     "export_columns": "calls of column or Column in product code, and in calls of columns the names with a meaning of their own",
     "records_built_once": "named tuples, typed dictionaries and dataclasses whose name is called at one place of product code, "
     "or at none",
@@ -205,7 +205,8 @@ def _count_module(module: Module, names: Names) -> Counter[str]:
     for node in module.nodes:
         if isinstance(node, ast.Call):
             name = _get_name(node.func)
-            counts["command_arguments"] += name == "add_argument"
+            has_help = "help" in {given.arg for given in node.keywords}
+            counts["command_arguments"] += name in {"add_argument", "Argument"} or (name == "but" and has_help)
             if name in {"column", "Column"}:
                 counts["export_columns"] += 1
             elif name == "columns":

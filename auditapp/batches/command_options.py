@@ -1,19 +1,18 @@
-"""What the commands that launch a batch have in common: their options, what they find by name, and how they wait."""
+"""What the commands that launch a batch have in common: what they take, how they wait, and what they say."""
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.template.loader import render_to_string
 from django.urls import reverse
 
 from auditapp.batches.actions import confirm_batch
+from auditapp.batches.forms import LaunchOptionsForm
 from auditapp.batches.launching import DEFAULT_PILOT, PILOT_SHARE, LaunchOptions
 from auditapp.batches.ledger import statements
 from auditapp.batches.ledger.worker_signs import is_worker_alive
@@ -26,41 +25,80 @@ from auditapp.batches.pure.money import to_dollars
 from auditapp.batches.runner import recovery, tasks
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
+from transcripts.ui.commands import ActCommand, Argument, arguments_of, read_number
 
 POLL_SECONDS = 0.3
 
 
-def add_launch_options(parser: CommandParser, *, has_pilot: bool = False) -> None:
-    """Add the options of every command that launches a batch. ``has_pilot``: it has one unless told otherwise, as its page."""
-    parser.add_argument("--name", default="", help="what the batch is called; after what it asks, unless given")
-    parser.add_argument("--concurrency", type=int, default=30, help="calls in flight")
-    parser.add_argument("--cap", metavar="USD", help="maximum to spend; no call is sent that could exceed it")
-    parser.add_argument(
-        "--pilot",
-        type=int,
-        default=None if has_pilot else 0,
-        metavar="N",
-        help="send this many calls of each arm first, then wait for approval; 0 for no pilot (default: "
-        + (
-            f"one call in {PILOT_SHARE} of all, at least one and at most {DEFAULT_PILOT} of each arm)"
-            if has_pilot
-            else "0)"
-        ),
-    )
-    parser.add_argument(
-        "--lost-answers",
-        choices=Batch.LostAnswers.values,
-        default=Batch.LostAnswers.RETRY,
-        help="ask once more when the end of a call is unknown, or hold the cell for a person",
-    )
-    parser.add_argument("--cache", action="store_true", help="reuse an earlier answer to the same request")
-    parser.add_argument("--route", choices=Batch.Route.values, default=Batch.Route.LIVE, help="how the calls are sent")
-    parser.add_argument("--wait", action="store_true", help="return when the batch has ended, or waits for approval")
-    parser.add_argument(
+BATCH = Argument("--batch", type=int, required=True, metavar="N", help="the batch")
+MAYBE_BATCH = BATCH.but(required=False)
+CAP = Argument("--cap", metavar="USD", help="maximum to spend; no call is sent that could exceed it")
+REPEATS = Argument(
+    "--repeats", type=int, default=1, metavar="K", help="how often each call is made (default: %(default)s)"
+)
+WAIT = Argument("--wait", action="store_true", help="return when the batch has ended, or waits for approval")
+PILOT = Argument(
+    "--pilot",
+    type=int,
+    default=0,
+    metavar="N",
+    help="send this many calls of each arm first, then wait for approval; 0 for no pilot (default: 0)",
+)
+# Of a launch that has a pilot unless it is ordered otherwise, as on its page.
+USUAL_PILOT = PILOT.but(
+    default=None,
+    help="send this many calls of each arm first, then wait for approval; 0 for no pilot (default: one call in "
+    f"{PILOT_SHARE} of all, at least one and at most {DEFAULT_PILOT} of each arm)",
+)
+OF_LAUNCHES = (
+    *arguments_of(LaunchOptionsForm, "name concurrency route lost_answers"),
+    CAP,
+    Argument("--cache", action="store_true", help="reuse an earlier answer to the same request"),
+    WAIT,
+    Argument(
         "--yes",
         action="store_true",
         help="with --wait and --cap: confirm automatically when the whole estimate is within the cap",
-    )
+    ),
+)
+
+
+class LaunchCommand(ActCommand):
+    """A verb that launches a batch: it waits for it if asked to, prints what came of it, and fails if the batch stopped.
+
+    It takes ``OF_LAUNCHES`` and a pilot besides what is its own.
+    """
+
+    pilot = PILOT
+    things = "cells"
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        for each in (self.pilot, *OF_LAUNCHES):
+            each.add(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        batch = self.launch(read_launch_options(options), options)
+        warn_of_limits(batch, self.stderr.write)
+        if options["wait"]:
+            batch = self.watch(batch, says_yes=options["yes"])
+        found, words = self.conclude(batch)
+        self.answer(found, words if options["wait"] else describe_launched(batch))
+        if options["wait"]:
+            refuse_stopped(batch)
+
+    def launch(self, how: LaunchOptions, options: dict[str, Any]) -> Batch:
+        """The batch, launched. Raises ``CommandError``, ``Refused``."""
+        raise NotImplementedError
+
+    def watch(self, batch: Batch, *, says_yes: bool) -> Batch:
+        """The batch once it has ended or waits for approval."""
+        return wait_for_launched(batch, says_yes=says_yes, report=self.stderr.write)
+
+    def conclude(self, batch: Batch) -> tuple[dict[str, Any], str | Iterable[str]]:
+        """What came of the batch, and the same in words, which are for one that was waited for."""
+        summary = summarise_batch(batch, read_progress(batch), is_whole=True)
+        return summary, f"Batch {batch.pk}: {summary['cells']} {self.things}, {batch.get_state_display().lower()}."
 
 
 def read_launch_options(options: dict[str, Any]) -> LaunchOptions:
@@ -72,7 +110,7 @@ def read_launch_options(options: dict[str, Any]) -> LaunchOptions:
     return LaunchOptions(
         name=options["name"],
         concurrency=options["concurrency"],
-        cap_usd=read_cap(options["cap"]),
+        cap_usd=read_dollars(options["cap"]),
         pilot=options["pilot"],
         lost_answers=options["lost_answers"],
         uses_cache=options["cache"],
@@ -80,14 +118,9 @@ def read_launch_options(options: dict[str, Any]) -> LaunchOptions:
     )
 
 
-def read_cap(value: object) -> Decimal | None:
-    """A cap as typed. Raises ``CommandError``."""
-    if value is None:
-        return None
-    try:
-        return Decimal(str(value))
-    except InvalidOperation:
-        raise CommandError(f"--cap {value!r} is not an amount. Write US dollars, such as 5 or 2.50.") from None
+def read_dollars(given: object) -> Any:
+    """An amount as typed, a ``Decimal``; ``None`` if none is. Raises ``Refused``."""
+    return read_number(given, "an amount", "US dollars, such as 5 or 2.50")
 
 
 def wait_for_launched(batch: Batch, *, says_yes: bool, report: Callable[[str], None]) -> Batch:
@@ -129,22 +162,6 @@ def describe_waiting(batch: Batch) -> str:
 def write_address(batch: Batch) -> str:
     """The whole address of a batch's page. Reads batch.project."""
     return f"{settings.BASE_URL}{reverse('batches:detail', args=[batch.project.slug, batch.pk])}"
-
-
-def report_launched(command: BaseCommand, batch: Batch, options: dict[str, Any], *, things: str = "cells") -> None:
-    """Wait for the batch if asked to, print its summary, and fail if the batch stopped. Raises ``CommandError``."""
-    warn_of_limits(batch, command.stderr.write)
-    if options["wait"]:
-        batch = wait_for_launched(batch, says_yes=options["yes"], report=command.stderr.write)
-    summary = summarise_batch(batch, read_progress(batch), is_whole=True)
-    if options["json"]:
-        command.stdout.write(json.dumps(summary))
-    elif options["wait"]:
-        command.stdout.write(f"Batch {batch.pk}: {summary['cells']} {things}, {batch.get_state_display().lower()}.")
-    else:
-        command.stdout.write(describe_launched(batch))
-    if options["wait"]:
-        refuse_stopped(batch)
 
 
 def warn_of_limits(batch: Batch, report: Callable[[str], None]) -> None:
@@ -190,16 +207,16 @@ def _confirm_below_cap(batch: Batch, report: Callable[[str], None]) -> bool:
     return True
 
 
-def wait_for_batch(batch: Batch, *, report: Callable[[str], None]) -> Batch:
-    """Return the batch once it does nothing more by itself: it is done, paused, cancelled, or waits for approval. A batch that
-    waits for its server resumes by itself.
+def wait_for_batch(batch: Batch, *, report: Callable[[str], None], until: Callable[[], bool] = lambda: False) -> Batch:
+    """Return the batch once it does nothing more by itself, or ``until`` says that this is enough: it is done, paused,
+    cancelled, or waits for approval. A batch that waits for its server resumes by itself.
 
     ``report`` gets a line when this process does the work itself.
     """
     is_reported = is_away_reported = False
     while True:
         batch.refresh_from_db()
-        if batch.state not in WORKING_STATES and not batch.awaits_server:
+        if until() or (batch.state not in WORKING_STATES and not batch.awaits_server):
             return batch
         if batch.awaits_server != is_away_reported:
             is_away_reported = batch.awaits_server

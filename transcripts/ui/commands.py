@@ -4,27 +4,105 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, TypeVar
+from typing import Any, BinaryIO, ClassVar, TypeVar, cast
 
+from django import forms
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Model, QuerySet
 
-from transcripts.formats.command_files import say_file
+from transcripts.formats.command_files import output_file, say_file
 from transcripts.formats.problems import list_once
 from transcripts.refusals import Refused
+from transcripts.ui.forms import make_field
 
 MAX_NAMED = 20
 Row = TypeVar("Row", bound=Model)
 
 
+class Argument:
+    """What commands take: its name, and what ``add_argument`` takes besides. ``but`` gives one that differs in something."""
+
+    def __init__(self, name: str, **how: Any) -> None:
+        self.name, self.how = name, how
+
+    def but(self, **how: Any) -> Argument:
+        return Argument(self.name, **self.how | how)
+
+    def add(self, parser: Any) -> None:
+        parser.add_argument(self.name, **self.how)
+
+
+class OneOf:
+    """Arguments of which one is given; none may be, unless one is ``needed``."""
+
+    def __init__(self, *arguments: Argument, needed: bool = True) -> None:
+        self.arguments, self.needed = arguments, needed
+
+    def add(self, parser: Any) -> None:
+        group = parser.add_mutually_exclusive_group(required=self.needed)
+        for each in self.arguments:
+            each.add(group)
+
+
+Taken = tuple[Argument | OneOf, ...]
+
+AS_JSON = Argument("--json", action="store_true", help="print one JSON object")
+
+
+def arguments_of(source: type[Model] | type[forms.BaseForm], names: str, **given: Any) -> list[Argument]:
+    """``--base-url`` for the field ``base_url`` of a model or form, and so on for all ``names``, which are divided by blanks.
+
+    They mean the same as the fields, have their choices, and are needed where these are, unless something else is ``given``
+    for all of them. The act checks their limits.
+    """
+    declared: Any = source
+    found = []
+    for name in names.split():
+        if issubclass(source, Model):
+            stored = declared._meta.get_field(name)
+            field, said = cast("forms.Field", make_field(stored)), str(stored.help_text or stored.verbose_name)
+        else:
+            field = declared.base_fields[name]
+            said = ". ".join(filter(None, [field.label, field.help_text]))
+        how: dict[str, Any] = {"help": said.replace("%", "%%")}
+        if isinstance(field, forms.BooleanField):
+            how["action"] = "store_true"
+        elif field.required and field.initial is None:
+            how["required"] = True
+        else:
+            is_text = isinstance(field, forms.CharField | forms.ChoiceField)
+            how["default"] = "" if field.initial is None and is_text else field.initial
+        if isinstance(field, forms.ChoiceField):
+            how["choices"] = [value for value, _ in cast("list[tuple[str, str]]", field.choices) if value]
+        elif isinstance(field, forms.IntegerField) and not isinstance(field, forms.DecimalField | forms.FloatField):
+            how["type"] = int
+        found.append(Argument(f"--{name.replace('_', '-')}", **how | given))
+    return found
+
+
+def pick(source: object, names: str) -> dict[str, Any]:
+    """What a row or mapping has under these ``names``, which are divided by blanks."""
+    if isinstance(source, Mapping):
+        return {name: source[name] for name in names.split()}
+    return {name: getattr(source, name) for name in names.split()}
+
+
 class ActCommand(BaseCommand):
     """A command whose acts may be refused: it then ends with the sentence. With ``--json`` it prints one JSON object."""
 
+    takes: ClassVar[Taken] = ()
     as_json = False
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        for each in self.takes:
+            each.add(parser)
+
     def execute(self, *args: Any, **options: Any) -> str | None:
+        self.as_json = options.get("json", False)
         try:
             return super().execute(*args, **options)
         except Refused as error:
@@ -48,11 +126,13 @@ class Noun(ActCommand):
     verbs: ClassVar[Mapping[str, type[ActCommand]]]
 
     def add_arguments(self, parser: CommandParser) -> None:
-        verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+        # Otherwise it begins with Django's own options, which nobody looks for.
+        parser.usage = f"{parser.prog} [options] VERB ..."
+        verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=parser.prog)
         for name, verb in self.verbs.items():
             options = verbs.add_parser(name, help=verb.help, description=verb.help)
             verb().add_arguments(options)
-            options.add_argument("--json", action="store_true", help="print one JSON object")
+            AS_JSON.add(options)
 
     def execute(self, *args: Any, verb: str, **options: Any) -> str | None:
         self.verb = self.verbs[verb]()
@@ -76,6 +156,52 @@ def reading(file: Path, *refusals: type[Exception]) -> Iterator[BinaryIO]:
         sentence = " ".join(str(error).split())
         joint = ", " if sentence.startswith("line ") else ": "
         raise CommandError(sentence if file.name in sentence else f"{say_file(file)}{joint}{sentence}") from error
+
+
+def read_pairs(option: str, given: Iterable[str], wrong: str, *, last: bool = False) -> dict[str, str]:
+    """``["a=b"]`` as ``{"a": "b"}``, each name once; ``last``: divided at the last sign.
+
+    Raises ``Refused``, which says what is ``wrong`` with another one: "is not valid. Write NAME=FILE".
+    """
+    pairs: dict[str, str] = {}
+    for pair in given:
+        name, _, value = pair.rpartition("=") if last else pair.partition("=")
+        if not name or not value or name in pairs:
+            raise Refused(f"{option} {pair!r} {wrong}.")
+        pairs[name] = value
+    return pairs
+
+
+def read_number(given: object, name: str, manner: str) -> Any:
+    """A number as typed, a ``Decimal``; ``None`` if none is. Raises ``Refused``, which says in what ``manner`` to write it."""
+    if given is None:
+        return None
+    with suppress(InvalidOperation):
+        if (number := Decimal(str(given))).is_finite():
+            return number
+    raise Refused(f"{given!r} is not {name}. Write {manner}.")
+
+
+@contextmanager
+def refusing(*refusals: type[Exception]) -> Iterator[None]:
+    """A command ends with the sentence of one of these ``refusals``."""
+    try:
+        yield
+    except refusals as error:
+        raise Refused(str(error)) from error
+
+
+@contextmanager
+def writing(command: BaseCommand, given: str, *, overwrite: bool = True) -> Iterator[Path]:
+    """The path of the file to write; "-" is standard output. If it cannot be written, or is there and may not be overwritten,
+    the command ends with a sentence that names it."""
+    try:
+        with output_file(command, given) as path:
+            if not overwrite and path.exists():
+                raise Refused(f"{given} already exists. Name another file, or add --overwrite.")
+            yield path
+    except OSError as error:
+        raise Refused(f"{given} cannot be written: {error.strerror}.") from error
 
 
 def find_row(rows: QuerySet[Row], what: str, *, hint: str = "", **named: object) -> Row:

@@ -26,6 +26,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatRequest
 from auditapp.llm.providers.reasoning import SettingRefused
 from transcripts.audit_trail import trail
+from transcripts.refusals import Refused
 
 GROUP = 500
 """Cells read, or answers stored, at once."""
@@ -34,7 +35,7 @@ FORMS = ("openai", "anthropic")
 PIECE = 1024 * 1024
 
 
-class AnswerFileError(Exception):
+class AnswerFileError(Refused):
     """The file cannot be used; the message names the first line with a problem, ``problems`` are the next ones."""
 
     def __init__(self, message: str, problems: Sequence[str] = ()) -> None:

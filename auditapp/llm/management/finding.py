@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from auditapp.llm.models import ModelVariant
-from transcripts.ui.commands import find_row
+from transcripts.ui.commands import Argument, find_row
+
+MODEL = Argument("--model", required=True, metavar="LABEL", help="the model")
+MODELS = MODEL.but(action="append", help="a model; may be repeated")
+LABEL = Argument("label", metavar="LABEL", help="any variant of the model: this applies to all of them")
 
 
 def describe_allowed(address: str) -> str:

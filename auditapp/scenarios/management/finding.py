@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from django.core.management.base import CommandError
-
 from auditapp.batches.models import Batch
 from auditapp.scenarios.queries.runs import KIND
 from transcripts.formats.command_files import input_file
-from transcripts.ui.commands import find_row
+from transcripts.refusals import Refused
+from transcripts.ui.commands import find_row, read_pairs, reading
 
 
 def find_run(number: int, slug: str = "") -> Batch:
@@ -18,19 +17,15 @@ def find_run(number: int, slug: str = "") -> Batch:
     return find_row(batches, f"batch of scenarios{f' in {slug}' if slug else ''} with the number", pk=number)
 
 
-def read_conditions(pairs: list[str]) -> dict[str, str]:
-    """``["prompted=team.txt"]`` as names with the texts of the files. Raises ``CommandError``."""
+def read_conditions(given: list[str]) -> dict[str, str]:
+    """``["prompted=team.txt"]`` as names with the texts of the files. Raises ``CommandError``, ``Refused``."""
     found: dict[str, str] = {}
-    for pair in pairs:
-        name, sign, path = pair.partition("=")
-        if not sign or not name or not path or name in found:
-            raise CommandError(
-                f"--condition {pair!r} is not valid. Write NAME=FILE, each name once, such as prompted=team.txt."
-            )
-        try:
-            found[name] = input_file(path).read_text(encoding="utf-8")
-        except OSError as error:
-            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
-        except UnicodeDecodeError:
-            raise CommandError(f"{path} is not a text in UTF-8.") from None
+    for name, path in read_pairs(
+        "--condition", given, "is not valid. Write NAME=FILE, each name once, such as prompted=team.txt"
+    ).items():
+        with reading(input_file(path)) as stream:
+            try:
+                found[name] = stream.read().decode("utf-8")
+            except UnicodeDecodeError:
+                raise Refused(f"{path} is not a text in UTF-8.") from None
     return found

@@ -66,8 +66,6 @@ def write_bundle_file(
             with transaction.atomic():
                 record(facts)
                 draft.replace(path)
-    except LookupError as error:
-        raise Refused(str(error)) from error
     except OSError as error:
         raise Refused(f"{path} cannot be written: {error.strerror}.") from error
     return facts

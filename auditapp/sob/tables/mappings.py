@@ -13,12 +13,13 @@ from auditapp.sob.pure.measures.mapping import (
     read_mapping,
 )
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.ui.typed_text import find_numbers
 
 IN_FORCE, TABLE = "", "table:"
 
 
-class UnknownMapping(LookupError):
+class UnknownMapping(Refused):
     """There is no such mapping; the sentence says what to write."""
 
 

@@ -10,12 +10,13 @@ from django.db.models import Count, QuerySet
 from auditapp.batches.models import Batch
 from auditapp.sob.models import Dataset, TargetTable, Text
 from auditapp.sob.pure.loading.normalising import TargetLabels, load_published_targets, make_labels
+from transcripts.refusals import Refused
 from transcripts.ui.typed_text import find_number
 
 LOADED, PUBLISHED, TABLE = "loaded", "published", "table:"
 
 
-class UnknownTargets(LookupError):
+class UnknownTargets(Refused):
     """There is no such table of targets; the message lists the valid names."""
 
 

@@ -56,7 +56,7 @@ TEXTS_AT_A_TIME = 100
 TRIES = 3
 
 
-class StudyRefused(Exception):
+class StudyRefused(Refused):
     """A project file cannot be taken as it is; nothing was stored. ``problems`` are further sentences."""
 
     def __init__(self, message: str, problems: Collection[str] = ()) -> None:

@@ -61,11 +61,12 @@ from transcripts.negotiation.pure.sequences import (
     measure_variety,
 )
 from transcripts.negotiation.pure.study import ALL_STAGES, CONDUCT, FRONT, Study, Work
+from transcripts.refusals import Refused
 
 MAX_NAMES_LISTED = 30
 
 
-class NotThere(ValueError):
+class NotThere(Refused):
     """A coder or code was asked for that the records do not have; the message names those there are."""
 
 

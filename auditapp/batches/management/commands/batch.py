@@ -5,32 +5,34 @@ import tempfile
 from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 from django.db import transaction
 from django.db.models import QuerySet
 
 from auditapp.batches import actions
-from auditapp.batches.command_options import read_cap, refuse_stopped, wait_for_launched, warn_of_low_cap
+from auditapp.batches.command_options import CAP, read_dollars, refuse_stopped, wait_for_launched, warn_of_low_cap
 from auditapp.batches.ledger.verify import WORDS, list_counted_accounts, verify_batches
 from auditapp.batches.models import OPEN_STATES, Batch, ProviderJob
 from auditapp.batches.pages.progress import read_progress, read_progress_of
 from auditapp.batches.pages.summaries import list_gone_jobs, summarise_batch
-from auditapp.batches.routes.answer_files import FORMS, AnswerFileError, export_requests, import_answer_file
-from auditapp.llm.management.finding import find_variant
+from auditapp.batches.routes.answer_files import FORMS, export_requests, import_answer_file
+from auditapp.llm.management.finding import MODEL, find_variant
 from auditapp.llm.models import ProviderAccount
 from transcripts.audit_trail import trail
-from transcripts.formats.command_files import input_file, output_file
 from transcripts.projects.management.finding import find_study
-from transcripts.ui.commands import ActCommand, Noun, find_row, reading
+from transcripts.ui import usual
+from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, Taken, find_row, pick, reading, writing
+
+NEW_CAP = CAP.but(help="the maximum it may cost, or none")
+NUMBER = Argument("number", type=int, metavar="NUMBER", help="of the batch")
 
 
 class _OfBatch(ActCommand):
     """Acts on one batch, if the verb acts at all, and prints its summary."""
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("number", type=int, metavar="NUMBER", help="of the batch")
+    takes: ClassVar[Taken] = (NUMBER,)
 
     def handle(self, *args: Any, number: int, **options: Any) -> None:
         batch = find_batch(number)
@@ -39,7 +41,7 @@ class _OfBatch(ActCommand):
         batch = self.watch(batch)
         summary = summarise_batch(batch, read_progress(batch), is_whole=True)
         summary["gone_jobs"] = list_gone_jobs(batch)
-        self.answer(summary, (f"{name:>28}  {value}" for name, value in summary.items()))
+        self.answer(summary, (f"{name:>28}  {value}" for name, value in summary.items() if value is not None))
         self.end(batch)
 
     def act(self, batch: Batch, options: dict[str, Any]) -> None:
@@ -55,10 +57,10 @@ class _OfBatch(ActCommand):
 
 class List(ActCommand):
     help = "List the open batches."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--all", action="store_true", help="those that have ended, too")
-        parser.add_argument("--project", metavar="SLUG", help="of this study alone")
+    takes = (
+        Argument("--all", action="store_true", help="those that have ended, too"),
+        usual.MAYBE_STUDY.but(help="of this study alone"),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         batches = find_batches(options["project"])
@@ -95,12 +97,13 @@ class Wait(_OfBatch):
 
 class Pause(_OfBatch):
     help = "Pause a batch, or with --all every batch that sends calls or would go on by itself."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        which = parser.add_mutually_exclusive_group(required=True)
-        which.add_argument("number", type=int, metavar="NUMBER", nargs="?", help="of the batch")
-        which.add_argument("--all", action="store_true", help="every batch that sends calls")
-        parser.add_argument("--project", metavar="SLUG", help="with --all: of this study alone")
+    takes = (
+        OneOf(
+            NUMBER.but(nargs="?"),
+            Argument("--all", action="store_true", help="every batch that sends calls"),
+        ),
+        usual.MAYBE_STUDY.but(help="with --all: of this study alone"),
+    )
 
     def handle(self, *args: Any, number: int | None, **options: Any) -> None:
         if options["project"] and not options["all"]:
@@ -153,14 +156,14 @@ class Retry(_OfBatch):
 
 class Confirm(_OfBatch):
     help = "Approve a batch after its pilot."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        super().add_arguments(parser)
-        parser.add_argument("--cap", metavar="USD", help="the maximum it may cost, or none")
-        parser.add_argument("--anyway", action="store_true", help="although nothing could be read in the pilot")
+    takes = (
+        NUMBER,
+        NEW_CAP,
+        Argument("--anyway", action="store_true", help="although nothing could be read in the pilot"),
+    )
 
     def act(self, batch: Batch, options: dict[str, Any]) -> None:
-        cap = actions.UNCHANGED if options["cap"] is None else _read_new_cap(options["cap"])
+        cap = actions.UNCHANGED if options["cap"] is None else read_new_cap(options["cap"])
         actions.confirm_batch(batch=batch, by=trail.SYSTEM, cap_usd=cap, anyway=options["anyway"])
 
     def watch(self, batch: Batch) -> Batch:
@@ -170,11 +173,11 @@ class Confirm(_OfBatch):
 
 class Release(_OfBatch):
     help = "Say what becomes of the cells of a batch that are held because the end of their call is unknown."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        super().add_arguments(parser)
-        parser.add_argument("--again", action="store_true", help="ask them again, which may mean paying twice")
-        parser.add_argument("--fail", action="store_true", help="count them as failed")
+    takes = (
+        NUMBER,
+        Argument("--again", action="store_true", help="ask them again, which may mean paying twice"),
+        Argument("--fail", action="store_true", help="count them as failed"),
+    )
 
     def act(self, batch: Batch, options: dict[str, Any]) -> None:
         if options["again"] == options["fail"]:
@@ -184,10 +187,10 @@ class Release(_OfBatch):
 
 class EndJob(_OfBatch):
     help = "End a job at a provider's batch service that the provider has not known for a day."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        super().add_arguments(parser)
-        parser.add_argument("--job", type=int, required=True, metavar="N", help="the job, as `batch show` lists it")
+    takes = (
+        NUMBER,
+        Argument("--job", type=int, required=True, metavar="N", help="the job, as `batch show` lists it"),
+    )
 
     def act(self, batch: Batch, options: dict[str, Any]) -> None:
         jobs = ProviderJob.objects.filter(queue__batch=batch).order_by("pk")
@@ -197,12 +200,12 @@ class EndJob(_OfBatch):
 
 class Set(_OfBatch):
     help = "Set the maximum of calls in flight, the maximum cost, or the name of a batch."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        super().add_arguments(parser)
-        parser.add_argument("--cap", metavar="USD", help="the maximum it may cost, or none")
-        parser.add_argument("--concurrency", type=int, help="maximum calls in flight")
-        parser.add_argument("--name", help="what it is called")
+    takes = (
+        NUMBER,
+        NEW_CAP,
+        Argument("--concurrency", type=int, help="maximum calls in flight"),
+        Argument("--name", help="what it is called"),
+    )
 
     @transaction.atomic
     def act(self, batch: Batch, options: dict[str, Any]) -> None:
@@ -211,36 +214,27 @@ class Set(_OfBatch):
         if options["name"] is not None:
             actions.rename_batch(batch=batch, by=trail.SYSTEM, name=options["name"])
         if options["cap"] is not None:
-            actions.change_cap(batch=batch, by=trail.SYSTEM, cap_usd=_read_new_cap(options["cap"]))
+            actions.change_cap(batch=batch, by=trail.SYSTEM, cap_usd=read_new_cap(options["cap"]))
         if options["concurrency"] is not None:
             actions.change_concurrency(batch=batch, by=trail.SYSTEM, concurrency=options["concurrency"])
 
 
 class ExportRequests(ActCommand):
     help = "Write the requests of a batch whose answers come from a file, one line of JSON each."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("number", type=int, metavar="NUMBER")
-        parser.add_argument("--output", required=True, metavar="PATH")
-        parser.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
-        parser.add_argument("--model", default="", metavar="LABEL", help="only the requests to this model")
-        parser.add_argument(
-            "--form", choices=FORMS, default=FORMS[0], help="the provider whose batch service the file is for"
-        )
+    takes = (
+        NUMBER,
+        usual.OUTPUT,
+        usual.OVERWRITE,
+        MODEL.but(required=False, default="", help="only the requests to this model"),
+        Argument("--form", choices=FORMS, default=FORMS[0], help="the provider whose batch service the file is for"),
+    )
 
     def handle(self, *args: object, number: int, output: str, model: str, form: str, **options: object) -> None:
         batch = find_batch(number)
         variant = find_variant(model) if model else None
-        with output_file(self, output) as path:
-            if path.exists() and not options["overwrite"]:
-                raise CommandError(f"{output} already exists. Name another file, or add --overwrite.")
-            try:
-                cells, lines = export_requests(batch=batch, by=trail.SYSTEM, variant=variant, form=form)
-                write_whole(path, lines)
-            except AnswerFileError as error:
-                raise CommandError(str(error)) from error
-            except OSError as error:
-                raise CommandError(f"{output} cannot be written: {error.strerror}.") from error
+        with writing(self, output, overwrite=bool(options["overwrite"])) as path:
+            cells, lines = export_requests(batch=batch, by=trail.SYSTEM, variant=variant, form=form)
+            write_whole(path, lines)
             answer = {"batch": batch.pk, "requests": cells, "path": output}
             self.answer(answer, f"{cells} requests in {output}")
 
@@ -249,22 +243,18 @@ class ImportAnswers(ActCommand):
     help = (
         "Import answers from a file: OpenAI's batch output, Anthropic's batch results, or lines with cell and answer."
     )
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("number", type=int, metavar="NUMBER")
-        parser.add_argument("file", type=input_file, metavar="FILE")
-        parser.add_argument("--dry-run", action="store_true", help="check every line and store nothing")
+    takes = (
+        NUMBER,
+        usual.FILE,
+        usual.DRY_RUN,
+    )
 
     def handle(self, *args: object, number: int, file: Path, dry_run: bool, **options: object) -> None:
         batch = find_batch(number)
         with reading(file) as stream:
-            try:
-                imported = import_answer_file(batch=batch, file=stream, by=trail.SYSTEM, dry_run=dry_run)
-            except AnswerFileError as error:
-                raise CommandError("\n".join([str(error), *error.problems])) from error
+            imported = import_answer_file(batch=batch, file=stream, by=trail.SYSTEM, dry_run=dry_run)
         batch.refresh_from_db()
-        names = ("lines", "answered", "failed", "skipped", "waiting", "sha256")
-        counts = {name: getattr(imported, name) for name in names}
+        counts = pick(imported, "lines answered failed skipped waiting sha256")
         self.answer(
             {"batch": batch.pk, **counts, "state": batch.state, "dry_run": dry_run},
             f"{imported.answered} answers and {imported.failed} errors {'would be stored' if dry_run else 'stored'}, "
@@ -274,10 +264,10 @@ class ImportAnswers(ActCommand):
 
 class Verify(ActCommand):
     help = "Check the ledger of all batches against its invariants (I1 to I8). The exit status is 1 if one is broken."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--billed", type=int, help="how many calls the providers charged for, over all batches")
-        parser.add_argument("--account", default="", metavar="NAME", help="count --billed for this account only")
+    takes = (
+        Argument("--billed", type=int, help="how many calls the providers charged for, over all batches"),
+        Argument("--account", default="", metavar="NAME", help="count --billed for this account only"),
+    )
 
     def handle(self, *args: object, billed: int | None, account: str, **options: object) -> None:
         if account and billed is None:
@@ -351,8 +341,9 @@ def _list_batches(batches: QuerySet[Batch]) -> list[dict[str, object]]:
     ]
 
 
-def _read_new_cap(given: str) -> Decimal | None:
-    return None if given == "none" else read_cap(given)
+def read_new_cap(given: str) -> Decimal | None:
+    """A cap as typed; "none" is no cap. Raises ``Refused``."""
+    return None if given == "none" else read_dollars(given)
 
 
 def write_whole(path: Path, lines: Iterable[bytes]) -> None:

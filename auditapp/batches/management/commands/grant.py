@@ -1,19 +1,18 @@
 from __future__ import annotations
 
-from decimal import Decimal
+from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 
 from auditapp.batches.actions import pause_granted
 from auditapp.batches.grants import find_left
 from auditapp.batches.pure.money import to_dollars
 from auditapp.llm.granting import list_grants, revoke_grant, set_grant
-from auditapp.llm.management.commands.model import read_number
-from auditapp.llm.management.finding import find_variant
+from auditapp.llm.management.finding import LABEL, find_variant
 from auditapp.llm.models import Grant
 from transcripts.audit_trail import trail
 from transcripts.projects.management.finding import find_study
-from transcripts.ui.commands import ActCommand, Noun
+from transcripts.ui.commands import ActCommand, Argument, Noun, read_number
 
 LIMITS = ("study", "study_day", "person_day")
 
@@ -23,22 +22,18 @@ class Set(ActCommand):
         "Let a study use the models of an account, up to three limits in US dollars, or revoke that. Without a model: list what "
         "the study was granted, and what is left."
     )
+    takes = (
+        Argument("project", metavar="STUDY", help="the study, by its address"),
+        LABEL.but(nargs="?", help="any model of the account: the grant covers all of them"),
+        Argument("--study", metavar="USD", help="the most that all its batches together may spend"),
+        Argument("--study-day", metavar="USD", help="the most that may be launched in the study on one day"),
+        Argument("--person-day", metavar="USD", help="the most that one person may launch on one day"),
+        Argument("--free-only", action="store_true", help="without limits: only models that cost nothing"),
+        Argument("--revoke", action="store_true", help="end the grant"),
+        Argument("--pause", action="store_true", help="with --revoke: pause the batches that use the account"),
+    )
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="STUDY", help="the study, by its address")
-        parser.add_argument(
-            "label", metavar="LABEL", nargs="?", help="any model of the account: the grant covers all of them"
-        )
-        parser.add_argument("--study", metavar="USD", help="the most that all its batches together may spend")
-        parser.add_argument("--study-day", metavar="USD", help="the most that may be launched in the study on one day")
-        parser.add_argument("--person-day", metavar="USD", help="the most that one person may launch on one day")
-        parser.add_argument("--free-only", action="store_true", help="without limits: only models that cost nothing")
-        parser.add_argument("--revoke", action="store_true", help="end the grant")
-        parser.add_argument(
-            "--pause", action="store_true", help="with --revoke: pause the batches that use the account"
-        )
-
-    def handle(self, *args: object, **options: object) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         project = find_study(str(options["project"]))
         given = {name: options[name] for name in LIMITS if options[name] is not None}
         if options["label"] is None and not (given or options["free_only"] or options["revoke"] or options["pause"]):
@@ -60,8 +55,9 @@ class Set(ActCommand):
         if options["revoke"]:
             grant = revoke_grant(project=project, account=account, by=trail.SYSTEM)
         else:
-            limits: dict[str, Decimal] = {
-                f"{name}_usd": read_number(value, "limit", "US dollars, such as 20") for name, value in given.items()
+            limits = {
+                f"{name}_usd": read_number(amount, "a limit", "US dollars, such as 20")
+                for name, amount in given.items()
             }
             grant = set_grant(project=project, account=account, by=trail.SYSTEM, **limits)
         paused = pause_granted(grant=grant, by=trail.SYSTEM) if options["pause"] else 0

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import pkgutil
 from importlib import import_module
 
@@ -9,7 +8,7 @@ from django.apps import apps
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError
 from django.db import OperationalError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
@@ -21,19 +20,20 @@ from transcripts.accounts.queries import sign_in_address
 from transcripts.accounts.sessions import SessionStore
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.ui.commands import AS_JSON, ActCommand, Argument
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Prepare a data folder: migrations, static files, the demo study (once). With --json also a sign-in link."
     # Every restart waits for this command; `make check` runs the checks.
     requires_system_checks = ()
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--no-demo", action="store_true")
-        parser.add_argument("--local-model", metavar="LABEL", help="add a model that is served on this machine")
-        parser.add_argument("--local-model-url", metavar="URL", default="", help="where it is served now")
-        parser.add_argument("--local-model-is-small", action="store_true", help="warn that its answers are poor")
-        parser.add_argument("--json", action="store_true")
+    takes = (
+        Argument("--no-demo", action="store_true", help="without the demo study"),
+        Argument("--local-model", metavar="LABEL", help="add a model that is served on this machine"),
+        Argument("--local-model-url", metavar="URL", default="", help="where it is served now"),
+        Argument("--local-model-is-small", action="store_true", help="warn that its answers are poor"),
+        AS_JSON,
+    )
 
     def handle(self, *args: object, **options: object) -> None:
         try:
@@ -68,12 +68,13 @@ class Command(BaseCommand):
             )
         owner = ensure_owner()
         mark_data_folder()
-        if not options["json"]:
-            # No link: at a server this is written to a log at each start.
-            self.stdout.write("Ready. For a link that signs the owner of the site in: manage.py user sign-in")
-            return
-        secret = create_sign_in_link(user=owner, by=trail.SYSTEM)
-        self.stdout.write(json.dumps({"sign_in_url": sign_in_address(secret), "user": owner.username}))
+        ready = "Ready. For a link that signs the owner of the site in: manage.py user sign-in"
+        link = {}
+        if self.as_json:
+            # Otherwise no link: at a server this is written to a log at each start.
+            secret = create_sign_in_link(user=owner, by=trail.SYSTEM)
+            link = {"sign_in_url": sign_in_address(secret), "user": owner.username}
+        self.answer(link, ready)
 
 
 def find_pending_migrations() -> set[tuple[str, str]]:

@@ -4,7 +4,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 
 from auditapp.experiments.actions import load_enrolments, lock_plan
 from auditapp.experiments.management.finding import find_experiment
@@ -16,7 +16,12 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.command_files import input_file
 from transcripts.projects.management.finding import find_study
-from transcripts.ui.commands import ActCommand, Noun, reading
+from transcripts.ui import usual
+from transcripts.ui.commands import ActCommand, Argument, Noun, reading
+
+UNITS = Argument("units", metavar="UNITS", type=input_file, help="CSV with unit, arm, group and outcomes")
+EXPERIMENT = Argument("--experiment", required=True, metavar="NAME", help="the experiment")
+PLAN = Argument("--plan", metavar="FILE", type=input_file, help="the plan, as JSON")
 
 
 def read_file(path: Path) -> Plan:
@@ -27,11 +32,11 @@ def read_file(path: Path) -> Plan:
 
 class Lock(ActCommand):
     help = "Lock the plan of an experiment, before its outcomes come in. It cannot be changed afterwards."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("plan", type=input_file, help="the plan, as JSON")
-        parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument("--name", default="", help="of the experiment (default: that in the plan)")
+    takes = (
+        Argument("plan", type=input_file, help="the plan, as JSON"),
+        usual.STUDY,
+        Argument("--name", default="", help="of the experiment (default: that in the plan)"),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["plan"]
@@ -47,12 +52,12 @@ class Lock(ActCommand):
 
 class Load(ActCommand):
     help = "Load the units of an experiment whose plan is locked: all of a file, or none."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("units", type=input_file, help="CSV with unit, arm, group and outcomes")
-        parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument("--experiment", required=True, metavar="NAME")
-        parser.add_argument("--plan", type=input_file, help="refuse unless this is the plan that was locked")
+    takes = (
+        UNITS,
+        usual.STUDY,
+        EXPERIMENT,
+        PLAN.but(help="refuse unless this is the plan that was locked"),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["units"]
@@ -70,13 +75,13 @@ class Load(ActCommand):
 class Report(ActCommand):
     help = "Report an experiment: from a CSV of its units and its plan, without a database, or as a study holds it."
     requires_system_checks = []
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("units", nargs="?", type=input_file, help="CSV with unit, arm, group and outcomes")
-        parser.add_argument("--plan", type=input_file, help="the plan, as JSON")
-        parser.add_argument("--project", metavar="SLUG", help="in place of files: a study")
-        parser.add_argument("--experiment", metavar="NAME", help="and one of its experiments")
-        parser.add_argument("--coder", default="", metavar="NAME", help="whose codings give the moves of the sample")
+    takes = (
+        UNITS.but(nargs="?"),
+        PLAN,
+        usual.MAYBE_STUDY.but(help="in place of files: a study"),
+        EXPERIMENT.but(required=False, help="and one of its experiments"),
+        usual.CODER.but(help="whose codings give the moves of the sample"),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         files = options["units"], options["plan"]

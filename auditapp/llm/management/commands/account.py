@@ -3,36 +3,28 @@ from __future__ import annotations
 import sys
 from getpass import getpass
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 
 from auditapp.llm.actions import add_account, forget_key, set_key, set_key_env
+from auditapp.llm.forms import ModelForm
 from auditapp.llm.management.finding import describe_allowed
 from auditapp.llm.models import ProviderAccount
-from auditapp.llm.providers import PROVIDERS
 from auditapp.llm.queries import find_key_state, read_allowed_addresses
 from transcripts.audit_trail import trail
-from transcripts.ui.commands import ActCommand, Noun, find_row
+from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, arguments_of, find_row, pick
 
 
 class Add(ActCommand):
     help = "Add an account: where calls go and who pays. Its key comes from a variable of the worker, or is stored with set_key."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("name")
-        parser.add_argument("--provider", required=True, choices=[*PROVIDERS])
-        parser.add_argument("--base-url", default="")
-        parser.add_argument("--key-env", default="", help="environment variable of the worker that holds the key")
+    takes = (
+        Argument("name"),
+        *arguments_of(ModelForm, "provider"),
+        *arguments_of(ProviderAccount, "base_url key_env"),
+    )
 
     def handle(self, *args: object, **options: object) -> None:
         before = read_allowed_addresses()
-        account = add_account(
-            name=str(options["name"]),
-            provider=str(options["provider"]),
-            base_url=str(options["base_url"]),
-            key_env=str(options["key_env"]),
-            by=trail.SYSTEM,
-            allow_private=True,
-        )
+        account = add_account(**pick(options, "name provider base_url key_env"), by=trail.SYSTEM, allow_private=True)
         allowed = sorted(read_allowed_addresses() - before)
         answer = {
             "account": account.name,
@@ -49,12 +41,14 @@ class SetKey(ActCommand):
         "Store the key of an account. It is read from standard input, never from the command line, where others on the "
         "machine could see it. Or read it from a variable (--env), or delete it (--forget)."
     )
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("account")
-        how = parser.add_mutually_exclusive_group()
-        how.add_argument("--env", help="environment variable of the worker that holds the key")
-        how.add_argument("--forget", action="store_true", help="delete the stored key")
+    takes = (
+        Argument("account"),
+        OneOf(
+            Argument("--env", help="environment variable of the worker that holds the key"),
+            Argument("--forget", action="store_true", help="delete the stored key"),
+            needed=False,
+        ),
+    )
 
     def handle(self, *args: object, **options: object) -> None:
         account = find_row(ProviderAccount.objects.order_by("name"), "account", name=options["account"])

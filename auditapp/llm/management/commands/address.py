@@ -1,19 +1,17 @@
 from __future__ import annotations
 
-from django.core.management.base import CommandParser
-
 from auditapp.llm.actions import allow_address, disallow_address
 from auditapp.llm.queries import read_allowed_addresses
 from transcripts.audit_trail import trail
-from transcripts.ui.commands import ActCommand, Noun
+from transcripts.ui.commands import ActCommand, Argument, Noun
 
 
 class Allow(ActCommand):
     help = "Allow model calls to a private address of the server's network; with --remove, stop allowing them."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("address", help="host:port, such as 127.0.0.1:11434")
-        parser.add_argument("--remove", action="store_true", help="remove the address from the list")
+    takes = (
+        Argument("address", help="host:port, such as 127.0.0.1:11434"),
+        Argument("--remove", action="store_true", help="remove the address from the list"),
+    )
 
     def handle(self, *args: object, **options: object) -> None:
         address = str(options["address"])

@@ -1,24 +1,21 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 
 from auditapp.operations.actions import back_up, refuse_place, write_keys
-from transcripts.ui.commands import ActCommand
+from transcripts.ui.commands import AS_JSON, ActCommand, Argument
 
 
 class Command(ActCommand):
     help = "Write a backup of the database, the spool and uploads to a file while the site is used. Keys are not in it."
     requires_system_checks = ()
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path)
-        parser.add_argument(
-            "--keys", type=Path, metavar="FILE", help="write the keys to this file, to be kept elsewhere"
-        )
-        parser.add_argument("--json", action="store_true")
+    takes = (
+        Argument("file", type=Path),
+        Argument("--keys", type=Path, metavar="FILE", help="write the keys to this file, to be kept elsewhere"),
+        AS_JSON,
+    )
 
     def handle(self, *args: object, file: Path, keys: Path | None, **options: object) -> None:
         try:
@@ -33,16 +30,12 @@ class Command(ActCommand):
                 f"The backup could not be written ({error}). Make room, or name another place."
             ) from None
         rows, size = sum(manifest["counts"].values()), file.expanduser().stat().st_size
-        if options["json"]:
-            self.stdout.write(json.dumps({"file": str(file), "bytes": size, **manifest}))
-            return
-        self.stdout.write(f"{file}: {rows:,} rows in {len(manifest['counts'])} tables, {size:,} bytes.")
         if keys:
-            self.stdout.write(
-                f"THE KEYS ARE IN {keys}. Keep that file apart from the backup: together they open stored keys."
-            )
+            where = f"THE KEYS ARE IN {keys}. Keep that file apart from the backup: together they open stored keys."
         else:
-            self.stdout.write(
+            where = (
                 "THE KEYS ARE NOT IN THE BACKUP. Without FIELD_KEY, the stored keys of providers cannot be opened. Write them to "
                 "a file with --keys FILE, and keep it elsewhere."
             )
+        done = f"{file}: {rows:,} rows in {len(manifest['counts'])} tables, {size:,} bytes."
+        self.answer({"file": str(file), "bytes": size, **manifest}, [done, where])

@@ -3,21 +3,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from django.core.management import call_command
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 
 from auditapp.llm.queries import find_broken_seals
 from auditapp.operations.actions import restore
-from transcripts.formats.command_files import input_file
-from transcripts.ui.commands import ActCommand
+from transcripts.ui import usual
+from transcripts.ui.commands import ActCommand, Argument
 
 
 class Command(ActCommand):
     help = "Restore a backup into an empty data folder and an empty database. Batches are paused."
     requires_system_checks = ()
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=input_file)
-        parser.add_argument("--verify", action="store_true", help="check the audit trail and the batches afterwards")
+    takes = (
+        usual.FILE,
+        Argument("--verify", action="store_true", help="check the audit trail and the batches afterwards"),
+    )
 
     def handle(self, *args: object, file: Path, verify: bool, **options: object) -> None:
         try:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from auditapp.batches.launching import DEFAULT_OPTIONS, digest_asked
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
-from auditapp.preannotation.annotators.pure.learning import MIN_POSITIVES, LearningNotInstalled
+from auditapp.preannotation.annotators.pure.learning import MIN_POSITIVES
 from auditapp.preannotation.annotators.queries.offline import ACTIVE, list_interviews_to_read, list_rules
 from auditapp.preannotation.annotators.queries.training_set import list_coded_interviews, read_training_set
 from auditapp.preannotation.annotators.runner.offline import name_reader
@@ -75,10 +75,7 @@ def launch_offline(
     current = _find_run(project, idempotency_key, asked)
     if current is not None:
         return current
-    try:
-        name_reader(kind)
-    except LearningNotInstalled as error:
-        raise Refused(str(error)) from error
+    name_reader(kind)
     recipe = _write_recipe(project, kind, minimum)
     is_learnt = kind == Annotator.Kind.LEARNT
     drawn = sorted({*ids, *list_coded_interviews(project)}) if ids is not None and is_learnt else ids

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from auditapp.preannotation.annotators.pure.predictions import Prediction
 from transcripts.codebook.pure.keyword_rules import find_places, find_words
+from transcripts.refusals import Refused
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,7 +60,7 @@ def name_reader() -> str:
         raise LearningNotInstalled from None
 
 
-class LearningNotInstalled(Exception):
+class LearningNotInstalled(Refused):
     """scikit-learn is an extra (`auditapp[learn]`) that this installation lacks."""
 
     def __init__(self) -> None:

@@ -6,28 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 from django.db import transaction
 from django.urls import reverse
 
-from auditapp.batches.command_options import (
-    add_launch_options,
-    describe_launched,
-    read_launch_options,
-    refuse_stopped,
-    wait_for_launched,
-    warn_of_limits,
-)
+from auditapp.batches.command_options import REPEATS, USUAL_PILOT, LaunchCommand
+from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
-from auditapp.batches.pages.progress import read_progress
-from auditapp.batches.pages.summaries import summarise_batch
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_model
 from auditapp.preannotation.annotators.actions.offline import launch_offline
 from auditapp.preannotation.annotators.pure.learning import (
     MIN_INTERVIEWS,
     MIN_POSITIVES,
-    LearningNotInstalled,
     name_reader,
 )
 from auditapp.preannotation.annotators.pure.learning_files import BadFile, read_texts, report_file
@@ -44,63 +35,48 @@ from auditapp.preannotation.launching.queries import summarise_launch
 from auditapp.preannotation.models import Annotator, OfflineRun
 from transcripts.agreement.pure.label_files import LabelFileError
 from transcripts.audit_trail import trail
-from transcripts.corpus.models import Interview
-from transcripts.formats.command_files import input_file
+from transcripts.corpus.management.finding import INTERVIEW, find_interviews
 from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
-from transcripts.ui.commands import ActCommand, Noun, reading
+from transcripts.ui import usual
+from transcripts.ui.commands import ActCommand, Argument, Noun, pick, reading, refusing
 
 OFFLINE = (Annotator.Kind.RULES.value, Annotator.Kind.LEARNT.value)
 POLL_SECONDS = 0.3
 # Options of calls to a provider, which annotators without a model do not make.
 FOR_MODELS = ("limit", "family", "mode", "latent", "schema", "pilot", "cap", "yes")
-USUAL_SEED = 1
+ANNOTATOR = Argument(
+    "--annotator", required=True, metavar="NAME", help='the label of a model, or "NAME NUMBER" of an annotator'
+)
+FAMILY = Argument("--family", action="append", help="a code family (default: all coded by sentence); may be repeated")
 
 
-class Run(ActCommand):
+class Run(LaunchCommand):
+    pilot = USUAL_PILOT
     help = "Annotate a study's interviews with a machine. Its suggestions are kept apart from people's codings."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument(
-            "--annotator",
-            required=True,
-            metavar="NAME",
-            help='the label of a model, or "NAME NUMBER" of an annotator; rules or learnt, which need no model',
-        )
-        parser.add_argument(
-            "--interview", action="append", metavar="ID", help="an interview to annotate, by its id (default: all)"
-        )
-        parser.add_argument("--limit", type=int, help="annotate only this many turns of each side, from the beginning")
-        parser.add_argument(
-            "--family",
-            action="append",
-            help="code family to annotate, coded by sentence or by turn (default: all coded by sentence)",
-        )
-        parser.add_argument(
-            "--mode", choices=Annotator.Mode.values, help="one call per turn and family, or per turn and code"
-        )
-        parser.add_argument(
-            "--minimum", type=int, help=f"minimum number of blind examples for a code (default: {MIN_POSITIVES})"
-        )
-        parser.add_argument("--latent", metavar="REASON", help="annotate latent meaning too; give the reason")
-        parser.add_argument(
+    takes = (
+        usual.STUDY,
+        ANNOTATOR.but(help=f"{ANNOTATOR.how['help']}; rules or learnt, which need no model"),
+        INTERVIEW,
+        Argument("--limit", type=int, help="annotate only this many turns of each side, from the beginning"),
+        FAMILY,
+        Argument("--mode", choices=Annotator.Mode.values, help="one call per turn and family, or per turn and code"),
+        Argument("--minimum", type=int, help=f"minimum number of blind examples for a code (default: {MIN_POSITIVES})"),
+        Argument("--latent", metavar="REASON", help="annotate latent meaning too; give the reason"),
+        Argument(
             "--schema",
             action=BooleanOptionalAction,
             help="hold answers to a JSON schema (default: where a probe found that the model's server honours one)",
-        )
-        add_launch_options(parser, has_pilot=True)
+        ),
+    )
 
-    def handle(self, *args: object, project: str, annotator: str, **options: Any) -> None:
-        study = find_study(project)
-        interviews = _find_interviews(study, options["interview"])
-        if annotator in OFFLINE:
-            self._read_offline(study, annotator, interviews, options)
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["annotator"] in OFFLINE:
+            self._read_offline(options["annotator"], options)
         else:
-            self._ask_model(study, annotator, interviews, options)
+            super().handle(*args, **options)
 
-    def _ask_model(self, study: Project, name: str, interviews: list[Interview] | None, options: Any) -> None:
-        how = read_launch_options(options)
+    def launch(self, how: LaunchOptions, options: dict[str, Any]) -> Batch:
         if options["minimum"] is not None:
             raise CommandError("--minimum is only for --annotator learnt; a model does not learn from codings.")
         if options["latent"] is not None and not options["latent"].strip():
@@ -108,42 +84,35 @@ class Run(ActCommand):
         # Nothing is sent before the end of this block, so that the summary is printed first.
         with transaction.atomic():
             batch = launch_model(
-                project=study,
-                name=name,
+                name=options["annotator"],
+                **find_chosen(options),
                 mode=options["mode"],
                 reads_latent=True if options["latent"] else None,
                 answer_schema=options["schema"],
                 reason=options["latent"] or "",
-                interviews=interviews,
                 families=options["family"],
                 limit=options["limit"],
                 by=trail.SYSTEM,
                 options=how,
             )
             self.stderr.write(summarise_launch(batch))
-            warn_of_limits(batch, self.stderr.write)
-        if options["wait"]:
-            batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)
-        summary = summarise_batch(batch, read_progress(batch), is_whole=True) | _describe(batch) | count_readings(batch)
-        if not options["wait"] and not options["json"]:
-            self.stdout.write(describe_launched(batch))
-            return
-        self._print_summary(
-            summary, f"Batch {batch.pk}: {summary['cells']} cells, {batch.get_state_display().lower()}."
-        )
-        if options["wait"]:
-            refuse_stopped(batch)
+        return batch
 
-    def _read_offline(self, study: Project, kind: str, interviews: list[Interview] | None, options: Any) -> None:
+    def conclude(self, batch: Batch) -> tuple[dict[str, Any], list[str]]:
+        summary, done = super().conclude(batch)
+        summary |= _describe(batch) | count_readings(batch)
+        return summary, [str(done), *list_counts(summary)]
+
+    def _read_offline(self, kind: str, options: dict[str, Any]) -> None:
         needless = [f"--{name}" for name in FOR_MODELS if options[name] not in (None, False)]
         if needless:
             raise CommandError(f"{', '.join(needless)} can be used only with a model, not with the annotator {kind}.")
         if kind == Annotator.Kind.RULES and options["minimum"] is not None:
             raise CommandError("--minimum is only for --annotator learnt; rules are not trained.")
         minimum = MIN_POSITIVES if options["minimum"] is None else options["minimum"]
-        run = launch_offline(project=study, kind=kind, interviews=interviews, minimum=minimum, by=trail.SYSTEM)
+        run = launch_offline(kind=kind, **find_chosen(options), minimum=minimum, by=trail.SYSTEM)
         if not options["wait"] and not options["json"]:
-            address = reverse("preannotation:run", args=[study.slug, run.pk])
+            address = reverse("preannotation:run", args=[options["project"], run.pk])
             self.stdout.write(
                 f"Run {run.pk} by {run.annotator} was launched, and a worker does it. Watch it at {settings.BASE_URL}{address}. "
                 "With --wait, the command does it itself if no worker runs, and prints its counts."
@@ -155,30 +124,32 @@ class Run(ActCommand):
             run.refresh_from_db()
             if run.state in ACTIVE:
                 time.sleep(POLL_SECONDS)
-        self._print_summary(count_run(run), f"Run {run.pk} by {run.annotator}: {run.get_state_display().lower()}.")
+        summary, done = count_run(run), f"Run {run.pk} by {run.annotator}: {run.get_state_display().lower()}."
+        self.answer(summary, [done, *list_counts(summary)])
         if options["wait"] and run.state != OfflineRun.State.DONE:
             raise CommandError(run.problem or f"Run {run.pk} is {run.get_state_display().lower()}.")
 
-    def _print_summary(self, summary: dict[str, Any], line: str) -> None:
-        counted = {
-            "answer": summary["readings"],
-            "suggestion": summary["suggestions"],
-            "rejected item": summary["rejected_items"],
-            "missing sentence": summary["missing_sentences"],
-        }
-        parts = [f"{count:,} {thing}{'' if count == 1 else 's'}" for thing, count in counted.items()]
-        rejected = (f"  rejected: {reason}: {count:,}" for reason, count in summary["rejected_by_reason"].items())
-        self.answer(summary, [line, f"{', '.join(parts)}.", *rejected])
+
+def list_counts(summary: dict[str, Any]) -> list[str]:
+    """What came of a launch, in words."""
+    counted = {
+        "answer": summary["readings"],
+        "suggestion": summary["suggestions"],
+        "rejected item": summary["rejected_items"],
+        "missing sentence": summary["missing_sentences"],
+    }
+    parts = [f"{count:,} {thing}{'' if count == 1 else 's'}" for thing, count in counted.items()]
+    rejected = (f"  rejected: {reason}: {count:,}" for reason, count in summary["rejected_by_reason"].items())
+    return [f"{', '.join(parts)}.", *rejected]
 
 
-def _find_interviews(study: Project, ids: list[str] | None) -> list[Interview] | None:
-    if ids is None:
-        return None
-    found = list(study.interviews.filter(external_id__in=ids))
-    unknown = sorted(set(ids) - {interview.external_id for interview in found})
-    if unknown:
-        raise CommandError(f"The study has no interview {', '.join(unknown)}.")
-    return found
+def find_chosen(options: dict[str, Any]) -> dict[str, Any]:
+    """The study, and its interviews where some are named. Raises ``CommandError``, ``Refused``."""
+    project = find_study(options["project"])
+    return {
+        "project": project,
+        "interviews": find_interviews(project, options["interview"]) if options["interview"] else None,
+    }
 
 
 def _describe(batch: Batch) -> dict[str, object]:
@@ -195,30 +166,22 @@ def _describe(batch: Batch) -> dict[str, object]:
     }
 
 
-class Check(ActCommand):
+class Check(LaunchCommand):
     help = "Ask an annotator about a few answers in several ways. Labels that change depend on something other than the sentence."
+    takes = (
+        usual.STUDY,
+        ANNOTATOR,
+        Argument("--sample", type=int, default=USUAL_SAMPLE, metavar="N", help="about this many sentences"),
+        REPEATS.but(default=USUAL_REPEATS),
+        FAMILY,
+    )
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument(
-            "--annotator", required=True, metavar="NAME", help='the label of a model, or "NAME NUMBER" of an annotator'
-        )
-        parser.add_argument("--sample", type=int, default=USUAL_SAMPLE, metavar="N", help="about this many sentences")
-        parser.add_argument(
-            "--repeats", type=int, default=USUAL_REPEATS, metavar="K", help="how often the same question is asked"
-        )
-        parser.add_argument(
-            "--family", action="append", help="code family to ask about (default: all coded by sentence)"
-        )
-        add_launch_options(parser)
-
-    def handle(self, *args: object, project: str, annotator: str, **options: Any) -> None:
-        how = read_launch_options(options)
+    def launch(self, how: LaunchOptions, options: dict[str, Any]) -> Batch:
         if how.uses_cache:
             raise CommandError(
                 "A check does not use cached answers, because they would hide changes. Leave out --cache."
             )
-        study = find_study(project)
+        study, annotator = find_study(options["project"]), options["annotator"]
         _refuse_offline(study, annotator)
         # Nothing is sent before the end of this block, so that the summary is printed first.
         with transaction.atomic():
@@ -232,21 +195,15 @@ class Check(ActCommand):
                 options=how,
             )
             self.stderr.write(summarise_launch(batch))
-        if options["wait"]:
-            batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)
+        return batch
+
+    def conclude(self, batch: Batch) -> tuple[dict[str, Any], list[str]]:
+        summary, _ = super().conclude(batch)
         report = read_check_report(batch)
-        if not options["wait"] and not options["json"]:
-            self.stdout.write(describe_launched(batch))
-            return
-        summary = summarise_batch(batch, read_progress(batch), is_whole=True)
         done = f"Batch {batch.pk}: {report['answers']} answers, {batch.get_state_display().lower()}."
         verdicts = check_verdicts.judge_check(report) if report["answers"] else []
-        self.answer(
-            summary | {"check": check_verdicts.list_figures(report)},
-            [done, *("{title}: {words} ({said}; threshold: {line})".format(**verdict) for verdict in verdicts)],
-        )
-        if options["wait"]:
-            refuse_stopped(batch)
+        words = ("{title}: {words} ({said}; threshold: {line})".format(**verdict) for verdict in verdicts)
+        return summary | {"check": check_verdicts.list_figures(report)}, [done, *words]
 
 
 def _refuse_offline(study: Project, name: str) -> None:
@@ -266,27 +223,16 @@ class Calibrate(ActCommand):
         "human, machine, blind, sampled and, optionally, turn."
     )
     requires_system_checks = []
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "file", type=input_file, help="CSV in UTF-8; values are 1 or 0, human is empty where not labelled"
-        )
-        parser.add_argument("--seed", type=int, default=USUAL_SEED, help="seed of the resamples (default: %(default)s)")
-        parser.add_argument(
-            "--resamples",
-            type=int,
-            default=USUAL_RESAMPLES,
-            help="number of resamples of turns for the intervals, 0 for none (default: %(default)s)",
-        )
+    takes = (
+        usual.FILE.but(help="CSV in UTF-8; values are 1 or 0, human is empty where not labelled"),
+        usual.SEED,
+        usual.RESAMPLES.but(default=USUAL_RESAMPLES),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         rows, has_turns = _read(options["file"])
-        try:
-            reports = label_files.report_file(
-                rows, has_turns=has_turns, seed=options["seed"], resamples=options["resamples"]
-            )
-        except ValueError as error:
-            raise CommandError(str(error)) from error
+        with refusing(ValueError):
+            reports = label_files.report_file(rows, has_turns=has_turns, **pick(options, "seed resamples"))
         codes = {code: label_files.list_figures(report) for code, report in reports.items()}
         self.answer({"codes": codes}, list_report(reports))
 
@@ -304,32 +250,25 @@ class Learn(ActCommand):
         "with the columns unit, group, text and codes, or JSON lines."
     )
     requires_system_checks = []
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "file", type=input_file, help="CSV or JSON lines in UTF-8; several codes between semicolons"
-        )
-        parser.add_argument(
-            "--seed", type=int, default=USUAL_SEED, help="seed of the split into halves (default: %(default)s)"
-        )
-        parser.add_argument(
+    takes = (
+        usual.FILE.but(help="CSV or JSON lines in UTF-8; several codes between semicolons"),
+        usual.SEED,
+        Argument(
             "--minimum",
             type=int,
             default=MIN_POSITIVES,
             help="minimum number of texts with a code (default: %(default)s)",
-        )
-        parser.add_argument(
+        ),
+        Argument(
             "--groups", type=int, default=MIN_INTERVIEWS, help="in at least this many groups (default: %(default)s)"
-        )
+        ),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["minimum"] < 1 or options["groups"] < 1:
             raise CommandError("--minimum and --groups must be whole numbers of at least 1.")
         path: Path = options["file"]
-        try:
-            name_reader()
-        except LearningNotInstalled as error:
-            raise CommandError(str(error)) from error
+        name_reader()
         with reading(path, BadFile):
             found = report_file(
                 read_texts(path), seed=options["seed"], minimum=options["minimum"], fewest_groups=options["groups"]

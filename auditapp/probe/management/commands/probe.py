@@ -3,18 +3,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 
-from auditapp.batches.command_options import (
-    add_launch_options,
-    read_launch_options,
-    report_launched,
-)
-from auditapp.llm.management.finding import find_variant
+from auditapp.batches.command_options import BATCH, MAYBE_BATCH, LaunchCommand
+from auditapp.batches.launching import LaunchOptions
+from auditapp.batches.models import Batch
+from auditapp.llm.management.finding import MODELS, find_variant
 from auditapp.probe.actions.launching import launch_probe
 from auditapp.probe.actions.rationales import PER_THREAD, store_rationales
 from auditapp.probe.management.choices import find_batch, find_reviews
-from auditapp.probe.management.reading import load_rules
 from auditapp.probe.pure.limits import CONDITIONS, MIN_TEXTS
 from auditapp.probe.pure.listing import list_funnel, list_report
 from auditapp.probe.pure.parsing import parse_answer
@@ -22,14 +19,27 @@ from auditapp.probe.pure.report import make_report
 from auditapp.probe.pure.reviews import ReviewFile, ReviewsRefused
 from auditapp.probe.pure.tables import AXES
 from auditapp.probe.pure.trials import read_themes, read_trials
-from auditapp.probe.pure.winnowing import Rules, RulesRefused, winnow
+from auditapp.probe.pure.winnowing import Rules, RulesRefused, read_rules, winnow
 from transcripts.audit_trail import trail
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.corpus.pure.readers.json_lines import read_lines
-from transcripts.formats.command_files import input_file
+from transcripts.formats.command_files import input_file, say_file
 from transcripts.projects.management.finding import find_study
-from transcripts.ui.commands import ActCommand, Noun, reading
+from transcripts.refusals import Refused
+from transcripts.ui import usual
+from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, pick, read_pairs, reading
 from transcripts.ui.typed_text import find_number
+
+MAX_RULES_BYTES = 1_000_000
+
+
+def load_rules(path: Path) -> Rules:
+    """The rules of a file. Raises ``CommandError``, ``Refused``."""
+    with reading(path, RulesRefused) as file:
+        data = file.read(MAX_RULES_BYTES + 1)
+        if len(data) > MAX_RULES_BYTES:
+            raise Refused(f"{say_file(path)} is larger than a megabyte, which no rules are.")
+        return read_rules(data)
 
 
 class Winnow(ActCommand):
@@ -40,31 +50,29 @@ class Winnow(ActCommand):
         "study."
     )
     requires_system_checks = []
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=input_file, metavar="CSV")
-        parser.add_argument("--rules", type=input_file, required=True, metavar="FILE", help="declared rules as JSON")
-        parser.add_argument("--text", default="", metavar="COLUMN", help="the heading of the text (default: text)")
-        parser.add_argument(
+    takes = (
+        usual.FILE.but(metavar="CSV"),
+        Argument("--rules", type=input_file, required=True, metavar="usual.FILE", help="declared rules as JSON"),
+        Argument("--text", default="", metavar="COLUMN", help="the heading of the text (default: text)"),
+        Argument(
             "--category",
             default="",
             metavar="COLUMN",
             help="the heading of the name-inferred category (default: name_inferred_category, or category)",
-        )
-        parser.add_argument("--into", default="", metavar="SLUG", help="store what is kept in this study")
-        parser.add_argument("--name", default="", help="with --into: what the reviews are called there")
-        parser.add_argument(
+        ),
+        Argument("--into", default="", metavar="SLUG", help="store what is kept in this study"),
+        Argument("--name", default="", help="with --into: what the reviews are called there"),
+        Argument(
             "--method", default="", metavar="TEXT", help="with --into: what inferred the categories, with its version"
-        )
-        parser.add_argument(
+        ),
+        Argument(
             "--source",
             default="",
             metavar="TEXT",
             help="with --into: where the reviews are from, and what allows their use",
-        )
-        parser.add_argument(
-            "--seed", type=int, default=0, help="with --into: seed of the order in which reviews are drawn"
-        )
+        ),
+        usual.SEED.but(default=0),
+    )
 
     def handle(self, *args: object, file: Path, **options: Any) -> None:
         rules = load_rules(options["rules"])
@@ -87,8 +95,6 @@ class Winnow(ActCommand):
 
     def _store(self, file: Path, rules: Rules, options: dict[str, Any]) -> None:
         from auditapp.probe.actions.reviews import load_reviews
-        from transcripts.audit_trail import trail
-        from transcripts.projects.management.finding import find_study
 
         with reading(file) as opened:
             stored = load_reviews(
@@ -103,47 +109,39 @@ class Winnow(ActCommand):
                 text=options["text"],
                 category=options["category"],
             )
-        found = {
-            "reviews": stored.name,
-            "rules": rules.name,
-            "rules_sha256": stored.rules_sha256,
-            "sha256": stored.sha256,
-            "funnel": stored.funnel,
-            "without_text": stored.without_text,
-        }
+        facts = pick(stored, "rules_sha256 sha256 funnel without_text")
+        found = {"reviews": stored.name, "rules": rules.name, **facts}
         self.answer(found, [*list_funnel(stored.funnel), f"Stored as “{stored.name}”."])
 
 
-class Launch(ActCommand):
+class Launch(LaunchCommand):
     help = "Ask models about reviews under the conditions of the gender-cue probe."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument("--reviews", required=True, metavar="NAME", help="reviews that were loaded into the study")
-        parser.add_argument("--model", action="append", required=True, metavar="LABEL", help="may be repeated")
-        parser.add_argument(
+    takes = (
+        usual.STUDY,
+        Argument("--reviews", required=True, metavar="NAME", help="reviews that were loaded into the study"),
+        MODELS,
+        Argument(
             "--condition",
             action="append",
             required=True,
             metavar="NAME=N",
             help=f"{', '.join(CONDITIONS)}, with how many texts of each category it gets, at least {MIN_TEXTS}; may be repeated",
-        )
-        parser.add_argument(
+        ),
+        Argument(
             "--different-texts", action="store_true", help="each condition gets texts of its own, so nothing is paired"
-        )
-        parser.add_argument(
+        ),
+        Argument(
             "--androgynous", type=int, default=0, metavar="N", help="so many androgynous texts besides, not scored"
-        )
-        parser.add_argument(
+        ),
+        Argument(
             "--confirm-source",
             action="store_true",
             help="confirm that the source of the reviews allows sending them to the providers, whose terms you have read",
-        )
-        add_launch_options(parser)
+        ),
+    )
 
-    def handle(self, *args: object, **options: Any) -> None:
-        how = read_launch_options(options)
-        batch = launch_probe(
+    def launch(self, how: LaunchOptions, options: dict[str, Any]) -> Batch:
+        return launch_probe(
             reviews=find_reviews(find_study(options["project"]), options["reviews"]),
             variants=[find_variant(label) for label in options["model"]],
             texts=read_conditions(options["condition"]),
@@ -153,20 +151,16 @@ class Launch(ActCommand):
             by=trail.SYSTEM,
             options=how,
         )
-        report_launched(self, batch, options)
 
 
 def read_conditions(pairs: list[str]) -> dict[str, int]:
-    """``["primed=200"]`` as ``{"primed": 200}``. Raises ``CommandError``."""
+    """``["primed=200"]`` as ``{"primed": 200}``. Raises ``Refused``."""
+    wrong = f"is not valid. Write NAME=N, each of {', '.join(CONDITIONS)} at most once, such as primed=200"
     found: dict[str, int] = {}
-    for pair in pairs:
-        name, _, typed = pair.partition("=")
+    for name, typed in read_pairs("--condition", pairs, wrong).items():
         number = find_number(typed)
-        if name not in CONDITIONS or number is None or name in found:
-            raise CommandError(
-                f"--condition {pair!r} is not valid. Write NAME=N, each of {', '.join(CONDITIONS)} at most once, such as "
-                "primed=200."
-            )
+        if name not in CONDITIONS or number is None:
+            raise Refused(f"--condition '{name}={typed}' {wrong}.")
         found[name] = number
     return found
 
@@ -176,18 +170,16 @@ class Report(ActCommand):
 
     help = "Print Table 1 and Table 2 of a gender-cue probe, with their tests."
     requires_system_checks = []
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        source = parser.add_mutually_exclusive_group(required=True)
-        source.add_argument("file", type=input_file, nargs="?", help="trials as JSON lines")
-        source.add_argument("--batch", type=int, metavar="N", help="a batch of the kind probe")
-        parser.add_argument(
-            "--themes", type=input_file, metavar="FILE", help="of a file: themes of the rationales as JSON lines"
-        )
-        parser.add_argument(
+    takes = (
+        OneOf(usual.MAYBE_FILE.but(help="trials as JSON lines"), MAYBE_BATCH.but(help="a batch of the kind probe")),
+        Argument(
+            "--themes", type=input_file, metavar="usual.FILE", help="of a file: themes of the rationales as JSON lines"
+        ),
+        Argument(
             "--axis", choices=AXES, default=AXES[0], help="of Table 2: the name-inferred category, or the prediction"
-        )
-        parser.add_argument("--coder", default="", metavar="NAME", help="of a batch: whose codings make Table 2")
+        ),
+        usual.CODER.but(help="of a batch: whose codings make Table 2"),
+    )
 
     def handle(self, *args: object, **options: Any) -> None:
         if options["batch"] is not None and options["themes"]:
@@ -224,12 +216,12 @@ class Parse(ActCommand):
 
     help = 'Read answers to the prompt of the gender-cue probe by rule: JSON lines, each with "id" and "raw".'
     requires_system_checks = []
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=input_file)
-        parser.add_argument(
+    takes = (
+        usual.FILE,
+        Argument(
             "--may-abstain", action="store_true", help="the prompt allowed the answer Unclear, which is an abstention"
-        )
+        ),
+    )
 
     def handle(self, *args: object, file: Path, **options: Any) -> None:
         answers = []
@@ -241,15 +233,7 @@ class Parse(ActCommand):
                 if not (raw is None or isinstance(raw, str)):
                     raise ReadError(file.name, number, "a “raw” that is no text", "the answer as it came, or null")
                 parsed = parse_answer(raw, may_abstain=options["may_abstain"])
-                answers.append(
-                    {
-                        "id": row["id"],
-                        "status": parsed.status,
-                        "predicted": parsed.predicted,
-                        "codes": list(parsed.codes),
-                        "subset": parsed.subset,
-                    }
-                )
+                answers.append({"id": row["id"], **pick(parsed, "status predicted codes subset")})
             if not answers:
                 raise ReadError(file.name, None, "no answer", "JSON lines, each with “id” and “raw”")
         words = (
@@ -264,11 +248,11 @@ class StoreRationales(ActCommand):
         "Store the rationales of a probe's primed answers as masked threads of another study, to be coded there for Table 2: "
         f"{PER_THREAD} to a thread, shuffled."
     )
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--batch", type=int, required=True, metavar="N")
-        parser.add_argument("--into", required=True, metavar="SLUG", help="the study in which they are coded")
-        parser.add_argument("--seed", type=int, default=0, help="seed of their order")
+    takes = (
+        BATCH,
+        Argument("--into", required=True, metavar="SLUG", help="the study in which they are coded"),
+        usual.SEED.but(default=0),
+    )
 
     def handle(self, *args: object, **options: Any) -> None:
         batch, into = find_batch(options["batch"]), find_study(options["into"])

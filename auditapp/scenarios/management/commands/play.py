@@ -1,25 +1,18 @@
 from __future__ import annotations
 
 import json
-import time
-from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar
 from uuid import UUID
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
-
-from auditapp.batches.command_options import POLL_SECONDS, read_cap
-from auditapp.batches.ledger import statements
-from auditapp.batches.ledger.worker_signs import is_worker_alive
-from auditapp.batches.models import WORKING_STATES
-from auditapp.batches.runner import recovery, tasks
-from auditapp.llm.management.finding import find_variant
+from auditapp.batches.command_options import CAP, WAIT, read_dollars, refuse_stopped, wait_for_batch
+from auditapp.llm.management.finding import MODEL, find_variant
 from auditapp.scenarios.actions.asking import ask, ask_again, give_up, record_answer
 from auditapp.scenarios.actions.closing import close_play, discard_play
 from auditapp.scenarios.actions.plays import branch_play, open_play
 from auditapp.scenarios.actions.scripts import write_script
+from auditapp.scenarios.forms.plays import AskForm, OpenPlayForm
 from auditapp.scenarios.models import Play, Question, Script
 from auditapp.scenarios.pure.openings import read_published_openings
 from auditapp.scenarios.pure.scripts import ScriptRefused, read_guide
@@ -34,178 +27,232 @@ from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
-from transcripts.ui.commands import find_row
+from transcripts.ui import usual
+from transcripts.ui.commands import ActCommand, Argument, Noun, Taken, arguments_of, find_row, pick, reading
 
 Told = dict[str, Any]
 
+PLAY = Argument("play", type=int, metavar="PLAY", help="number of the interview")
+TURN = Argument("--turn", type=int, required=True, metavar="N", help="number of the question")
+PERSON = Argument(
+    "--as", dest="person", default="", metavar="NAME", help="in whose name, who can then read it on its page"
+)
+CLIENT_ID = Argument("--client-id", type=UUID, help="a UUID; the same one again asks nothing more")
 
-class Command(BaseCommand):
-    help = "Hold an interview with a model: script, open, ask, again, give-up, record, branch, close, discard, show."
 
-    def add_arguments(self, parser: CommandParser) -> None:
-        # Django's parser takes an argument of its own, which the parsers of acts do not.
-        acts = parser.add_subparsers(dest="act", required=True, parser_class=ArgumentParser)
-        script = _add(acts, "script", "write a script of interviews, or its next number", of_play=False)
-        script.add_argument("--project", required=True, metavar="SLUG")
-        script.add_argument("--name", default="", help="what it is called, where its file does not say it")
-        script.add_argument("--file", type=input_file, help="a JSON object; without it, the published opening alone")
-        script.add_argument("--reason", default="", help="why the wording changes, for the next number")
-        opened = _add(acts, "open", "open an interview; its opening is sent at once", of_play=False)
-        opened.add_argument("--project", required=True, metavar="SLUG")
-        opened.add_argument("--script", required=True, help="a name, or a name and number: gender/2")
-        opened.add_argument("--opening", default="", help="the id of an opening of the script")
-        opened.add_argument("--seed", type=int, help="choose the opening, balanced over models")
-        opened.add_argument("--model", metavar="LABEL", help="a model of an account")
-        opened.add_argument("--recorded", default="", metavar="NAME", help="the model as a public chat page calls it")
-        opened.add_argument("--surface", default="", help="the chat page of a recorded interview")
-        for name in ("vendor", "tier", "label"):
-            opened.add_argument(f"--{name}", default="")
-        opened.add_argument("--cap", metavar="USD", help="the most the interview and its branches may cost")
-        opened.add_argument("--wait", action="store_true", help="return when the opening is answered")
-        for name, told in (("ask", "ask the next question"), ("record", "store a question and its answer")):
-            said = _add(acts, name, told)
-            said.add_argument("--kind", default="", help=", ".join(Question.Kind.values))
-            said.add_argument("--intent", default="", help=", ".join(Question.Intent.values))
-            said.add_argument("--text", required=True)
-            said.add_argument("--client-id", type=UUID, help="a UUID; the same one again asks nothing more")
-            if name == "record":
-                said.add_argument("--answer", required=True)
-                said.add_argument("--reasoning", default="")
-            else:
-                said.add_argument("--wait", action="store_true", help="return when it is answered")
-        again = _add(acts, "again", "ask the last question once more")
-        again.add_argument("--turn", type=int, required=True)
-        again.add_argument("--wait", action="store_true", help="return when it is answered")
-        stopped = _add(acts, "give-up", "wait no longer for the answer to the last question")
-        stopped.add_argument("--turn", type=int, required=True)
-        branch = _add(acts, "branch", "open a play that goes on otherwise behind a turn")
-        branch.add_argument("--turn", type=int, required=True)
-        closed = _add(acts, "close", "store the interview as a thread of the study")
-        closed.add_argument("--inclusion", required=True, help="included, excluded, or a word of your own")
-        closed.add_argument("--reason", required=True)
-        _add(acts, "discard", "end it without a thread").add_argument("--reason", required=True)
-        _add(acts, "show", "what was said so far")
+class _OfStudy(ActCommand):
+    """Acts in a study in somebody's name, and prints what came of it."""
 
-    def handle(self, *args: object, act: str, **options: Any) -> None:
-        try:
-            told = getattr(self, f"_{act.replace('-', '_')}")(options | {"act": act})
-        except (Refused, ScriptRefused) as error:
-            raise CommandError(_name_place(error) + " ".join(str(error).split())) from error
-        self.stdout.write(json.dumps(told, ensure_ascii=False) if options["json"] else _put_in_words(told))
+    needed = Permission.RUN_BATCHES
+    takes: ClassVar[Taken] = (usual.STUDY, PERSON)
 
-    def _script(self, options: Told) -> Told:
-        content = _read_json(options["file"]) if options["file"] else {}
-        if not options["name"] and "name" not in content:
-            raise CommandError("A script has a name. Say it with --name NAME, or as “name” in its file.")
-        openings = {each.id: each.text for each in read_published_openings()}
-        script = read_guide({"name": options["name"], "openings": openings, **content})
+    def handle(self, *args: Any, **options: Any) -> None:
         project = find_study(options["project"])
-        by = _find_person(options, project)
-        written = write_script(project=project, script=script, by=by, reason=options["reason"])
+        self.tell(self.act(project, find_person(options["person"], project, self.needed), options))
+
+    def act(self, project: Project, by: trail.Actor, options: Told) -> Told:
+        raise NotImplementedError
+
+    def tell(self, told: Told) -> None:
+        raised = "; ".join(f"{each['words'] or 'its kind'} raises {each['name']}" for each in told.get("raises", []))
+        plain = told | ({"raises": raised} if raised else {})
+        self.answer(told, (f"{name}: {value}" for name, value in plain.items() if value not in ("", None, [])))
+
+    def tell_last(self, play: Play, options: Told, question: Question | None = None) -> Told:
+        """The question as it is, once it is answered where the command is to wait for it; the first unless one is named."""
+        if options["wait"] and play.arm is not None:
+            batch = wait_for_batch(play.arm.batch, report=self.stderr.write, until=lambda: is_answered(play))
+            if not is_answered(play):
+                refuse_stopped(batch)
+        return describe(next(each for each in read_talk(play) if question is None or each.question == question))
+
+
+class _OfPlay(_OfStudy):
+    """Acts on one interview."""
+
+    takes: ClassVar[Taken] = (PLAY, PERSON)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        plays = Play.objects.filter(mode__in=(Play.Mode.ASKED, Play.Mode.RECORDED))
+        plays = plays.select_related("project", "script", "branch_of", "arm__batch").order_by("-pk")
+        play = find_row(plays, "interview held here with the number", pk=options["play"])
+        self.tell(self.act_on(play, find_person(options["person"], play.project, self.needed), options))
+
+    def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
+        raise NotImplementedError
+
+
+class WriteScript(_OfStudy):
+    help = "Write a script of interviews, or its next number."
+    needed = Permission.SET_METHOD
+    takes = (
+        *_OfStudy.takes,
+        Argument("--name", default="", help="what it is called, where its file does not say it"),
+        Argument("--file", type=input_file, help="a JSON object; without it, the published opening alone"),
+        usual.REASON.but(required=False, default="", help="why the wording changes, for the next number"),
+    )
+
+    def act(self, project: Project, by: trail.Actor, options: Told) -> Told:
+        content = read_json(options["file"]) if options["file"] else {}
+        if not options["name"] and "name" not in content:
+            raise Refused("A script has a name. Say it with --name NAME, or as “name” in its file.")
+        openings = {each.id: each.text for each in read_published_openings()}
+        try:
+            script = read_guide({"name": options["name"], "openings": openings, **content})
+            written = write_script(project=project, script=script, by=by, reason=options["reason"])
+        except (Refused, ScriptRefused) as error:
+            place = error.place if isinstance(error, ScriptRefused) else error.field
+            raise Refused(f"{place.capitalize()}: {error}" if place.startswith("turn ") else str(error)) from error
         return {"script": written.label, "sha256": written.sha256}
 
-    def _open(self, options: Told) -> Told:
-        project = find_study(options["project"])
+
+class Open(_OfStudy):
+    help = "Open an interview; its opening is sent at once."
+    takes = (
+        *_OfStudy.takes,
+        Argument("--script", required=True, help="a name, or a name and number: gender/2"),
+        Argument("--opening", default="", help="the id of an opening of the script"),
+        usual.SEED.but(default=None, help="choose the opening, balanced over models"),
+        MODEL.but(required=False),
+        Argument("--recorded", default="", metavar="NAME", help="the model as a public chat page calls it"),
+        *arguments_of(OpenPlayForm, "surface vendor tier"),
+        Argument("--label", default="", help="the title of the interview"),
+        CAP.but(help="the most the interview and its branches may cost"),
+        WAIT.but(help="return when the opening is answered"),
+    )
+
+    def act(self, project: Project, by: trail.Actor, options: Told) -> Told:
         play = open_play(
             project=project,
-            script=_find_script(project, options["script"]),
+            script=choose_script(project, options["script"]),
             variant=find_variant(options["model"]) if options["model"] is not None else None,
             model_as_shown=options["recorded"],
-            **{name: options[name] for name in ("surface", "vendor", "tier", "label", "opening", "seed")},
-            cap_usd=read_cap(options["cap"]),
-            by=_find_person(options, project),
+            **pick(options, "surface vendor tier label opening seed"),
+            cap_usd=read_dollars(options["cap"]),
+            by=by,
         )
-        told: Told = {"play": play.pk, "state": play.state, "opening": play.opening}
+        told: Told = {"play": play.pk, **pick(play, "state opening")}
         if play.arm is not None:
-            told["batch"] = play.arm.batch_id
-            told["first"] = self._tell_last(play, options)
+            told |= {"batch": play.arm.batch_id, "first": self.tell_last(play, options)}
         return told
 
-    def _ask(self, options: Told) -> Told:
-        play = _find_play(options)
-        raised = find_raised(play, read_talk(play), options["text"], options["kind"])
-        question = ask(play=play, by=_find_person(options, play.project), **_read_said(options))
-        return self._tell_last(play, options, question) | {"raises": _describe_raised(raised)}
 
-    def _again(self, options: Told) -> Told:
-        play = _find_play(options)
-        question = ask_again(play=play, number=options["turn"], by=_find_person(options, play.project))
-        return self._tell_last(play, options, question)
+class Ask(_OfPlay):
+    help = "Ask the next question."
+    takes = (
+        *_OfPlay.takes,
+        *arguments_of(Question, "kind intent"),
+        *arguments_of(AskForm, "text"),
+        CLIENT_ID,
+        WAIT.but(help="return when it is answered"),
+    )
 
-    def _give_up(self, options: Told) -> Told:
-        play = _find_play(options)
-        question = give_up(play=play, number=options["turn"], by=_find_person(options, play.project))
-        return _describe(next(each for each in read_talk(play) if each.question == question))
+    def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
+        raised = list_raised(play, options)
+        question = ask(play=play, by=by, **pick(options, "kind intent text client_id"))
+        return self.tell_last(play, options, question) | {"raises": raised}
 
-    def _record(self, options: Told) -> Told:
-        play = _find_play(options)
-        raised = find_raised(play, read_talk(play), options["text"], options["kind"])
-        said = _read_said(options) | {"answer": options["answer"], "reasoning": options["reasoning"]}
-        question = record_answer(play=play, by=_find_person(options, play.project), **said)
-        return {"turn": question.position, "state": "answered", "raises": _describe_raised(raised)}
 
-    def _branch(self, options: Told) -> Told:
-        play = _find_play(options)
-        branch = branch_play(play=play, after=options["turn"], by=_find_person(options, play.project))
+class Record(_OfPlay):
+    help = "Store a question and its answer."
+    takes = (
+        *_OfPlay.takes,
+        *arguments_of(Question, "kind intent"),
+        *arguments_of(AskForm, "text answer reasoning"),
+        CLIENT_ID,
+    )
+
+    def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
+        raised = list_raised(play, options)
+        said = pick(options, "kind intent text client_id answer reasoning")
+        question = record_answer(play=play, by=by, **said)
+        return {"turn": question.position, "state": "answered", "raises": raised}
+
+
+class Again(_OfPlay):
+    help = "Ask the last question once more."
+    takes = (*_OfPlay.takes, TURN, WAIT.but(help="return when it is answered"))
+
+    def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
+        return self.tell_last(play, options, ask_again(play=play, number=options["turn"], by=by))
+
+
+class GiveUp(_OfPlay):
+    help = "Wait no longer for the answer to the last question."
+    takes = (*_OfPlay.takes, TURN)
+
+    def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
+        question = give_up(play=play, number=options["turn"], by=by)
+        return self.tell_last(play, {"wait": False}, question)
+
+
+class Branch(_OfPlay):
+    help = "Open an interview that goes on otherwise after a turn."
+    takes = (*_OfPlay.takes, TURN)
+
+    def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
+        branch = branch_play(play=play, after=options["turn"], by=by)
         return {"play": branch.pk, "state": branch.state, "branch_of": branch.branch_of_id, "turn": options["turn"]}
 
-    def _close(self, options: Told) -> Told:
-        play = _find_play(options)
-        by = _find_person(options, play.project)
-        closed = close_play(play=play, inclusion=options["inclusion"], reason=options["reason"], by=by)
+
+class Close(_OfPlay):
+    help = "Store the interview as a thread of the study."
+    takes = (
+        *_OfPlay.takes,
+        Argument("--inclusion", required=True, help="included, excluded, or a word of your own"),
+        usual.REASON,
+    )
+
+    def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
+        closed = close_play(play=play, **pick(options, "inclusion reason"), by=by)
         return closed._asdict() | {
             "interview": closed.interview.pk,
             "external_id": closed.interview.external_id,
             "unanswered": [each._asdict() for each in closed.unanswered],
         }
 
-    def _discard(self, options: Told) -> Told:
-        play = _find_play(options)
-        discard_play(play=play, reason=options["reason"], by=_find_person(options, play.project))
-        return {"play": options["play"], "state": Play.State.DISCARDED.value}
 
-    def _show(self, options: Told) -> Told:
-        play = _find_play(options)
-        return {
-            "play": play.pk,
-            "state": play.state,
-            "script": play.script.label,
-            "turns": [_describe(each) for each in read_talk(play)],
-        }
+class Discard(_OfPlay):
+    help = "End an interview without a thread."
+    takes = (*_OfPlay.takes, usual.REASON)
 
-    def _tell_last(self, play: Play, options: Told, question: Question | None = None) -> Told:
-        """The question as it stands, once it is answered where the command is to wait for it."""
-        if options["wait"]:
-            _wait(play, report=self.stderr.write)
-        talk = read_talk(play)
-        return _describe(next(each for each in talk if question is None or each.question == question))
+    def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
+        discard_play(play=play, reason=options["reason"], by=by)
+        return {"play": play.pk, "state": Play.State.DISCARDED.value}
 
 
-def _add(acts: Any, name: str, told: str, *, of_play: bool = True) -> ArgumentParser:
-    parser = cast("ArgumentParser", acts.add_parser(name, help=told, description=told))
-    if of_play:
-        parser.add_argument("play", type=int)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument(
-        "--as", dest="person", default="", metavar="NAME", help="in whose name, who can then read it on its page"
-    )
-    # Options of every command, which Django looks for behind its own arguments alone.
-    for common in ("--skip-checks", "--traceback", "--no-color"):
-        parser.add_argument(common, action="store_true", default=SUPPRESS, help=SUPPRESS)
-    return parser
+class Show(_OfPlay):
+    help = "Show what was said so far."
+
+    def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
+        turns = [describe(each) for each in read_talk(play)]
+        return {"play": play.pk, "state": play.state, "script": play.script.label, "turns": turns}
 
 
-def _name_place(error: Refused | ScriptRefused) -> str:
-    """Which turn of a script is wrong, where one is."""
-    place = error.place if isinstance(error, ScriptRefused) else error.field
-    return f"{place.capitalize()}: " if place.startswith("turn ") else ""
+class Command(Noun):
+    help = "Hold an interview with a model."
+    verbs = {
+        "script": WriteScript,
+        "open": Open,
+        "ask": Ask,
+        "again": Again,
+        "give-up": GiveUp,
+        "record": Record,
+        "branch": Branch,
+        "close": Close,
+        "discard": Discard,
+        "show": Show,
+    }
 
 
-def _describe_raised(raised: Mapping[str, Raised]) -> list[Told]:
+def list_raised(play: Play, options: Told) -> list[Told]:
+    """The codes that the question would be the first to raise."""
+    raised: Mapping[str, Raised] = find_raised(play, read_talk(play), options["text"], options["kind"])
     return [{"code": code, **each._asdict()} for code, each in raised.items()]
 
 
-def _describe(each: Exchange) -> Told:
+def describe(each: Exchange) -> Told:
+    """A question and its answer, as the command prints them."""
     counting = each.counting
     return {
         "turn": each.number,
@@ -221,72 +268,41 @@ def _describe(each: Exchange) -> Told:
     }
 
 
-def _wait(play: Play, *, report: Any) -> None:
-    """Wait until nothing is on its way in a play, or its batch has stopped; without a worker, make its calls here."""
-    assert play.arm is not None  # noqa: S101  (only plays with an arm are asked)
-    batch, is_reported = play.arm.batch, False
-    while any(each.is_waiting for each in read_talk(play)):
-        batch.refresh_from_db()
-        if batch.state not in WORKING_STATES and not batch.awaits_server:
-            raise CommandError(f"Batch {batch.pk} is {batch.get_state_display().lower()}: {batch.state_reason}")
-        if not is_worker_alive():
-            if not is_reported:
-                report("No worker is running; this command makes the calls itself.")
-                is_reported = True
-            recovery.recover_queues()
-            for queue_id in statements.find_queues_to_notify(batch):
-                tasks.work_on_queue(queue_id)
-        else:
-            time.sleep(POLL_SECONDS)
+def is_answered(play: Play) -> bool:
+    """Whether nothing is on its way in an interview."""
+    return not any(each.is_waiting for each in read_talk(play))
 
 
-def _read_said(options: Told) -> Told:
-    return {name: options[name] for name in ("kind", "intent", "text", "client_id")}
-
-
-def _find_person(options: Told, project: Project) -> trail.Actor:
-    """The person in whose name the command acts; the program itself where none is named."""
-    name = options["person"]
+def find_person(name: str, project: Project, needed: Permission) -> trail.Actor:
+    """The person in whose name the command acts; the program itself where none is named. Raises ``Refused``."""
     if not name:
         return trail.SYSTEM
     person = User.objects.filter(username=name, is_active=True).first()
     role = find_role(person, project) if person else None
     if person is None or role is None:
-        raise CommandError(f"There is nobody {name!r} in the study {project.slug}.")
-    needed = Permission.SET_METHOD if options["act"] == "script" else Permission.RUN_BATCHES
+        raise Refused(f"There is nobody {name!r} in the study {project.slug}.")
     if needed not in role.permissions:
-        raise CommandError(f"The role of {name} in this study is {role.name}. {role.sentence}")
+        raise Refused(f"The role of {name} in this study is {role.name}. {role.sentence}")
     return person
 
 
-def _find_script(project: Project, label: str) -> Script:
+def choose_script(project: Project, label: str) -> Script:
+    """The script of that name, or name and number. Raises ``Refused``."""
     script = find_script(project, label)
     if script is None:
         known = ", ".join(each.label for each in latest_scripts(project, Script.Use.INTERVIEW)) or "none"
-        raise CommandError(f"There is no script of interviews {label!r}. The scripts are: {known}.")
+        raise Refused(f"There is no script of interviews {label!r}. The scripts are: {known}.")
     return script
 
 
-def _find_play(options: Told) -> Play:
-    plays = Play.objects.filter(mode__in=(Play.Mode.ASKED, Play.Mode.RECORDED))
-    plays = plays.select_related("project", "script", "branch_of", "arm__batch").order_by("-pk")
-    return find_row(plays, "interview held here with the number", pk=options["play"])
-
-
-def _read_json(path: Path) -> Told:
+def read_json(path: Path) -> Told:
+    """The object in a file. Raises ``CommandError``, ``Refused``."""
+    with reading(path) as stream:
+        data = stream.read()
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+        content = json.loads(data.decode("utf-8"))
     except ValueError as error:
-        raise CommandError(f"{say_file(path)} is not JSON in UTF-8: {error}.") from error
+        raise Refused(f"{say_file(path)} is not JSON in UTF-8: {error}.") from error
     if not isinstance(content, dict):
-        raise CommandError(f"{say_file(path)} is not a JSON object.")
+        raise Refused(f"{say_file(path)} is not a JSON object.")
     return content
-
-
-def _put_in_words(told: Told) -> str:
-    raised = told.get("raises", [])
-    said = [f"{each['words'] or 'its kind'} raises {each['name']}" for each in raised]
-    plain = told | ({"raises": "; ".join(said)} if raised else {})
-    return "\n".join(f"{name}: {value}" for name, value in plain.items() if value not in ("", None, []))

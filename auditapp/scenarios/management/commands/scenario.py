@@ -4,18 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 
-from auditapp.batches.command_options import (
-    add_launch_options,
-    describe_launched,
-    read_launch_options,
-    refuse_stopped,
-    wait_for_launched,
-    warn_of_limits,
-)
+from auditapp.batches.command_options import MAYBE_BATCH, REPEATS, LaunchCommand
+from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
-from auditapp.llm.management.finding import find_variant
+from auditapp.llm.management.finding import MODELS, find_variant
 from auditapp.scenarios.actions.runs import launch_scenarios
 from auditapp.scenarios.actions.scripts import load_scripts
 from auditapp.scenarios.actions.storing import store_plays
@@ -30,21 +24,23 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.command_files import input_file
 from transcripts.projects.management.finding import find_study
-from transcripts.ui.commands import ActCommand, Noun, reading
+from transcripts.ui import usual
+from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, reading
 
 
 class Load(ActCommand):
     help = "Load scripts of scenarios, a JSON object on each line, into a study: all of them, or none."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        source = parser.add_mutually_exclusive_group(required=True)
-        source.add_argument("file", type=input_file, nargs="?")
-        source.add_argument("--shipped", action="store_true", help=f"the suite that comes with the program, {SHIPPED}")
-        parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument("--suite", default="", metavar="NAME", help="the suite of scripts that name none")
-        parser.add_argument(
-            "--reason", default="", help="why, where the study has a script of this name with other words"
-        )
+    takes = (
+        OneOf(
+            usual.MAYBE_FILE,
+            Argument("--shipped", action="store_true", help=f"the suite that comes with the program, {SHIPPED}"),
+        ),
+        usual.STUDY,
+        Argument("--suite", default="", metavar="NAME", help="the suite of scripts that name none"),
+        usual.REASON.but(
+            required=False, default="", help="why, where the study has a script of this name with other words"
+        ),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = SHIPPED_FILE if options["shipped"] else options["file"]
@@ -62,44 +58,40 @@ class Load(ActCommand):
         )
 
 
-class Launch(ActCommand):
+class Launch(LaunchCommand):
     help = "Play every script of a suite with models under named conditions, and store what was said as masked threads."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument("--suite", required=True, metavar="NAME")
-        parser.add_argument("--model", action="append", required=True, metavar="LABEL", help="may be repeated")
-        parser.add_argument(
+    takes = (
+        usual.STUDY,
+        Argument("--suite", required=True, metavar="NAME"),
+        MODELS,
+        Argument(
             "--condition",
             action="append",
             default=[],
             metavar="NAME=FILE",
             help="a condition with the file of its system text; may be repeated. unprompted, without a text, is always there",
-        )
-        parser.add_argument(
-            "--no-unprompted", action="store_true", help="leave out the condition without a system text"
-        )
-        parser.add_argument("--repeats", type=int, default=1, metavar="K", help="how often each script is played")
-        add_launch_options(parser)
+        ),
+        Argument("--no-unprompted", action="store_true", help="leave out the condition without a system text"),
+        REPEATS,
+    )
 
-    def handle(self, *args: object, **options: Any) -> None:
-        how = replace(read_launch_options(options), repeats=options["repeats"])
-        batch = launch_scenarios(
+    def launch(self, how: LaunchOptions, options: dict[str, Any]) -> Batch:
+        return launch_scenarios(
             project=find_study(options["project"]),
             suite=options["suite"],
             variants=[find_variant(label) for label in options["model"]],
             conditions=read_conditions(options["condition"]),
             has_unprompted=not options["no_unprompted"],
             by=trail.SYSTEM,
-            options=how,
+            options=replace(how, repeats=options["repeats"]),
         )
-        warn_of_limits(batch, self.stderr.write)
-        if options["wait"]:
-            batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)
-            store_plays(batch)
-        self._report(batch, options)
 
-    def _report(self, batch: Batch, options: dict[str, Any]) -> None:
+    def watch(self, batch: Batch, *, says_yes: bool) -> Batch:
+        batch = super().watch(batch, says_yes=says_yes)
+        store_plays(batch)
+        return batch
+
+    def conclude(self, batch: Batch) -> tuple[dict[str, Any], str]:
         told: dict[str, Any] = {
             "batch": batch.pk,
             "plays": run_plays(batch).count(),
@@ -111,9 +103,7 @@ class Launch(ActCommand):
             f"Batch {batch.pk}, {batch.get_state_display().lower()}: {told['plays']:,} plays, {told['stored']:,} stored, "
             f"{told['open']:,} open, {told['failed']:,} failed."
         )
-        self.answer(told, done if options["wait"] else describe_launched(batch))
-        if options["wait"]:
-            refuse_stopped(batch)
+        return told, done
 
 
 class Report(ActCommand):
@@ -121,21 +111,17 @@ class Report(ActCommand):
 
     help = "Report how plays of scenarios came out: what stays without a prompt, and how groups fare."
     requires_system_checks = []
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        source = parser.add_mutually_exclusive_group(required=True)
-        source.add_argument("--plays", type=input_file, metavar="FILE", help="outcomes of plays, as JSON lines")
-        source.add_argument("--batch", type=int, metavar="N", help="a batch that ran a suite")
-        parser.add_argument(
-            "--project", default="", metavar="SLUG", help="of a batch: the study that it is looked for in"
-        )
-        parser.add_argument(
-            "--coder",
-            default="",
-            metavar="NAME",
+    takes = (
+        OneOf(
+            Argument("--plays", type=input_file, metavar="FILE", help="outcomes of plays, as JSON lines"),
+            MAYBE_BATCH.but(help="a batch that ran a suite"),
+        ),
+        usual.MAYBE_STUDY.but(default="", help="of a batch: the study that it is looked for in"),
+        usual.CODER.but(
             help="of a batch: whose codings alone give the outcome of cases that name a code (default: everybody's, and what was "
-            "adjudicated)",
-        )
+            "adjudicated)"
+        ),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["batch"] is None and (options["coder"] or options["project"]):

@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 
-from auditapp.batches.command_options import add_launch_options, read_launch_options, report_launched
-from auditapp.llm.management.finding import find_variant
+from auditapp.batches.command_options import BATCH, MAYBE_BATCH, REPEATS, LaunchCommand
+from auditapp.batches.launching import LaunchOptions
+from auditapp.batches.models import Batch
+from auditapp.llm.management.finding import MODEL, MODELS, find_variant
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.audits.actions import FORMATTER_SIZE, draw_audit
 from auditapp.sob.audits.queries import write_report
@@ -32,9 +34,10 @@ from auditapp.sob.tables.actions import find_target_table
 from auditapp.sob.texts.actions.datasets import load_dataset
 from auditapp.sob.texts.actions.derived import combine_datasets
 from transcripts.audit_trail import trail
-from transcripts.formats.command_files import input_file, output_file
+from transcripts.formats.command_files import input_file
 from transcripts.projects.models import Project
-from transcripts.ui.commands import ActCommand, Noun, find_row, reading
+from transcripts.ui import usual
+from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, find_row, pick, read_pairs, reading, writing
 from transcripts.ui.typed_text import MAX_SEED, find_number
 
 if TYPE_CHECKING:
@@ -42,6 +45,9 @@ if TYPE_CHECKING:
     from auditapp.sob.pure.measures.report import ReportOptions
 
 FORMATS = ("json", "csv", "text", "latex")
+FACTS = ("source", "licence", "split", "filter")
+CHOSEN_STUDY = usual.MAYBE_STUDY.but(default="", help="the study (default: the only one, or that of the dataset)")
+DATASET = Argument("--dataset", required=True, metavar="NAME", help="the texts that are asked about")
 
 
 class Load(ActCommand):
@@ -49,34 +55,33 @@ class Load(ActCommand):
         "Load a file of biased texts: the prepared table of the paper, one of its five sources as published, "
         "or any CSV, JSON lines or parquet by column mapping."
     )
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=input_file)
-        parser.add_argument("--name", required=True)
-        parser.add_argument("--project", default="", help="slug of the study (default: the only one, or `benchmarks`)")
-        parser.add_argument(
+    takes = (
+        usual.FILE,
+        Argument("--name", required=True, help="name of the dataset"),
+        CHOSEN_STUDY,
+        Argument(
             "--column", action="append", default=[], metavar="OURS=THEIRS", help="such as text=comment or target=group"
-        )
-        parser.add_argument(
+        ),
+        Argument(
             "--targets",
             default="",
             metavar="file|published|table:N",
             help="where the targets come from (default: see docs/reference/sob.md)",
-        )
-        parser.add_argument(
+        ),
+        Argument(
             "--all-rows", action="store_true", help="load a published source without the benchmark's filter and draw"
-        )
-        parser.add_argument("--sample", type=int, metavar="SIZE", help="draw this many texts")
-        parser.add_argument("--by", choices=tuple(BY_FIELDS), default="target", help="stratum of the sample")
-        parser.add_argument("--method", choices=tuple(METHODS), default="proportional")
-        parser.add_argument("--seed", type=int, default=DEFAULT_SEED)
-        parser.add_argument(
+        ),
+        Argument("--sample", type=int, metavar="SIZE", help="draw this many texts"),
+        Argument("--by", choices=tuple(BY_FIELDS), default="target", help="stratum of the sample"),
+        Argument("--method", choices=tuple(METHODS), default="proportional"),
+        usual.SEED.but(default=DEFAULT_SEED),
+        Argument(
             "--drop-duplicates",
             action="store_true",
             help="keep only one copy of texts that occur more than once in a source",
-        )
-        for field in ("source", "licence", "split", "filter"):
-            parser.add_argument(f"--{field}", default="", help="stored with the dataset")
+        ),
+        *(Argument(f"--{name}", default="", help="stored with the dataset") for name in FACTS),
+    )
 
     def handle(self, *args: object, file: Path, name: str, project: str, column: list[str], **options: object) -> None:
         with reading(file) as stream:
@@ -88,13 +93,16 @@ class Load(ActCommand):
             name=name,
             file_name=file.name,
             data=data,
-            columns=read_columns(column),
+            columns=read_pairs(
+                "--column", column, "is not a mapping. Write ours=theirs, each once, such as text=comment"
+            )
+            or None,
             targets=targets,
             target_table=target_table,
             all_rows=bool(options["all_rows"]),
             drops_repeated=bool(options["drop_duplicates"]),
             draw=read_draw(options),
-            provenance=Provenance(*(str(options[field]) for field in ("source", "licence", "split", "filter"))),
+            provenance=Provenance(*pick(options, " ".join(FACTS)).values()),
             by=trail.SYSTEM,
         )
         answer = describe(texts, created=created)
@@ -132,8 +140,7 @@ def describe(dataset: Dataset, *, created: bool) -> dict[str, Any]:
     return {
         "dataset": dataset.name,
         "project": dataset.project.slug,
-        "format": dataset.format,
-        "sha256": dataset.sha256,
+        **pick(dataset, "format sha256"),
         "texts": texts,
         "created": created,
         "read": sampling.get("read", texts),
@@ -142,9 +149,7 @@ def describe(dataset: Dataset, *, created: bool) -> dict[str, Any]:
         "strata": sampling.get("strata", {}),
         "sampling": sampling,
         "source": dataset.source_name,
-        "licence": dataset.licence,
-        "split": dataset.split,
-        "filter": dataset.filter,
+        **pick(dataset, "licence split filter"),
         "targets": f"table:{dataset.target_table.number}" if dataset.target_table else dataset.targets_from,
         "warnings": dataset.warnings,
     }
@@ -157,28 +162,13 @@ def list_notes(answer: dict[str, Any]) -> list[str]:
     return [*left_out, *(f"  {warning}" for warning in answer["warnings"])]
 
 
-def read_columns(pairs: list[str]) -> dict[str, str] | None:
-    """``["text=comment"]`` as ``{"text": "comment"}``. Raises ``CommandError``."""
-    columns: dict[str, str] = {}
-    for pair in pairs:
-        ours, sign, theirs = pair.partition("=")
-        if not sign or not ours or not theirs:
-            raise CommandError(f"--column {pair!r} is not a mapping. Write ours=theirs, such as text=comment.")
-        columns[ours] = theirs
-    return columns or None
-
-
 class Combine(ActCommand):
     help = "Combine several datasets into a new one. A text that is already in the same source is left out."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "names", nargs="+", metavar="NAME", help="a dataset; give at least two, in the order of the new one"
-        )
-        parser.add_argument("--name", required=True, help="name of the new dataset")
-        parser.add_argument(
-            "--project", default="", help="slug of the study (default: the one that has these datasets)"
-        )
+    takes = (
+        Argument("names", nargs="+", metavar="NAME", help="a dataset; give at least two, in the order of the new one"),
+        Argument("--name", required=True, help="name of the new dataset"),
+        CHOSEN_STUDY,
+    )
 
     def handle(self, *args: object, names: list[str], name: str, project: str, **options: object) -> None:
         datasets = [find_dataset(each, project) for each in names]
@@ -188,56 +178,51 @@ class Combine(ActCommand):
         self.answer(answer, [done, *list_notes(answer)])
 
 
-class Launch(ActCommand):
+class Launch(LaunchCommand):
     help = "Ask models about the texts of a dataset."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--dataset", required=True)
-        parser.add_argument("--model", action="append", required=True, metavar="LABEL", help="may be repeated")
-        parser.add_argument("--task", action="append", required=True, choices=[key for key, _ in TASKS])
-        parser.add_argument("--instrument", default="paper", help="wording: paper, release, or one of the study's own")
-        parser.add_argument(
-            "--base", action="store_true", help="include the reconstructed Base prompt; it has no score"
-        )
-        parser.add_argument("--project", default="")
-        parser.add_argument("--limit", type=int, help="use only this many texts, spread evenly over the dataset")
-        parser.add_argument(
-            "--repeats", type=int, default=1, help="how often each model gets each text under each task"
-        )
-        parser.add_argument(
+    takes = (
+        DATASET,
+        MODELS,
+        Argument("--task", action="append", required=True, choices=[key for key, _ in TASKS]),
+        Argument("--instrument", default="paper", help="wording: paper, release, or one of the study's own"),
+        Argument("--base", action="store_true", help="include the reconstructed Base prompt; it has no score"),
+        CHOSEN_STUDY,
+        Argument("--limit", type=int, help="use only this many texts, spread evenly over the dataset"),
+        REPEATS,
+        Argument(
             "--family",
             action="append",
             default=[],
             metavar="LABEL=NAME",
             help="treat variants with different model ids as one family in the statistics; may be repeated",
-        )
-        parser.add_argument(
+        ),
+        Argument(
             "--confirm-terms",
             action="store_true",
             help="confirm, once per study, that you know that the instrument tells the model not to refuse, and that you have "
             "read the terms of the providers that the texts are sent to",
-        )
-        add_launch_options(parser)
+        ),
+    )
 
-    def handle(self, *args: object, dataset: str, model: list[str], task: list[str], **options: Any) -> None:
-        how = read_launch_options(options)
-        variants = [find_variant(label) for label in model]
-        texts = find_dataset(dataset, str(options["project"]))
+    def launch(self, how: LaunchOptions, options: dict[str, Any]) -> Batch:
+        variants = [find_variant(label) for label in options["model"]]
+        texts = find_dataset(options["dataset"], options["project"])
         if not options["confirm_terms"]:
             refuse_unconfirmed(texts.project, variants)
-        batch = launch_sob(
+        return launch_sob(
             dataset=texts,
             variants=variants,
-            tasks=task,
-            instrument_variant=str(options["instrument"]),
+            tasks=options["task"],
+            instrument_variant=options["instrument"],
             include_base=options["base"],
             limit=options["limit"],
             confirms_terms=options["confirm_terms"],
-            families=read_families(options["family"]),
+            families=read_pairs(
+                "--family", options["family"], "is not valid. Write LABEL=NAME, each label once", last=True
+            ),
             by=trail.SYSTEM,
             options=replace(how, repeats=options["repeats"]),
         )
-        report_launched(self, batch, options)
 
 
 def refuse_unconfirmed(project: Project, variants: Sequence[ModelVariant]) -> None:
@@ -249,40 +234,28 @@ def refuse_unconfirmed(project: Project, variants: Sequence[ModelVariant]) -> No
         )
 
 
-def read_families(pairs: list[str]) -> dict[str, str]:
-    """The family of each label. Raises ``CommandError``."""
-    families: dict[str, str] = {}
-    for pair in pairs:
-        label, separator, name = pair.rpartition("=")
-        if not separator or not label or not name or label in families:
-            raise CommandError(f"--family {pair!r} is not valid. Write LABEL=NAME, each label once.")
-        families[label] = name
-    return families
-
-
 class Report(ActCommand):
     help = "Print every figure of a batch, a file of answers, a bundle, or the published table."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        source = parser.add_mutually_exclusive_group(required=True)
-        source.add_argument("--batch", type=int, metavar="N")
-        source.add_argument("--responses", type=input_file, metavar="FILE", help="JSON lines; needs no database")
-        source.add_argument("--published", action="store_true", help="Table 4 of the paper; needs no database")
-        source.add_argument("--bundle", type=input_file, metavar="FILE", help="needs no database")
-        parser.add_argument("--format", choices=FORMATS, default="text")
-        parser.add_argument("--output", metavar="PATH", help="write there instead of printing")
-        parser.add_argument(
+    takes = (
+        OneOf(
+            MAYBE_BATCH,
+            Argument("--responses", type=input_file, metavar="usual.FILE", help="JSON lines; needs no database"),
+            Argument("--published", action="store_true", help="Table 4 of the paper; needs no database"),
+            Argument("--bundle", type=input_file, metavar="usual.FILE", help="needs no database"),
+        ),
+        Argument("--format", choices=FORMATS, default="text"),
+        usual.OUTPUT.but(required=False, help="write there instead of printing"),
+        Argument(
             "--targets", metavar="TABLE", help="for a batch: loaded (default), published, or table:N of the study"
-        )
-        parser.add_argument(
+        ),
+        Argument(
             "--mapping",
             metavar="TABLE",
             help="for a batch: the study's newest (default), published, or table:N of the study",
-        )
-        parser.add_argument("--seed", type=int, metavar="N", help="seed of all random draws")
-        parser.add_argument(
-            "--resamples", type=int, metavar="N", help="resamples for each interval; 0 for no intervals"
-        )
+        ),
+        usual.SEED.but(default=None, help="seed of all random draws"),
+        usual.RESAMPLES.but(help="resamples for each interval; 0 for no intervals"),
+    )
 
     def handle(self, *args: object, **options: Any) -> None:
         check_options(options)
@@ -294,11 +267,8 @@ class Report(ActCommand):
         if not options["output"]:
             self.stdout.write(text)
             return
-        try:
-            with output_file(self, str(options["output"])) as path:
-                path.write_text(text, encoding="utf-8", newline="")
-        except OSError as error:
-            raise CommandError(f"{options['output']} cannot be written: {error.strerror}.") from error
+        with writing(self, options["output"]) as path:
+            path.write_text(text, encoding="utf-8", newline="")
 
 
 def check_options(options: Mapping[str, Any]) -> None:
@@ -356,31 +326,25 @@ def report_file(path: Path, options: ReportOptions) -> Mapping[str, Any]:
 
 
 def report_bundle(path: str) -> Mapping[str, Any]:
-    """The report of a bundle, derived again from the answers in it. Raises ``CommandError``."""
-    from auditapp.sob.pure.outputs.bundle import BundleRefused, read_bundle
+    """The report of a bundle, derived again from the answers in it. Raises ``Refused``."""
+    from auditapp.sob.pure.outputs.bundle import read_bundle
 
-    try:
-        return read_bundle(path).report()
-    except BundleRefused as error:
-        raise CommandError(str(error)) from error
+    return read_bundle(path).report()
 
 
 def report_batch(number: int, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The report of a batch: the stored one, or a new one if that is stale. Raises ``CommandError``."""
+    """The report of a batch: the stored one, or a new one if that is stale. Raises ``Refused``."""
     from auditapp.sob.management.choices import find_batch
     from auditapp.sob.report.computing import ReportChoice
     from auditapp.sob.report.requests import await_report
-    from auditapp.sob.tables.mappings import IN_FORCE, UnknownMapping
-    from auditapp.sob.tables.queries import LOADED, UnknownTargets
+    from auditapp.sob.tables.mappings import IN_FORCE
+    from auditapp.sob.tables.queries import LOADED
 
     batch = find_batch(number)
     choice = ReportChoice(
         **read_numbers(options), targets=options["targets"] or LOADED, mapping=options["mapping"] or IN_FORCE
     )
-    try:
-        return await_report(batch, options=choice).report
-    except (UnknownTargets, UnknownMapping) as error:
-        raise CommandError(str(error)) from error
+    return await_report(batch, options=choice).report
 
 
 def find_mapping_rows(options: Mapping[str, Any], report: Mapping[str, Any]) -> Rows | None:
@@ -459,51 +423,45 @@ class Recount(ActCommand):
         )
 
 
-class Format(ActCommand):
+class Format(LaunchCommand):
+    things = "answers"
     help = "Have a small model read the answers of a sob batch that no rule could read."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--batch", type=int, required=True, metavar="N", help="the sob batch whose answers it reads"
-        )
-        parser.add_argument("--model", required=True, metavar="LABEL")
-        parser.add_argument(
+    takes = (
+        BATCH.but(help="the sob batch whose answers it reads"),
+        MODEL,
+        Argument(
             "--outcome",
             action="append",
             choices=[str(outcome) for outcome in READABLE_OUTCOMES],
             help="which answers are sent; may be repeated (default: off_format only)",
-        )
-        parser.add_argument(
-            "--no-schema", action="store_true", help="never hold the formatter's answers to a JSON schema"
-        )
-        add_launch_options(parser)
+        ),
+        Argument("--no-schema", action="store_true", help="never hold the formatter's answers to a JSON schema"),
+    )
 
-    def handle(self, *args: object, batch: int, model: str, **options: Any) -> None:
-        how = read_launch_options(options)
-        source = find_batch(batch)
-        launched = launch_formatter(
-            batch=source,
-            variant=find_variant(model),
+    def launch(self, how: LaunchOptions, options: dict[str, Any]) -> Batch:
+        return launch_formatter(
+            batch=find_batch(options["batch"]),
+            variant=find_variant(options["model"]),
             outcomes=options["outcome"] or DEFAULT_OUTCOMES,
             without_schema=options["no_schema"],
             by=trail.SYSTEM,
             options=how,
         )
-        report_launched(self, launched, options, things="answers")
 
 
 class AuditReadings(ActCommand):
     help = "Draw a sample of readings for people to mark, or print the results of an audit."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--batch", type=int, required=True, metavar="N")
-        act = parser.add_mutually_exclusive_group(required=True)
-        act.add_argument("--draw", choices=Audit.Scope.values, help="draw from these readings")
-        act.add_argument(
-            "--report", type=int, metavar="NUMBER", help="print the results of this audit of the batch as JSON"
-        )
-        parser.add_argument("--size", type=int, default=FORMATTER_SIZE, help=f"answers to draw ({FORMATTER_SIZE})")
-        parser.add_argument("--seed", type=int, help="if not given, a seed is chosen and printed")
+    takes = (
+        BATCH,
+        OneOf(
+            Argument("--draw", choices=Audit.Scope.values, help="draw from these readings"),
+            Argument(
+                "--report", type=int, metavar="NUMBER", help="print the results of this audit of the batch as JSON"
+            ),
+        ),
+        Argument("--size", type=int, default=FORMATTER_SIZE, help=f"answers to draw ({FORMATTER_SIZE})"),
+        usual.SEED.but(default=None, help="if not given, a seed is chosen and printed"),
+    )
 
     def handle(self, *args: object, batch: int, **options: Any) -> None:
         source = find_batch(batch)
@@ -516,27 +474,24 @@ class AuditReadings(ActCommand):
             return
         seed = options["seed"] if options["seed"] is not None else random.randint(0, MAX_SEED)  # noqa: S311
         audit = draw_audit(batch=source, scope=options["draw"], size=options["size"], seed=seed, by=trail.SYSTEM)
-        drawn = {"audit": audit.number, "scope": audit.scope, "size": audit.size, "seed": seed, "frame": audit.frame}
         self.answer(
-            drawn,
+            {"audit": audit.number, **pick(audit, "scope size seed frame")},
             f"Audit {audit.number}: {audit.size:,} of {audit.frame:,} readings, seed {audit.seed}, to be marked on its page.",
         )
 
 
 class Bundle(ActCommand):
     help = "Write a bundle: one archive from which every figure of a batch can be derived without a database."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--batch", type=int, required=True, metavar="N")
-        parser.add_argument("--output", required=True, metavar="FILE.zip")
-        parser.add_argument("--without-texts", action="store_true", help="leave out the texts, but keep their hashes")
-        parser.add_argument("--overwrite", action="store_true")
+    takes = (
+        BATCH,
+        usual.OUTPUT.but(metavar="usual.FILE.zip"),
+        Argument("--without-texts", action="store_true", help="leave out the texts, but keep their hashes"),
+        usual.OVERWRITE,
+    )
 
     def handle(self, *args: object, batch: int, output: str, **options: object) -> None:
         found = find_batch(batch)
-        with output_file(self, output) as path:
-            if path.exists() and not options["overwrite"]:
-                raise CommandError(f"{output} already exists. Choose another name, or add --overwrite.")
+        with writing(self, output, overwrite=bool(options["overwrite"])) as path:
             facts = write_sob_bundle(batch=found, path=path, by=trail.SYSTEM, with_texts=not options["without_texts"])
             self.answer(
                 {**facts, "path": output},
@@ -547,18 +502,18 @@ class Bundle(ActCommand):
 
 class Import(ActCommand):
     help = "Import answers from another run: the authors' sob_results.csv, or an Inspect log (.json, .eval)."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=input_file)
-        parser.add_argument("--dataset", required=True, help="the texts that were asked about")
-        parser.add_argument("--project", default="")
-        parser.add_argument(
+    takes = (
+        usual.FILE,
+        DATASET,
+        CHOSEN_STUDY,
+        Argument(
             "--task",
             default="",
             choices=["", BASE_TASK, *(key for key, _ in TASKS)],
             help="used if the file names none",
-        )
-        parser.add_argument("--dry-run", action="store_true", help="show what would be imported; store nothing")
+        ),
+        usual.DRY_RUN,
+    )
 
     def handle(self, *args: object, file: Path, dataset: str, **options: Any) -> None:
         with reading(file) as stream:
@@ -590,9 +545,7 @@ class Import(ActCommand):
 class Parse(ActCommand):
     help = 'Read answers in a file of JSON lines {"id", "raw"}. Needs no database.'
     requires_system_checks: list[str] = []
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=input_file)
+    takes = (usual.FILE,)
 
     def handle(self, *args: object, file: Path, **options: object) -> None:
         with reading(file, ResponseFileError) as lines:

@@ -38,6 +38,7 @@ from auditapp.sob.pure.parsing import ATTRIBUTES, PARSER_VERSION, Outcome, Parse
 from auditapp.sob.pure.verdicts import parse_verdict
 from transcripts.formats.problems import InputRefused
 from transcripts.formats.zip_input import ZipInput, ZipLimits, open_zip
+from transcripts.refusals import Refused
 
 LIMITS = ZipLimits(
     archive_bytes=8_000_000_000, entries=20, directory_bytes=100_000, unpacked_bytes=64_000_000_000, ratio=400
@@ -56,7 +57,7 @@ _MAX_SETTINGS = {
 }
 
 
-class BundleRefused(Exception):
+class BundleRefused(Refused):
     """A sentence that says what is wrong with the file, and in which member."""
 
 

@@ -3,8 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
-
 from transcripts.agreement.pure.alpha import Level
 from transcripts.agreement.pure.figures import Agreement
 from transcripts.agreement.pure.label_files import LabelFileError, read_labels
@@ -12,10 +10,8 @@ from transcripts.agreement.pure.label_table import LabelTable, RatingTable
 from transcripts.agreement.pure.listing import list_agreement
 from transcripts.agreement.pure.measuring import USUAL_RESAMPLES, measure_agreement
 from transcripts.agreement.pure.measuring_scales import measure_ratings
-from transcripts.formats.command_files import input_file
-from transcripts.ui.commands import ActCommand, Noun, reading
-
-USUAL_SEED = 1
+from transcripts.ui import usual
+from transcripts.ui.commands import ActCommand, Argument, Noun, pick, reading, refusing
 
 
 class Report(ActCommand):
@@ -23,33 +19,22 @@ class Report(ActCommand):
 
     help = "Compute the agreement of coders from a CSV file with the columns coder, unit, code, value and, optionally, turn."
     requires_system_checks = []
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "file",
-            type=input_file,
-            help="CSV in UTF-8; value is 1 (code applied), 0 (not applied) or empty (not decided)",
-        )
-        parser.add_argument(
+    takes = (
+        usual.FILE.but(help="CSV in UTF-8; value is 1 (code applied), 0 (not applied) or empty (not decided)"),
+        Argument(
             "--level",
             choices=[str(level) for level in Level],
             help="values are numbers on this scale; gives only alpha and raw agreement (default: codes applied or not)",
-        )
-        parser.add_argument("--seed", type=int, default=USUAL_SEED, help="seed of the resamples (default: %(default)s)")
-        parser.add_argument(
-            "--resamples",
-            type=int,
-            default=USUAL_RESAMPLES,
-            help="number of resamples for the intervals, 0 for none (default: %(default)s)",
-        )
+        ),
+        usual.SEED,
+        usual.RESAMPLES.but(default=USUAL_RESAMPLES),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         level = Level(options["level"]) if options["level"] else None
         table, has_turns = read_file(options["file"], level)
-        try:
-            agreement = measure(table, level, seed=options["seed"], resamples=options["resamples"])
-        except ValueError as error:
-            raise CommandError(str(error)) from error
+        with refusing(ValueError):
+            agreement = measure(table, level, **pick(options, "seed resamples"))
         self.answer(agreement.as_dict(), list_agreement(agreement, has_turns=has_turns))
 
 

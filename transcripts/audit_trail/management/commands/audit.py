@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from django.apps import apps
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 from django.db import transaction
 
 from transcripts.audit_trail import replay
@@ -13,7 +13,8 @@ from transcripts.audit_trail.checkpoints import add_checkpoint, compare_with_che
 from transcripts.audit_trail.erasing import NothingToErase, erase_texts
 from transcripts.audit_trail.pure.checkpoints import BadKey, read_private_key, read_public_key
 from transcripts.audit_trail.trail import SYSTEM, list_streams, project_stream, verify_streams
-from transcripts.ui.commands import ActCommand, Noun
+from transcripts.ui import usual
+from transcripts.ui.commands import ActCommand, Argument, Noun, reading
 
 SHOWN = 20
 
@@ -24,21 +25,21 @@ class Verify(ActCommand):
         "against signed checkpoints; with --rows, the codings, decisions and memos in the database against what the trail "
         "says of them. The exit status is 1 if something does not match."
     )
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--checkpoints", type=Path, metavar="FOLDER", help="a folder written by audit checkpoint")
-        parser.add_argument(
+    takes = (
+        Argument("--checkpoints", type=Path, metavar="FOLDER", help="a folder written by audit checkpoint"),
+        Argument(
             "--public-key",
             type=Path,
             metavar="FILE",
             help="the public key, as `openssl pkey -in KEY -pubout` writes it",
-        )
-        parser.add_argument(
+        ),
+        Argument(
             "--rows",
             action="store_true",
             help="rebuild codings, decisions, memos, finishes and adjudications from the trail and compare them with the database",
-        )
-        parser.add_argument("--project", metavar="SLUG", help="with --rows: this study only")
+        ),
+        usual.MAYBE_STUDY.but(help="with --rows: this study only"),
+    )
 
     def handle(self, *args: object, **options: Any) -> None:
         folder, key, slug = options["checkpoints"], options["public_key"], options["project"]
@@ -125,12 +126,8 @@ def tell(answer: Mapping[str, Any]) -> str:
 
 def compare(folder: Path, key: Path) -> tuple[int, list[str]]:
     """How many checkpoints there are, and what speaks against them or the trail. Raises ``CommandError``."""
-    try:
-        public = read_public_key(key.read_bytes())
-    except OSError as error:
-        raise CommandError(f"The key {key} cannot be read ({error.strerror}).") from error
-    except BadKey as error:
-        raise CommandError(f"The key {key} cannot be used: {error}.") from error
+    with reading(key, BadKey) as stream:
+        public = read_public_key(stream.read())
     count = len(list_checkpoints(folder))
     if not count:
         raise CommandError(f"There is no checkpoint in {folder}. Write one with `manage.py audit checkpoint`.")
@@ -143,24 +140,20 @@ class Checkpoint(ActCommand):
         "database cannot change (another machine's, or storage that only takes new files). audit verify compares the trail "
         "with it. Run it every day with a key that web server and workers do not have."
     )
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("folder", type=Path, help="where checkpoints are kept")
-        parser.add_argument(
+    takes = (
+        Argument("folder", type=Path, help="where checkpoints are kept"),
+        Argument(
             "--key",
             type=Path,
             required=True,
             metavar="FILE",
             help="a private key, as `openssl genpkey -algorithm ed25519 -out FILE` writes it",
-        )
+        ),
+    )
 
     def handle(self, *args: object, folder: Path, key: Path, **options: object) -> None:
-        try:
-            private = read_private_key(key.read_bytes())
-        except OSError as error:
-            raise CommandError(f"The key {key} cannot be read ({error.strerror}).") from error
-        except BadKey as error:
-            raise CommandError(f"The key {key} cannot be used: {error}.") from error
+        with reading(key, BadKey) as stream:
+            private = read_private_key(stream.read())
         try:
             path = add_checkpoint(folder, private)
         except OSError as error:
@@ -175,10 +168,10 @@ class Erase(ActCommand):
         "audit trail. The rows stay, and the trail says that their texts were erased. It cannot be undone. Backups and "
         "exports made before still hold the texts."
     )
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("rows", nargs="+", metavar="ROW", help="coding.memo:12, coding.coding:7, …")
-        parser.add_argument("--reason", required=True, help="why, in the audit trail for good: name no person in it")
+    takes = (
+        Argument("rows", nargs="+", metavar="ROW", help="coding.memo:12, coding.coding:7, …"),
+        usual.REASON.but(help="why, in the audit trail for good: name no person in it"),
+    )
 
     @transaction.atomic
     def handle(self, *args: object, rows: list[str], reason: str, **options: object) -> None:

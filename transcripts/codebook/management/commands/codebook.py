@@ -3,7 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
 from django.db import transaction
 from django.template.defaultfilters import pluralize
 
@@ -11,28 +10,28 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.actions import import_codebook, plan_import, publish_version
 from transcripts.codebook.actions.files import ImportPlan
 from transcripts.codebook.models import CodebookVersion, CodeChange
-from transcripts.formats.command_files import input_file
 from transcripts.projects.management.finding import find_study
-from transcripts.ui.commands import ActCommand, Noun, reading
+from transcripts.ui import usual
+from transcripts.ui.commands import ActCommand, Argument, Noun, reading
 
 
 class Import(ActCommand):
     """Makes a draft of the file, as the page of the codebook does, or nothing where something in it is wrong."""
 
     help = "Import a codebook into a study as a draft, which is published on its page or with --publish."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=input_file, metavar="FILE", help="a codebook as CSV, JSON or .qdc")
-        parser.add_argument("--project", required=True, metavar="SLUG", help="the study")
-        parser.add_argument(
+    takes = (
+        usual.FILE.but(help="a codebook as CSV, JSON or .qdc"),
+        usual.STUDY,
+        Argument(
             "--effect",
             default="",
             choices=CodeChange.Effect.values,
             help="what new definitions do to codes that are there; without it, their codings need re-review",
-        )
-        parser.add_argument("--keep-missing", action="store_true", help="keep codes of the study that the file lacks")
-        parser.add_argument("--publish", action="store_true", help="publish the draft at once")
-        parser.add_argument("--dry-run", action="store_true", help="say what would change; store nothing")
+        ),
+        Argument("--keep-missing", action="store_true", help="keep codes of the study that the file lacks"),
+        Argument("--publish", action="store_true", help="publish the draft at once"),
+        usual.DRY_RUN,
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = find_study(options["project"])

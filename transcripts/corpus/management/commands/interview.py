@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 from django.template.defaultfilters import pluralize
 
 from transcripts.audit_trail import trail
 from transcripts.corpus.actions import import_files, plan_imports
 from transcripts.corpus.consent import record_consent
-from transcripts.corpus.models import Consent, Interview
+from transcripts.corpus.management.finding import INTERVIEW, find_interviews
+from transcripts.corpus.models import Consent
 from transcripts.corpus.planning import ImportReport
 from transcripts.corpus.pure.choices import read_choices
 from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
@@ -21,57 +22,55 @@ from transcripts.corpus.pure.unseen import drop_unseen
 from transcripts.corpus.queries import STATES, count_states, list_consents
 from transcripts.formats.command_files import input_file, say_file
 from transcripts.projects.management.finding import find_study
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.ui.commands import ActCommand, Noun, reading
+from transcripts.ui import usual
+from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, pick, reading
+
+FORMAT = Argument(
+    "--format", default="auto", choices=["auto", *FORMATS], help="the format (default: recognised from the file)"
+)
 
 
 class Import(ActCommand):
     """Stores all the files given, or none of them."""
 
     help = "Import files of interviews into a study. If one file fails, nothing is imported."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("files", nargs="+", type=input_file, metavar="FILE")
-        parser.add_argument("--project", required=True, metavar="SLUG", help="the study")
-        parser.add_argument(
-            "--format", default="auto", choices=["auto", *FORMATS], help="default: recognised from the file"
-        )
-        parser.add_argument(
-            "--leave-out", action="append", default=[], metavar="ID", help="a conversation to leave out"
-        )
-        parser.add_argument(
+    takes = (
+        Argument("files", nargs="+", type=input_file, metavar="usual.FILE"),
+        usual.STUDY,
+        FORMAT,
+        Argument("--leave-out", action="append", default=[], metavar="ID", help="a conversation to leave out"),
+        Argument(
             "--role",
             action="append",
             default=[],
             metavar="SPEAKER=ROLE",
             help="interviewer, model, system or tool; text for a name that does not speak",
-        )
-        parser.add_argument(
+        ),
+        Argument(
             "--speaker",
             action="append",
             default=[],
             metavar="NAME",
             help="a name that was read as text, although somebody is called so",
-        )
-        parser.add_argument(
-            "--title", action="append", default=[], metavar="ID=TITLE", help="another title for a conversation"
-        )
-        parser.add_argument("--model", default="", help="the model, where a file names none")
-        parser.add_argument(
+        ),
+        Argument("--title", action="append", default=[], metavar="ID=TITLE", help="another title for a conversation"),
+        Argument("--model", default="", help="the model, where a file names none"),
+        Argument(
             "--consent",
             action="append",
             default=[],
             metavar="SCOPE",
             help="external, quotation or reuse; needs --basis",
-        )
-        parser.add_argument("--basis", default="", help="what the consent rests on")
-        parser.add_argument(
+        ),
+        Argument("--basis", default="", help="what the consent rests on"),
+        Argument(
             "--mask",
             action="store_true",
             help="seal models, vendors, system prompts and all else that tells the condition; each thread gets a random label",
-        )
-        parser.add_argument("--dry-run", action="store_true", help="check, count and describe; store nothing")
+        ),
+        usual.DRY_RUN,
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = find_study(options["project"])
@@ -116,17 +115,9 @@ def list_imports(paths: Sequence[Path], reports: Sequence[ImportReport], *, dry_
         "files": [
             {
                 "path": say_file(path),
-                "format": report.format,
-                "sha256": report.sha256,
-                "interviews": report.interviews,
-                "turns": report.turns,
-                "sentences": report.sentences,
-                "warnings": report.warnings,
+                **pick(report, "format sha256 interviews turns sentences warnings"),
                 "created": report.created and not dry_run,
-                "skipped": report.skipped,
-                "interview_ids": report.interview_ids,
-                "grown": report.grown,
-                "grown_turns": report.grown_turns,
+                **pick(report, "skipped interview_ids grown grown_turns"),
                 **({"preview": report.preview} if dry_run else {}),
             }
             for path, report in match_paths(paths, reports)
@@ -159,26 +150,19 @@ class RecordConsent(ActCommand):
     """Records for all the interviews named, or for none of them."""
 
     help = "Record consent for interviews. Without a scope, count the records."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--project", required=True, metavar="SLUG", help="the study")
-        parser.add_argument(
+    takes = (
+        usual.STUDY,
+        Argument(
             "--scope", choices=Consent.Scope.values, help="the scope of the consent; without it, nothing is recorded"
-        )
-        said = parser.add_mutually_exclusive_group()
-        said.add_argument("--given", action="store_true", help="it may be done")
-        said.add_argument("--withdrawn", action="store_true", help="it may not be done: refused or withdrawn")
-        parser.add_argument(
-            "--basis", default="", metavar="TEXT", help="the basis of the consent; required to record consent"
-        )
-        parser.add_argument(
-            "--interview",
-            nargs="+",
-            action="extend",
-            default=[],
-            metavar="ID",
-            help="the interviews, by the identifiers they were imported with (default: all interviews of the study)",
-        )
+        ),
+        OneOf(
+            Argument("--given", action="store_true", help="it may be done"),
+            Argument("--withdrawn", action="store_true", help="it may not be done: refused or withdrawn"),
+            needed=False,
+        ),
+        Argument("--basis", default="", metavar="TEXT", help="the basis of the consent; required to record consent"),
+        INTERVIEW.but(nargs="+", action="extend"),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = find_study(options["project"])
@@ -213,29 +197,15 @@ class RecordConsent(ActCommand):
         )
 
 
-def find_interviews(project: Project, identifiers: list[str]) -> list[Interview]:
-    """The interviews of the study by their identifiers; all of them when none is named."""
-    if not identifiers:
-        return list(project.interviews.all())
-    found = {each.external_id: each for each in project.interviews.filter(external_id__in=identifiers)}
-    missing = sorted(set(identifiers) - set(found))
-    if missing:
-        named = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
-        raise CommandError(f"There is no interview {named} in {project.slug}. Nothing was recorded.")
-    return list(found.values())
-
-
 class Read(ActCommand):
     """Reads a file and prints; touches no database."""
 
     help = "Show what the readers make of a file: its threads, their turns, and what was left out."
     requires_system_checks = []
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=input_file, help="a file of interviews or trajectories")
-        parser.add_argument(
-            "--format", default="auto", choices=["auto", *FORMATS], help="default: recognised from the file"
-        )
+    takes = (
+        usual.FILE.but(help="a file of interviews or trajectories"),
+        FORMAT,
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]
@@ -296,10 +266,10 @@ class Segment(ActCommand):
 
     help = "Split a text file (UTF-8) into the sentences that people and models would code."
     requires_system_checks = []
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=input_file, help="a text file in UTF-8, plain or Markdown")
-        parser.add_argument("--language", default="en", help="language tag of the text (default: en)")
+    takes = (
+        usual.FILE.but(help="a text file in UTF-8, plain or Markdown"),
+        Argument("--language", default="en", help="language tag of the text (default: en)"),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         text = read_text(options["file"])

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
@@ -11,7 +11,7 @@ from transcripts.codebook.models import Beginning
 from transcripts.corpus.consent import HOW_TO_RECORD
 from transcripts.corpus.listing import is_fact
 from transcripts.corpus.models import RUN_FACTS, Kind
-from transcripts.exchange.actions import StudyRefused, import_qdpx, say_long_cells, write_export
+from transcripts.exchange.actions import import_qdpx, say_long_cells, write_export
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.exchange.registry import (
     Scope,
@@ -20,24 +20,23 @@ from transcripts.exchange.registry import (
     list_exports,
     say_without_consent,
 )
-from transcripts.formats.command_files import input_file, output_file
-from transcripts.formats.problems import list_once
+from transcripts.formats.command_files import input_file
 from transcripts.projects.management.finding import find_study
-from transcripts.projects.models import MethodStance
-from transcripts.ui.commands import ActCommand, Noun, reading
+from transcripts.projects.models import MethodStance, Project
+from transcripts.ui import usual
+from transcripts.ui.commands import ActCommand, Argument, Noun, arguments_of, pick, reading, writing
 
 
 class Create(ActCommand):
     """A study with a codebook. It has no members until ``user create --project`` adds some."""
 
     help = "Create a study with the built-in codebook, an empty one, or that of a file."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("slug", help="its name in web addresses: lower-case letters, digits and hyphens")
-        parser.add_argument("--name", required=True, help="the name that people see")
-        parser.add_argument("--description", default="", help="a short description for its members")
-        parser.add_argument("--codebook", metavar="FILE", help="a codebook as CSV, JSON or .qdc; or: empty")
-        parser.add_argument("--method", choices=MethodStance.Stance.values, default=MethodStance.Stance.REFLEXIVE.value)
+    takes = (
+        Argument("slug", help="its name in web addresses: lower-case letters, digits and hyphens"),
+        *arguments_of(Project, "name description"),
+        Argument("--codebook", metavar="usual.FILE", help="a codebook as CSV, JSON or .qdc; or: empty"),
+        Argument("--method", choices=MethodStance.Stance.values, default=MethodStance.Stance.REFLEXIVE.value),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         beginning, file = read_codebook(options["codebook"])
@@ -52,13 +51,7 @@ class Create(ActCommand):
         )
         version = project.codebook_versions.get()
         codes = version.codes.count()
-        answer = {
-            "id": project.pk,
-            "slug": project.slug,
-            "name": project.name,
-            "codebook": version.number,
-            "codes": codes,
-        }
+        answer = {**pick(project, "id slug name"), "codebook": version.number, "codes": codes}
         self.answer(answer, f"Study {project.slug} is set up with codebook {version} ({codes} codes).")
 
 
@@ -66,29 +59,25 @@ def read_codebook(given: str | None) -> tuple[str, tuple[str, bytes] | None]:
     """With which codebook the study begins, and its file. Raises ``CommandError``."""
     if given is None or given == Beginning.EMPTY:
         return given or Beginning.BUILT_IN, None
-    try:
-        path = input_file(given)
-        return Beginning.FILE, (path.name, path.read_bytes())
-    except OSError as error:
-        raise CommandError(f"{given} cannot be read: {error.strerror}. Name a file, or: empty.") from error
+    path = input_file(given)
+    with reading(path) as stream:
+        return Beginning.FILE, (path.name, stream.read())
 
 
 class Export(ActCommand):
     help = "Write one export of a study to a file."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("what", metavar="WHAT", help=" | ".join(export.key for export in list_exports()))
-        parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument(
+    takes = (
+        Argument("what", metavar="WHAT", help=" | ".join(export.key for export in list_exports())),
+        usual.STUDY,
+        Argument(
             "--format", default="", help="csv, json, jsonl, or another format of this export (default: the first)"
-        )
-        parser.add_argument("--output", required=True, metavar="PATH")
-        parser.add_argument("--exact", action="store_true", help="CSV without the apostrophes that escape formulas")
-        parser.add_argument("--with-left-out", action="store_true", help="archived and excluded interviews, too")
-        parser.add_argument("--kind", default="", choices=["", *Kind.values], help="only interviews of this kind")
-        parser.add_argument(
-            "--run", default="", metavar="KEY=VALUE", help=f"only of such a run; keys: {', '.join(RUN_FACTS)}"
-        )
+        ),
+        usual.OUTPUT,
+        Argument("--exact", action="store_true", help="CSV without the apostrophes that escape formulas"),
+        Argument("--with-left-out", action="store_true", help="archived and excluded interviews, too"),
+        Argument("--kind", default="", choices=["", *Kind.values], help="only interviews of this kind"),
+        Argument("--run", default="", metavar="KEY=VALUE", help=f"only of such a run; keys: {', '.join(RUN_FACTS)}"),
+    )
 
     def handle(self, *args: object, what: str, project: str, output: str, **options: object) -> None:
         export = find_export(what)
@@ -100,7 +89,7 @@ class Export(ActCommand):
         if run and not is_fact(run):
             raise CommandError(f"--run takes {', '.join(RUN_FACTS)}, as in task=files; found {run!r}.")
         scope = Scope(study, None, with_left_out=bool(options["with_left_out"]), kind=str(options["kind"]), run=run)
-        with output_file(self, output) as path:
+        with writing(self, output) as path:
             written = write_export(
                 export=export,
                 scope=scope,
@@ -119,41 +108,38 @@ class Export(ActCommand):
 
 class Import(ActCommand):
     help = "Import a REFI-QDA project from another program into a study. If any part fails, nothing is imported."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", metavar="FILE", type=input_file)
-        parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument("--dry-run", action="store_true", help="show what would be imported; store nothing")
-        parser.add_argument(
+    takes = (
+        usual.FILE,
+        usual.STUDY,
+        usual.DRY_RUN,
+        Argument(
             "--apart",
             action="append",
             default=[],
             metavar="NAME",
             help="a person in the file who has a member's name but is somebody else",
-        )
-        parser.add_argument(
+        ),
+        Argument(
             "--same-names",
             action="store_true",
             help="codes of the file that have other GUIDs are the study's codes with the same names",
-        )
+        ),
+    )
 
     def handle(
         self, *args: object, file: Path, project: str, apart: list[str], dry_run: bool, **options: object
     ) -> None:
         study = find_study(project)
         with reading(file) as stream:
-            try:
-                report = import_qdpx(
-                    project=study,
-                    stream=stream,
-                    name=file.name,
-                    by=trail.SYSTEM,
-                    apart=apart,
-                    same_names=bool(options["same_names"]),
-                    dry_run=dry_run,
-                )
-            except StudyRefused as error:
-                raise CommandError("\n".join(list_once(str(error), error.problems))) from error
+            report = import_qdpx(
+                project=study,
+                stream=stream,
+                name=file.name,
+                by=trail.SYSTEM,
+                apart=apart,
+                same_names=bool(options["same_names"]),
+                dry_run=dry_run,
+            )
         words = _in_words(report, dry_run=dry_run, same_names=bool(options["same_names"]))
         self.answer(_as_answer(report, dry_run), words)
 
@@ -168,10 +154,7 @@ def _as_answer(report: StudyReport, dry_run: bool) -> dict[str, object]:
         "new": dict(report.new),
         "known": dict(report.known),
         "people": people,
-        "notes": report.notes,
-        "left_out": report.left_out,
-        "namesakes": report.namesakes,
-        "codebook_version": report.codebook_version,
+        **pick(report, "notes left_out namesakes codebook_version"),
     }
 
 

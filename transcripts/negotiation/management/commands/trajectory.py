@@ -6,15 +6,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 
 from transcripts.corpus.pure.readers.base import ReadError
-from transcripts.formats.command_files import input_file, say_file
+from transcripts.formats.command_files import say_file
 from transcripts.negotiation.pure.listing import list_report
 from transcripts.negotiation.pure.reading import LAYERS, read_records
 from transcripts.negotiation.pure.records import Records
-from transcripts.negotiation.pure.report import NotThere, make_report
-from transcripts.ui.commands import ActCommand, Noun, reading
+from transcripts.negotiation.pure.report import make_report
+from transcripts.ui import usual
+from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, reading
 
 if TYPE_CHECKING:
     from transcripts.projects.models import Project
@@ -28,25 +29,26 @@ class Report(ActCommand):
         "case, links, pairs and scores."
     )
     requires_system_checks = []
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        source = parser.add_mutually_exclusive_group(required=True)
-        source.add_argument("file", nargs="?", type=input_file, help="a file as the export trajectories writes it")
-        source.add_argument("--project", metavar="SLUG", help="a study, of which blind codings are read")
-        parser.add_argument(
+    takes = (
+        OneOf(
+            usual.MAYBE_FILE.but(help="a file as the export trajectories writes it"),
+            usual.MAYBE_STUDY.but(help="a study, of which blind codings are read"),
+        ),
+        Argument(
             "--coder", action="append", default=[], metavar="NAME", help="only what this person did; may be given again"
-        )
-        parser.add_argument(
+        ),
+        Argument(
             "--outcome",
             action="append",
             default=[],
             metavar="CODE",
             help="a code whose presence is the outcome of pairs; may be given again for any of several",
-        )
-        parser.add_argument(
+        ),
+        Argument(
             "--stage", choices=["all"], help="all: count private reasoning too (default: what is said, and tools)"
-        )
-        parser.add_argument("--layer", choices=LAYERS, help="of a file: whose rows are read (default: blind)")
+        ),
+        Argument("--layer", choices=LAYERS, help="of a file: whose rows are read (default: blind)"),
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path | None = options["file"]
@@ -65,15 +67,9 @@ class Report(ActCommand):
             records = _read_study(project)
         else:
             records = _read_file(path, options["layer"] or "blind")
-        try:
-            report = make_report(
-                records,
-                coders=options["coder"],
-                outcomes=options["outcome"],
-                all_stages=options["stage"] == "all",
-            )
-        except NotThere as error:
-            raise CommandError(str(error)) from error
+        report = make_report(
+            records, coders=options["coder"], outcomes=options["outcome"], all_stages=options["stage"] == "all"
+        )
         if project is not None:
             report = _warn_of_coefficients(report, project)
         self.answer(report, list_report(report))

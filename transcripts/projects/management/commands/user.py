@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 from django.db import transaction
 
 from transcripts.accounts import closing
@@ -13,14 +13,18 @@ from transcripts.accounts.actions import (
     reopen_account,
     set_rights,
 )
+from transcripts.accounts.forms import TokenForm
 from transcripts.accounts.management.finding import find_user
-from transcripts.accounts.models import DEFAULT_SCOPES, MAX_TOKEN_DAYS, TOKEN_DAYS, Scope, User
+from transcripts.accounts.models import DEFAULT_SCOPES, Scope, User
 from transcripts.accounts.queries import sign_in_address
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import invite_person, set_member_role
 from transcripts.projects.management.finding import find_study
 from transcripts.projects.roles import ROLES
-from transcripts.ui.commands import ActCommand, Noun
+from transcripts.ui import usual
+from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, arguments_of
+
+PERSON = Argument("username", metavar="NAME", help="the person, by user name")
 
 
 class Create(ActCommand):
@@ -28,12 +32,12 @@ class Create(ActCommand):
         "Create a person's account, with a role in a study, and print a link that signs her in once. Somebody who has an "
         "account is given the role."
     )
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("username", metavar="NAME")
-        parser.add_argument("--role", choices=[*ROLES])
-        parser.add_argument("--project", metavar="SLUG")
-        parser.add_argument("--site-owner", action="store_true", help="may do everything, in every study")
+    takes = (
+        PERSON,
+        Argument("--role", choices=[*ROLES]),
+        usual.MAYBE_STUDY,
+        Argument("--site-owner", action="store_true", help="may do everything, in every study"),
+    )
 
     def handle(
         self, *args: object, username: str, role: str | None, project: str | None, site_owner: bool, **options: object
@@ -73,11 +77,11 @@ def invite(username: str, *, role: str | None, slug: str | None, site_owner: boo
 
 class SignIn(ActCommand):
     help = "Print a link that signs a person in once, within thirty minutes; that person's older links become invalid."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
+    takes = (
+        Argument(
             "username", nargs="?", metavar="NAME", help="the person to sign in (default: the first owner of the site)"
-        )
+        ),
+    )
 
     def handle(self, *args: object, username: str | None, **options: object) -> None:
         secret = create_sign_in_link(user=find_person(username), by=trail.SYSTEM)
@@ -97,11 +101,11 @@ def find_person(username: str | None) -> User:
 
 class SetRights(ActCommand):
     help = "Set what a person may do on this site: start studies, invite people. What is not named stays as it is."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("username", metavar="NAME")
-        parser.add_argument("--start-studies", choices=["yes", "no"])
-        parser.add_argument("--invite", choices=["yes", "no"], help="make accounts, and invite people to her studies")
+    takes = (
+        PERSON,
+        Argument("--start-studies", choices=["yes", "no"]),
+        Argument("--invite", choices=["yes", "no"], help="make accounts, and invite people to her studies"),
+    )
 
     def handle(self, *args: object, username: str, **options: object) -> None:
         user = find_user(username)
@@ -123,12 +127,14 @@ class SetRights(ActCommand):
 
 class Close(ActCommand):
     help = "Close an account: its person cannot sign in any more, and all work stays under its name."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("username", metavar="NAME")
-        what = parser.add_mutually_exclusive_group()
-        what.add_argument("--dry-run", action="store_true", help="say what closing would mean, and close nothing")
-        what.add_argument("--reopen", action="store_true", help="open an account again that was closed")
+    takes = (
+        PERSON,
+        OneOf(
+            usual.DRY_RUN,
+            Argument("--reopen", action="store_true", help="open an account again that was closed"),
+            needed=False,
+        ),
+    )
 
     def handle(self, *args: object, username: str, **options: object) -> None:
         user = find_user(username)
@@ -148,9 +154,7 @@ class Close(ActCommand):
 
 class RemoveSecondFactor(ActCommand):
     help = "Remove the second factor of a person who lost it, with its recovery codes. Her sessions end."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("username", metavar="NAME")
+    takes = (PERSON,)
 
     def handle(self, *args: object, username: str, **options: object) -> None:
         user = find_user(username)
@@ -161,17 +165,11 @@ class RemoveSecondFactor(ActCommand):
 
 class CreateToken(ActCommand):
     help = "Create an API token for a person. It is printed only once."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("username", metavar="NAME")
-        parser.add_argument("--name", default="", metavar="LABEL", help="what the token is for (default: token)")
-        parser.add_argument(
-            "--days",
-            type=int,
-            default=TOKEN_DAYS,
-            help=f"how long it works (default: {TOKEN_DAYS}; at most {MAX_TOKEN_DAYS})",
-        )
-        parser.add_argument(
+    takes = (
+        PERSON,
+        Argument("--name", default="", metavar="LABEL", help="what the token is for (default: token)"),
+        *arguments_of(TokenForm, "days"),
+        Argument(
             "--scope",
             action="append",
             dest="scopes",
@@ -179,7 +177,8 @@ class CreateToken(ActCommand):
             metavar="SCOPE",
             help=f"what a program may do with it: {', '.join(Scope.values)}; can be given several times "
             f"(default: {', '.join(DEFAULT_SCOPES)})",
-        )
+        ),
+    )
 
     def handle(
         self, *args: object, username: str, name: str, days: int, scopes: list[str] | None, **options: object

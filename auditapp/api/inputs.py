@@ -23,6 +23,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.settings import api_settings
 
 from auditapp.api.errors import TooLarge
+from auditapp.api.outputs import Described
 from transcripts.exchange.rows import describe, find_fields
 from transcripts.ui.forms import read_limits
 from transcripts.ui.typed_text import MAX_ID, find_fault, find_number
@@ -220,14 +221,12 @@ class Body(_Named):
     """The body of a request."""
 
 
-class RowBody(Body):
+class RowBody(Described, Body):
     """A body with fields of a model: with their limits and choices, and with what is said of them there.
 
-    ``Meta(RowBody.Meta)`` has ``model`` and the names of its ``fields``, divided by blanks; ``paths`` says where those are found
-    that are named differently in the model, and a pair ``(path, meaning)`` also what one means when it is sent. What the model
-    may do without need not be sent, and is then what it is there. ``needed`` are those that this body needs all the same, and
-    ``optional`` those that it may leave out though the model needs them: they are then not among what was sent. Fields that
-    are no model's, or differ from it, are declared as usual; they come last where they are not named among the fields.
+    ``Meta(RowBody.Meta)`` has ``model``, ``fields`` and ``paths`` as ``RowOutput``; the meaning in a pair is that of what is sent.
+    What the model may do without need not be sent, and is then what it is there. ``needed`` are those that this body needs all
+    the same, and ``optional`` those that it may leave out though the model needs them: they are then not among what was sent.
     """
 
     class Meta:
@@ -236,12 +235,7 @@ class RowBody(Body):
         needed: ClassVar[str] = ""
         optional: ClassVar[str] = ""
 
-    def get_fields(self) -> dict[str, Any]:
-        declared = super().get_fields()
-        names = dict.fromkeys([*self.Meta.fields.split(), *declared])
-        return {name: declared.get(name) or self._build(name) for name in names}
-
-    def _build(self, name: str) -> Any:
+    def make_field(self, name: str) -> serializers.Field[Any, Any, Any, Any]:
         place = self.Meta.paths.get(name, name)
         path, meaning = (place, SENT.get(name, "")) if isinstance(place, str) else place
         model = self.Meta.model

@@ -232,7 +232,6 @@ class PairThreads(NegotiationView):
                 "name": ("name", "Its name: letters, digits, single spaces and - _ ."),
                 "a": ("a", "Number of the first interview."),
                 "b": ("b", "Number of the second interview."),
-                "differs": ("differs", "In what they differ: one thing."),
                 "expect": ("expect", "Whether that should change what the model does."),
                 "reason": ("reason", "Why it replaces the one before, if any."),
             }

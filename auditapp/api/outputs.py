@@ -22,9 +22,12 @@ TYPES: dict[Any, type[serializers.Field[Any, Any, Any, Any]]] = {
 }
 
 
-class _Described(serializers.Serializer[Any]):
-    """An answer whose fields are described elsewhere. ``Meta.fields`` names what it has, in order, divided by blanks. Only what is
-    computed is declared by hand; it comes last where it is not named among the fields."""
+class Described(serializers.Serializer[Any]):
+    """An answer or a body whose fields are described elsewhere.
+
+    ``Meta.fields`` names what it has, in order, divided by blanks. Only what is computed is declared by hand; it comes last
+    where it is not named among the fields.
+    """
 
     Meta: ClassVar[Any]
 
@@ -38,7 +41,7 @@ class _Described(serializers.Serializer[Any]):
         raise NotImplementedError
 
 
-class RowOutput(_Described):
+class RowOutput(Described):
     """An answer about a row of ``Meta.model``.
 
     ``Meta.paths`` says where those fields are found that are named differently in the model; a pair ``(path, meaning)`` also
@@ -76,7 +79,7 @@ class RowOutput(_Described):
         return made
 
 
-class RecordOutput(_Described):
+class RecordOutput(Described):
     """An answer about a record: a named tuple, a dataclass or a typed dictionary, ``Meta.record``. The record says what each field
     means, as in ``turns: Annotated[int, "Number of their turns."]``."""
 

@@ -13,7 +13,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
-from transcripts.coding.actions import NotYours
 from transcripts.coding.models import Memo
 from transcripts.corpus.models import Sentence
 from transcripts.memos import actions, queries
@@ -22,10 +21,9 @@ from transcripts.memos.forms import MemoForm, MemoSearchForm
 from transcripts.memos.places import Place, PlaceNotFound, find_place
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused, WrongInput
 from transcripts.retrieval.pure.words import read_terms
 from transcripts.themes.queries import read_catalogue
-from transcripts.ui.acts import at_top
+from transcripts.ui.acts import at_form, at_top
 
 MEMOS_PER_PAGE = 50
 PLACE_FIELDS = ("sentence", "interview", "code", "theme")
@@ -52,25 +50,20 @@ def list_memos(request: ProjectRequest) -> HttpResponse:
 def write(request: ProjectRequest) -> HttpResponse:
     """A new memo. ``?sentence=``, ``?interview=``, ``?code=`` or ``?theme=`` says on what; without, on the study."""
     place = _find_asked_place(request)
-    if request.method != "POST":
-        own = actions.find_own(place, request.user) if place.interview else None
-        if own is not None:
-            return redirect("memos:memo", request.project.slug, own.pk)
-        kind = request.GET.get("kind", "")
-        form = MemoForm(initial={"kind": kind} if kind in Memo.Kind.values else None)
-        return _render_new(request, place, form)
-    form = MemoForm(request.POST)
+    is_sent = request.method == "POST"
+    if not is_sent and place.interview and (own := actions.find_own(place, request.user)) is not None:
+        return redirect("memos:memo", request.project.slug, own.pk)
+    kind = request.GET.get("kind", "")
+    form = MemoForm(request.POST if is_sent else None, initial={"kind": kind} if kind in Memo.Kind.values else None)
     if form.is_valid():
-        try:
-            memo = actions.write_memo(project=request.project, place=place, by=request.user, **form.cleaned_data)
-        except MemoChanged as error:
-            return _render_conflict(request, error, form)
-        except Refused as error:
-            _add_error(form, error)
-        else:
+        with at_form(form):
+            try:
+                memo = actions.write_memo(project=request.project, place=place, by=request.user, **form.cleaned_data)
+            except MemoChanged as error:
+                return _render_conflict(request, error, form)
             messages.success(request, "The memo is saved.")
             return redirect("memos:memo", request.project.slug, memo.pk)
-    return _render_new(request, place, form, status=422)
+    return _render_new(request, place, form)
 
 
 @require_safe
@@ -88,15 +81,14 @@ def revise(request: ProjectRequest, memo_id: int) -> HttpResponse:
     memo = _get_memo(request, memo_id)
     form = MemoForm(request.POST)
     if form.is_valid():
-        try:
-            revised = actions.revise_memo(memo=memo, by=request.user, **form.cleaned_data)
-        except MemoChanged as error:
-            return _render_conflict(request, error, form, memo=memo)
-        except Refused as error:
-            _add_error(form, error)
-            return _render_memo(request, memo, form=form, status=409 if isinstance(error, NotYours) else 422)
-        messages.success(request, "The memo is saved. The earlier version is kept.")
-        return redirect("memos:memo", request.project.slug, revised.pk)
+        with at_form(form):
+            try:
+                revised = actions.revise_memo(memo=memo, by=request.user, **form.cleaned_data)
+            except MemoChanged as error:
+                return _render_conflict(request, error, form, memo=memo)
+            messages.success(request, "The memo is saved. The earlier version is kept.")
+            return redirect("memos:memo", request.project.slug, revised.pk)
+        return _render_memo(request, memo, form=form, status=422 if memo.author_id == request.user.pk else 409)
     return _render_memo(request, memo, form=form, status=422)
 
 
@@ -146,16 +138,11 @@ def _load(memos: QuerySet[Memo]) -> QuerySet[Memo]:
     return memos.select_related("author", "interview", "sentence")
 
 
-def _add_error(form: MemoForm, error: Refused) -> None:
-    field = error.field if isinstance(error, WrongInput) and error.field in form.fields else None
-    form.add_error(field, str(error))
-
-
-def _render_new(request: ProjectRequest, place: Place, form: MemoForm, *, status: int = 200) -> HttpResponse:
+def _render_new(request: ProjectRequest, place: Place, form: MemoForm) -> HttpResponse:
     [(name, href)] = queries.name_places(request.project, [_as_memo(place)])
     is_closed = _is_closed(request, place.sentence)
     context = {"form": form, "place": place, "name": name, "href": href, "is_closed": is_closed}
-    return render(request, "memos/new.html", context, status=status)
+    return render(request, "memos/new.html", context, status=422 if form.errors else 200)
 
 
 def _is_closed(request: ProjectRequest, sentence: Sentence | None) -> bool:

@@ -19,7 +19,6 @@ from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.acts import post
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
 from transcripts.revision import actions, pages, queries
 from transcripts.revision.forms import AnchorForm, AnchorReadingForm, DrawForm, ReReviewForm
 from transcripts.revision.pure.drift import draw_drift
@@ -122,13 +121,9 @@ def re_review(request: ProjectRequest, coding_id: int) -> HttpResponse:
         return redirect("revision:queue", request.project.slug)
     look = pages.build_look(coding, version)
     form = ReReviewForm(request.POST if request.method == "POST" else None, targets=look["targets"])
-    if request.method == "POST" and form.is_valid():
-        try:
+    if form.is_valid():
+        with at_form(form):
             _do(request, coding, version, form)
-        except Refused as error:
-            # Above the form: its fields belong to outcomes, and the page does not show their errors.
-            form.add_error(None, str(error))
-        else:
             return _go_on(request, version, coding.code.identifier)
     due = [each for each in queries.list_due(version, coder=request.user) if each.is_open]
     of_code = [each for each in due if each.identifier == coding.code.identifier]
@@ -244,7 +239,7 @@ def read(request: ProjectRequest) -> HttpResponse:
         .order_by("family__position", "position")
     )
     form = AnchorReadingForm(request.POST if request.method == "POST" else None, codes=codes)
-    if request.method == "POST" and form.is_valid():
+    if form.is_valid():
         with at_form(form):
             actions.read_anchor(
                 project=request.project,

@@ -209,13 +209,20 @@ def list_attributes(code: CodeContent) -> list[dict[str, object]]:
 
 
 class NeedsReason(RowForm):
-    """Why something is done that cannot be seen from the codebook alone."""
+    """Why something is done that cannot be seen from the codebook alone. ``current`` is the code that somebody changed
+    meanwhile."""
 
     needed = ("reason",)
+    current: Any = None
 
     class Meta(RowForm.Meta):
         model = CodeChange
         fields = ("reason",)
+
+    @property
+    def status(self) -> int:
+        """Of the page that shows it."""
+        return 409 if self.current else 422 if self.errors else 200
 
 
 class ReasonForm(SeenForm, NeedsReason):

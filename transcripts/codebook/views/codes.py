@@ -14,7 +14,7 @@ from transcripts.codebook.forms.codes import AttributeFormSet, CodeForm, FamilyF
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.pure import editing
 from transcripts.codebook.queries import FamilyNode
-from transcripts.codebook.views.common import draft_url, draft_view, find_clashes
+from transcripts.codebook.views.common import at_edit, draft_url, draft_view, find_clashes
 from transcripts.codebook.views.examples import make_example_context
 from transcripts.formats.codebook_content import CodeContent
 from transcripts.projects.access import ProjectRequest
@@ -189,22 +189,13 @@ def retire_code(request: ProjectRequest, version: CodebookVersion, code_id: int)
     code = get_object_or_404(version.codes.select_related("family"), pk=code_id)
     form = ReasonForm(request.POST if request.method == "POST" else None, initial={"revision": code.revision})
     if form.is_valid():
-        try:
-            with at_form(form, ways=actions.WrongInput):
-                actions.retire_code(code=code, by=request.user, **form.cleaned_data)
-                messages.success(
-                    request,
-                    f"{code.name} is removed from the draft. Its codings stay on the version they were made with.",
-                )
-                return redirect(draft_url(version))
-        except actions.EditConflict as error:
-            form = ReasonForm(post_again(request.POST, revision=error.current.revision))
-            form.add_error(None, f"{error} Read it again. Press the button again to retire it as it is now.")
-            context = {"version": version, "code": error.current, "form": form}
-            return render(request, "codebook/retire.html", context, status=409)
-    return render(
-        request, "codebook/retire.html", {"version": version, "code": code, "form": form}, status=_status(form)
-    )
+        with at_edit(form, "Read it again. Press the button again to retire it as it is now."):
+            actions.retire_code(code=code, by=request.user, **form.cleaned_data)
+            said = f"{code.name} is removed from the draft. Its codings stay on the version they were made with."
+            messages.success(request, said)
+            return redirect(draft_url(version))
+    context = {"version": version, "code": form.current or code, "form": form}
+    return render(request, "codebook/retire.html", context, status=form.status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

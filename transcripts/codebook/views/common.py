@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
@@ -14,12 +15,15 @@ from django.urls import reverse
 
 from transcripts.accounts.models import User
 from transcripts.codebook import actions
+from transcripts.codebook.forms.codes import NeedsReason
 from transcripts.codebook.models import CodebookVersion
 from transcripts.codebook.pure.comparing import show_value
 from transcripts.codebook.pure.words import compare_words
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
+from transcripts.ui.replacing import post_again
 
 
 def find_coder(request: ProjectRequest) -> User | None:
@@ -80,6 +84,20 @@ def draft_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseB
             return refuse(request, error, back=draft_url(version))
 
     return wraps(view)(wrapped)
+
+
+@contextmanager
+def at_edit(form: NeedsReason, again: str, *, seen: str | None = None, **renamed: str) -> Iterator[None]:
+    """As ``at_form`` for what was typed. Who is late reads what is there now and what to do ``again``: her form is then based on
+    it, by its revision or by what is ``seen``."""
+    try:
+        with at_form(form, ways=actions.WrongInput, **renamed):
+            yield
+    except actions.EditConflict as error:
+        form.current = error.current
+        now = {"revision": form.current.revision} if seen is None else {"seen": seen}
+        form.data = post_again(form.data, **now)  # type: ignore[arg-type] # of a request
+        form.add_error(None, f"{error} {again}")
 
 
 def find_clashes(

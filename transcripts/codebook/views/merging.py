@@ -10,11 +10,9 @@ from django.views.decorators.http import require_http_methods
 from transcripts.codebook import actions
 from transcripts.codebook.forms.codes import MergeForm, PartFormSet, ReasonForm
 from transcripts.codebook.models import Code, CodebookVersion
-from transcripts.codebook.views.common import draft_url, draft_view
+from transcripts.codebook.views.common import at_edit, draft_url, draft_view
 from transcripts.formats.codebook_content import CodeContent
 from transcripts.projects.access import ProjectRequest
-from transcripts.ui.acts import at_form
-from transcripts.ui.replacing import post_again
 from transcripts.ui.typed_text import find_numbers
 
 
@@ -27,29 +25,22 @@ def merge_codes(request: ProjectRequest, version: CodebookVersion) -> HttpRespon
     ticked = [pk for pk in request.GET.getlist("code") if pk in codes]
     initial = {"codes": ticked, "target": ticked[0] if ticked else MergeForm.NEW, "seen": _note_seen(codes)}
     form = MergeForm(request.POST if request.method == "POST" else None, offered=offered, initial=initial)
-    status = None
     if form.is_valid():
-        chosen = [codes[pk] for pk in form.cleaned_data["codes"]]
-        try:
-            with at_form(form, ways=actions.WrongInput, place="codes"):
-                code = actions.merge_codes(
-                    version=version,
-                    codes=chosen,
-                    into=_find_target(form, codes, chosen),
-                    reason=form.cleaned_data["reason"],
-                    by=request.user,
-                    revisions=_read_seen(form.cleaned_data["seen"]),
-                )
-                messages.success(request, f"Merged into {code.name}. Codings with the other codes need re-review.")
-                return redirect(f"{draft_url(version)}#code-{code.pk}")
-        except actions.EditConflict as error:
-            form = MergeForm(post_again(request.POST, seen=_note_seen(codes)), offered=offered)
-            form.add_error(
-                None, f"{error} Look at it again. Press the button again to merge the codes as they are now."
+        again = "Look at it again. Press the button again to merge the codes as they are now."
+        with at_edit(form, again, seen=_note_seen(codes), place="codes"):
+            chosen = [codes[pk] for pk in form.cleaned_data["codes"]]
+            code = actions.merge_codes(
+                version=version,
+                codes=chosen,
+                into=_find_target(form, codes, chosen),
+                reason=form.cleaned_data["reason"],
+                by=request.user,
+                revisions=_read_seen(form.cleaned_data["seen"]),
             )
-            status = 409
+            messages.success(request, f"Merged into {code.name}. Codings with the other codes need re-review.")
+            return redirect(f"{draft_url(version)}#code-{code.pk}")
     context = {"version": version, "form": form, "codes": codes.values()}
-    return render(request, "codebook/merge.html", context, status=status or (422 if form.errors else 200))
+    return render(request, "codebook/merge.html", context, status=form.status)
 
 
 def _find_target(form: MergeForm, codes: dict[str, Code], chosen: list[Code]) -> Code | CodeContent:
@@ -78,22 +69,15 @@ def split_code(request: ProjectRequest, version: CodebookVersion, code_id: int) 
     posted = request.POST if request.method == "POST" else None
     form = ReasonForm(posted, initial={"revision": code.revision})
     parts = PartFormSet(posted, prefix="part")
-    status = None
     if form.is_valid() and parts.is_valid():
-        try:
-            with at_form(form, ways=actions.WrongInput):
-                given = _read_parts(parts, code)
-                born = actions.split_code(code=code, parts=given, by=request.user, **form.cleaned_data)
-                messages.success(request, f"{code.name} was split into {', '.join(each.name for each in born)}.")
-                return redirect(f"{draft_url(version)}#code-{born[0].pk}")
-        except actions.EditConflict as error:
-            code = version.codes.select_related("family").get(pk=code_id)
-            form = ReasonForm(post_again(request.POST, revision=error.current.revision))
-            form.add_error(None, f"{error} Read it again. Press the button again to split it as it is now.")
-            status = 409
-    wrong = form.errors or (parts.is_bound and not parts.is_valid())
-    context = {"version": version, "code": code, "form": form, "parts": parts}
-    return render(request, "codebook/split.html", context, status=status or (422 if wrong else 200))
+        with at_edit(form, "Read it again. Press the button again to split it as it is now."):
+            given = _read_parts(parts, code)
+            born = actions.split_code(code=code, parts=given, by=request.user, **form.cleaned_data)
+            messages.success(request, f"{code.name} was split into {', '.join(each.name for each in born)}.")
+            return redirect(f"{draft_url(version)}#code-{born[0].pk}")
+    context = {"version": version, "code": form.current or code, "form": form, "parts": parts}
+    status = 422 if parts.is_bound and not parts.is_valid() else form.status
+    return render(request, "codebook/split.html", context, status=status)
 
 
 def _read_parts(parts: PartFormSet, code: Code) -> list[CodeContent]:  # type: ignore[valid-type]

@@ -20,8 +20,7 @@ from transcripts.negotiation.pure.ordering import natural_key
 from transcripts.negotiation.queries.cases import PairView, find_pair, list_pairs
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
-from transcripts.ui.acts import at_top
+from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.replacing import post_again
 
 
@@ -32,30 +31,24 @@ def show_pairs(request: ProjectRequest) -> HttpResponse:
     """Every pair with how far one is in its threads, and for leads the form of another."""
     may_write = Permission.SET_METHOD in request.role.permissions
     threads = request.project.interviews.all()
-    if request.method != "POST":
-        form = PairForm(threads=threads, initial={"seen": _find_newest(request)}) if may_write else None
-        return _render_list(request, form)
-    if not may_write:
+    posted = request.POST if request.method == "POST" else None
+    if posted is not None and not may_write:
         raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
-    form = PairForm(request.POST, threads=threads)
-    if form.is_valid():
+    form = PairForm(posted, threads=threads, initial={"seen": _find_newest(request)}) if may_write else None
+    if form is not None and form.is_valid():
         given = dict(form.cleaned_data)
-        seen = given.pop("seen")
-        known = Pair.objects.filter(project=request.project, name=given["name"], pk__lte=seen)
+        known = Pair.objects.filter(project=request.project, name=given["name"], pk__lte=given.pop("seen"))
         based_on = known.aggregate(last=Max("number"))["last"] or 0
-        try:
-            pair = actions.pair_threads(project=request.project, by=request.user, based_on=based_on, **given)
-        except WrittenMeanwhile as error:
-            form = PairForm(post_again(request.POST, seen=_find_newest(request)), threads=threads)
-            form.is_valid()
-            form.add_error(None, str(error))
-            return _render_list(request, form, status=409)
-        except Refused as error:
-            form.add_error(error.field if error.field in form.fields else None, str(error))
-        else:
+        with at_form(form):
+            try:
+                pair = actions.pair_threads(project=request.project, by=request.user, based_on=based_on, **given)
+            except WrittenMeanwhile as error:
+                form.data = post_again(request.POST, seen=_find_newest(request))
+                form.add_error(None, str(error))
+                return _render_list(request, form, status=409)
             messages.success(request, f"The pair “{pair.name}” is saved.")
             return redirect("negotiation:pairs", request.project.slug)
-    return _render_list(request, form, status=422)
+    return _render_list(request, form, status=422 if form and form.errors else 200)
 
 
 @require_safe

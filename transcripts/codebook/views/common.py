@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
@@ -96,7 +96,7 @@ def at_edit(form: NeedsReason, again: str, *, seen: str | None = None, **renamed
     except actions.EditConflict as error:
         form.current = error.current
         now = {"revision": form.current.revision} if seen is None else {"seen": seen}
-        form.data = post_again(form.data, **now)  # type: ignore[arg-type] # of a request
+        form.data = post_again(cast("QueryDict", form.data), **now)
         form.add_error(None, f"{error} {again}")
 
 

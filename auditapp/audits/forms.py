@@ -1,23 +1,16 @@
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
 from django import forms
 
-from transcripts.ui.forms import RowForm
+from transcripts.ui.forms import OnceForm, RowForm
 
 
-class BaseMarkForm(RowForm):
+class BaseMarkForm(OnceForm, RowForm):
     """A reviewer's mark of one item; a kind of audit adds what it says. ``number`` is that of the mark the page asks for."""
 
     number = forms.IntegerField(min_value=1, max_value=30_000, widget=forms.HiddenInput)
-    idempotency_key = forms.UUIDField(required=False, widget=forms.HiddenInput)
-
-    def clean_idempotency_key(self) -> uuid.UUID:
-        """The one that was sent, or a new one: a form without one takes effect each time it is submitted."""
-        sent: uuid.UUID | None = self.cleaned_data["idempotency_key"]
-        return sent or uuid.uuid4()
 
 
 class OpenResultsForm(forms.Form):

@@ -238,9 +238,18 @@ class Question(models.Model):
     script = models.ForeignKey(Script, on_delete=models.PROTECT, null=True, blank=True, related_name="questions")
     play = models.ForeignKey(Play, on_delete=models.PROTECT, null=True, blank=True, related_name="questions")
     position = models.PositiveSmallIntegerField(help_text="Number of the question in its script or talk, from 1.")
-    kind = models.CharField(max_length=20, choices=Kind.choices, help_text="How much it directs the model.")
+    kind = models.CharField(
+        max_length=20,
+        choices=Kind.choices,
+        help_text="How much it directs the model.",
+        error_messages={"blank": "Choose the kind of the question: how much it directs the model."},
+    )
     intent = models.CharField(
-        max_length=20, choices=Intent.choices, blank=True, help_text="What a challenge was meant to be."
+        "what it is meant to be",
+        max_length=20,
+        choices=Intent.choices,
+        blank=True,
+        help_text="What a challenge was meant to be.",
     )
     text = models.TextField("question", help_text="The question as it is sent.")
     text_if_asked = models.TextField(blank=True)

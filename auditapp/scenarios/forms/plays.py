@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import uuid
 from typing import Any
 
 from django import forms
@@ -14,7 +13,7 @@ from auditapp.scenarios.actions.checks import WITH_INTENT
 from auditapp.scenarios.actions.closing import MAX_INCLUSION
 from auditapp.scenarios.models import Play, Question, Script
 from transcripts.ui.fields import NumberField
-from transcripts.ui.forms import RowForm
+from transcripts.ui.forms import OnceForm, RowForm
 from transcripts.ui.typed_text import MAX_REASON
 
 MAX_SEED = 999_999
@@ -39,14 +38,8 @@ NEEDED = {
 }
 
 
-class KeyedForm(forms.Form):
-    """A form that acts once, however often it is sent."""
-
-    idempotency_key = forms.UUIDField(required=False, widget=forms.HiddenInput)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["idempotency_key"].initial = uuid.uuid4
+class KeyedForm(OnceForm):
+    """A form that acts once, and hides some of its fields by what is chosen in others."""
 
     def _forget(self, *names: str) -> None:
         """What was typed into fields that another choice hides counts for nothing, and nothing that cannot be seen is an
@@ -132,21 +125,13 @@ class OpenPlayForm(KeyedForm, RowForm):
         }
 
 
-class AskForm(KeyedForm):
+class AskForm(KeyedForm, RowForm):
     """The next question, and in a recorded interview its answer.
 
     ``seen`` is the number of the last question on the page; ``warned`` the codes of which the page said that they would be
     raised; ``confirmed`` the number of characters of a very long question of which the page asked whether it is meant.
     """
 
-    kind = forms.ChoiceField(
-        choices=Question.Kind.choices,
-        widget=forms.RadioSelect,
-        error_messages={"required": "Choose the kind of the question: how much it directs the model."},
-    )
-    intent = forms.ChoiceField(
-        label="What it is meant to be", choices=Question.Intent.choices, widget=forms.RadioSelect, required=False
-    )
     text = forms.CharField(
         label="Question",
         widget=forms.Textarea({"rows": 4}),
@@ -165,6 +150,12 @@ class AskForm(KeyedForm):
     seen = NumberField(min_value=0, required=False)
     warned = forms.CharField(required=False, widget=forms.HiddenInput)
     confirmed = NumberField(min_value=0, required=False)
+    radios = ("kind", "intent")
+    field_order = ("kind", "intent")
+
+    class Meta(RowForm.Meta):
+        model = Question
+        fields = ("kind", "intent")
 
     def __init__(self, *args: Any, is_recorded: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

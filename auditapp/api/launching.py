@@ -15,9 +15,9 @@ from auditapp.api.controls import check_name
 from auditapp.api.grants import ListGrants, describe_grant
 from auditapp.api.inputs import Body, Choice, Dollars, TrueOrFalse, Uuid, WholeNumber, Words
 from auditapp.api.views import ProjectView
-from auditapp.batches.actions import MAX_IN_FLIGHT, MAX_NAME_LENGTH
+from auditapp.batches.actions import MAX_NAME_LENGTH
 from auditapp.batches.launching import DEFAULT_PILOT, MAX_REPEATS, PILOT_SHARE, LaunchOptions, LaunchPlan, check_grants
-from auditapp.batches.models import Batch
+from auditapp.batches.models import MAX_IN_FLIGHT, Batch
 from auditapp.batches.pages.granted import describe_money
 from auditapp.batches.pages.reviewing import review_launch, write_warnings
 from auditapp.batches.pure.money import to_dollars

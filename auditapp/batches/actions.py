@@ -19,6 +19,7 @@ from auditapp.batches.ledger.chains import list_before, list_behind, settle_chai
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import (
+    MAX_IN_FLIGHT,
     OPEN_STATES,
     SENDING_STATES,
     WORKING_STATES,
@@ -36,7 +37,6 @@ from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 
-MAX_IN_FLIGHT = 1000
 MAX_NAME_LENGTH = 200
 OPEN_CELLS = (Cell.State.PLANNED, Cell.State.LEASED)
 

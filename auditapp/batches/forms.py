@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 import uuid
 from collections.abc import Sequence
+from typing import ClassVar
 
 from django import forms
 from django.db.models import QuerySet
 from django.forms import BoundField
 
-from auditapp.batches.actions import MAX_IN_FLIGHT, MAX_NAME_LENGTH, read_name
+from auditapp.batches.actions import MAX_NAME_LENGTH, read_name
 from auditapp.batches.launching import DEFAULT_PILOT, LaunchOptions
 from auditapp.batches.models import Arm, Attempt, Batch
 from auditapp.llm.models import Capabilities, ModelVariant, ProviderAccount
@@ -18,6 +19,7 @@ from auditapp.llm.providers.base import ErrorClass
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.ui.fields import limit_size
+from transcripts.ui.forms import RowForm
 
 MAX_ANSWER_FILE = 512 * 1024 * 1024
 
@@ -65,17 +67,6 @@ def _check_name(name: str) -> None:
         raise forms.ValidationError(str(error)) from error
 
 
-def concurrency_field() -> forms.IntegerField:
-    """How many calls may be in flight at once."""
-    return forms.IntegerField(
-        min_value=1,
-        max_value=MAX_IN_FLIGHT,
-        initial=30,
-        label="Maximum calls in flight",
-        help_text="The number is lower while the provider asks for fewer.",
-    )
-
-
 def seed_field(*, largest: int, help_text: str) -> forms.IntegerField:
     """The number with which a sample can be drawn again; a new one is offered each time."""
     return forms.IntegerField(
@@ -96,7 +87,7 @@ class LaunchForm(forms.Form):
         self.data = renewed
 
 
-class LaunchOptionsForm(LaunchForm):
+class LaunchOptionsForm(LaunchForm, RowForm):
     """The launch options: the part of every launch form that does not depend on what is asked.
 
     A feature's form adds its own fields and lists them, group by group, in ``what``; names in one text share a row.
@@ -108,11 +99,9 @@ class LaunchOptionsForm(LaunchForm):
     name = name_field(
         required=False, help_text="What tells it from other batches. Without one it is called after what it asks."
     )
-    route = forms.ChoiceField(choices=Batch.Route.choices, initial=Batch.Route.LIVE, widget=forms.RadioSelect)
     repeats = forms.IntegerField(
         min_value=1, max_value=100, initial=1, help_text="How many times each model gets each text under each task."
     )
-    concurrency = concurrency_field()
     pilot = forms.IntegerField(
         min_value=0,
         max_value=10_000,
@@ -131,15 +120,15 @@ class LaunchOptionsForm(LaunchForm):
         label="When the answer to a call is lost",
         help_text="A crash or a lost connection can lose an answer that was paid for.",
     )
-    uses_cache = forms.BooleanField(
-        required=False,
-        label="Reuse earlier answers to exactly the same request",
-        help_text="Such answers cost nothing and are marked as reused everywhere.",
-    )
     idempotency_key = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
+    class Meta(RowForm.Meta):
+        model = Batch
+        fields: ClassVar[tuple[str, ...]] = ("route", "concurrency", "uses_cache")
+        widgets = {"route": forms.RadioSelect}
+
     def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        super().__init__(*args, **kwargs)
         self.fields["idempotency_key"].initial = uuid.uuid4
         routes = list_routes()
         if len(routes) > 1:
@@ -192,18 +181,20 @@ class NameForm(forms.Form):
     name = name_field()
 
 
-class ConcurrencyForm(forms.Form):
+class ConcurrencyForm(RowForm):
     """A new number of calls in flight."""
 
     prefix = "in-flight"
-    concurrency = concurrency_field()
+
+    class Meta(RowForm.Meta):
+        model = Batch
+        fields = ("concurrency",)
 
 
-class ConfirmForm(forms.Form):
+class ConfirmForm(CapForm):
     """The approval after the pilot, with the cap for the whole batch."""
 
     prefix = "confirm"
-    cap = cap_field()
     anyway = forms.BooleanField(required=False, label="Send the rest although nothing could be read")
     # The cap of which the page said that it is below the estimate.
     warned = forms.DecimalField(required=False, widget=forms.HiddenInput)

@@ -6,12 +6,15 @@ import datetime
 from typing import ClassVar
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
 from auditapp.llm.models import Capabilities, ModelVariant, Price
 from transcripts.projects.models import Project
+
+MAX_IN_FLIGHT = 1_000
 
 
 class Batch(models.Model):
@@ -74,7 +77,10 @@ class Batch(models.Model):
         help_text="What happens to a call with an unknown end.",
     )
     uses_cache = models.BooleanField(
-        default=False, help_text="Whether an earlier answer to exactly the same request is reused."
+        "reuse earlier answers to exactly the same request",
+        default=False,
+        help_text="Whether an earlier answer to exactly the same request is reused. It then costs nothing and is marked as reused "
+        "everywhere.",
     )
     has_chains = models.BooleanField(default=False, db_default=False)
     stays_open = models.BooleanField(default=False, db_default=False)
@@ -87,7 +93,12 @@ class Batch(models.Model):
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.RUNNING, help_text="Its state.")
     state_reason = models.CharField(max_length=300, blank=True, help_text="The reason for the state; may be empty.")
-    concurrency = models.PositiveIntegerField(default=30, help_text="The maximum number of calls in flight at once.")
+    concurrency = models.PositiveIntegerField(
+        "maximum calls in flight",
+        default=30,
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_IN_FLIGHT)],
+        help_text="How many calls may be in flight at once. The number is lower while the provider asks for fewer.",
+    )
     cap_nano = models.BigIntegerField(null=True, blank=True)
     reserved_nano = models.BigIntegerField(default=0)
     spent_nano = models.BigIntegerField(default=0)

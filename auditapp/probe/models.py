@@ -13,6 +13,12 @@ from auditapp.probe.pure.limits import CATEGORIES
 from auditapp.probe.pure.parsing import OK, STATUSES
 from transcripts.corpus.models import Turn
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON
+
+MAX_NAME = 100
+MAX_METHOD = 300
+MAX_SEED = 2**32 - 1
+NO_PURPOSE = "Say what the probe is for, and who will read its figures."
 
 
 class MadeByPerson(models.Model):
@@ -34,7 +40,13 @@ class Purpose(MadeByPerson):
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="probe_purposes")
     number = models.PositiveIntegerField()
-    text = models.TextField()
+    text = models.TextField(
+        "purpose",
+        max_length=MAX_NOTE,
+        error_messages={"blank": NO_PURPOSE},
+        help_text="What question the probe answers, who will read its figures, and what will not be done with them. It is shown on "
+        "the pages of the probe, with your name.",
+    )
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     withdrawn_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
@@ -69,10 +81,17 @@ class ReviewSet(MadeByPerson):
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="review_sets")
-    name = models.CharField(max_length=100, help_text="What the reviews are called.")
+    name = models.CharField(max_length=MAX_NAME, help_text="What the reviews are called.")
     sha256 = models.CharField(max_length=64)
-    category_method = models.CharField(max_length=300, help_text="What inferred the categories from first names.")
-    source = models.TextField()
+    category_method = models.CharField(
+        "method that inferred the category",
+        max_length=MAX_METHOD,
+        help_text="Which method inferred the categories from first names, and its version.",
+    )
+    source = models.TextField(
+        max_length=MAX_REASON,
+        help_text="Where the reviews are from, their licence, and what allows sending them to models.",
+    )
     rules = models.JSONField()
     rules_sha256 = models.CharField(max_length=64, help_text="SHA-256 of the rules.")
     funnel = models.JSONField()

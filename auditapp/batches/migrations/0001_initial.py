@@ -1,3 +1,4 @@
+import django.core.validators
 import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
@@ -28,14 +29,14 @@ class Migration(migrations.Migration):
                     ('idempotency_key', models.UUIDField(blank=True, null=True, unique=True)),
                     ('route', models.CharField(choices=[('live', 'one call at a time, at once'), ('jobs', "the provider's own batch service, cheaper, within a day"), ('file', 'answers are imported from a file')], default='live', help_text='How its calls are sent.', max_length=10)),
                     ('lost_answers', models.CharField(choices=[('retry', 'ask once more; it may be paid twice'), ('hold', 'hold the cell until a person decides')], default='retry', help_text='What happens to a call with an unknown end.', max_length=10)),
-                    ('uses_cache', models.BooleanField(default=False, help_text='Whether an earlier answer to exactly the same request is reused.')),
+                    ('uses_cache', models.BooleanField(default=False, help_text='Whether an earlier answer to exactly the same request is reused. It then costs nothing and is marked as reused everywhere.', verbose_name='reuse earlier answers to exactly the same request')),
                     ('has_chains', models.BooleanField(db_default=False, default=False)),
                     ('stays_open', models.BooleanField(db_default=False, default=False)),
                     ('pilot_cells', models.PositiveIntegerField(default=0)),
                     ('control', models.CharField(choices=[('run', 'Run'), ('pause', 'Pause: send nothing more, keep what arrives'), ('drain', 'Drain: start no new cell, finish those started, then pause'), ('cancel', 'Cancel: end the batch, keep what arrives'), ('abort', 'Abort: end the batch and cut off the calls in flight')], default='run', help_text='The control last used on it, such as run or pause.', max_length=10)),
                     ('state', models.CharField(choices=[('planning', 'Planning'), ('pilot', 'Pilot'), ('waiting', 'Waiting for approval'), ('running', 'Running'), ('paused', 'Paused'), ('cancelled', 'Cancelled'), ('done', 'Done')], default='running', help_text='Its state.', max_length=10)),
                     ('state_reason', models.CharField(blank=True, help_text='The reason for the state; may be empty.', max_length=300)),
-                    ('concurrency', models.PositiveIntegerField(default=30, help_text='The maximum number of calls in flight at once.')),
+                    ('concurrency', models.PositiveIntegerField(default=30, help_text='How many calls may be in flight at once. The number is lower while the provider asks for fewer.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000)], verbose_name='maximum calls in flight')),
                     ('cap_nano', models.BigIntegerField(blank=True, null=True)),
                     ('reserved_nano', models.BigIntegerField(default=0)),
                     ('spent_nano', models.BigIntegerField(default=0)),

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 
 from django.contrib import messages
-from django.forms import Form
-from django.http import Http404, HttpResponse
+from django.forms import BaseForm
+from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from auditapp.batches import actions
 from auditapp.batches.forms import CapForm, ConcurrencyForm, ConfirmForm, NameForm
 from auditapp.batches.models import Batch, ProviderJob
-from auditapp.batches.views.gate import BatchRequest, batch_view, leads_back
+from auditapp.batches.views.gate import BatchRequest, batch_view, control_view
 from auditapp.batches.views.pages import find_cap_warning, render_batch
 from transcripts.projects.roles import Permission
 from transcripts.ui.acts import at_form, at_top
@@ -39,19 +39,29 @@ def _act(request: BatchRequest, act: Callable[[], object]) -> HttpResponse:
     return _back(request, request.batch)
 
 
-def _change(request: BatchRequest, form: Form, name: str, act: Callable[..., object], value: str) -> HttpResponse:
-    """Let ``act`` store the one field of a form; ``name`` is the form's on the page, ``value`` what the act calls the field."""
-    [field] = form.fields
-    if form.is_valid():
-        with at_form(form, field):
-            act(batch=request.batch, by=request.user, **{value: form.cleaned_data[field]})
-            return _back(request, request.batch)
-    return render_batch(request, status=422, **{name: form})
+def _change(act: Callable[..., object], form: type[BaseForm], name: str, value: str) -> Callable[..., HttpResponseBase]:
+    """The view that lets ``act`` store the one field of ``form``; ``name`` is the form's on the page, ``value`` what the act calls
+    the field."""
+
+    @control_view
+    def view(request: BatchRequest) -> HttpResponse:
+        typed = form(request.POST)
+        [field] = typed.fields
+        if typed.is_valid():
+            with at_form(typed, field):
+                act(batch=request.batch, by=request.user, **{value: typed.cleaned_data[field]})
+                return _back(request, request.batch)
+        return render_batch(request, status=422, **{name: typed})
+
+    return view
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
-@leads_back
+change_concurrency = _change(actions.change_concurrency, ConcurrencyForm, "concurrency_form", "concurrency")
+rename_batch = _change(actions.rename_batch, NameForm, "name_form", "name")
+change_cap = _change(actions.change_cap, CapForm, "cap_form", "cap_usd")
+
+
+@control_view
 def control_batch(request: BatchRequest) -> HttpResponse:
     """Pause, resume or drain; to cancel and to abort, a page asks first."""
     batch = request.batch
@@ -92,35 +102,7 @@ def end_job(request: BatchRequest, job_id: int) -> HttpResponse:
     return render(request, "batches/end_job.html", {"batch": batch, "job": job, "calls": calls, "reserved": nano})
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
-@leads_back
-def change_concurrency(request: BatchRequest) -> HttpResponse:
-    """Set the number of calls in flight."""
-    return _change(
-        request, ConcurrencyForm(request.POST), "concurrency_form", actions.change_concurrency, "concurrency"
-    )
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
-@leads_back
-def rename_batch(request: BatchRequest) -> HttpResponse:
-    """Give the batch another name."""
-    return _change(request, NameForm(request.POST), "name_form", actions.rename_batch, "name")
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
-@leads_back
-def change_cap(request: BatchRequest) -> HttpResponse:
-    """Set or remove the cap."""
-    return _change(request, CapForm(request.POST), "cap_form", actions.change_cap, "cap_usd")
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
-@leads_back
+@control_view
 def confirm_batch(request: BatchRequest) -> HttpResponse:
     """Approve the batch after its pilot, with the cap in the form."""
     batch = request.batch
@@ -137,9 +119,7 @@ def confirm_batch(request: BatchRequest) -> HttpResponse:
     return render_batch(request, confirm_form=form, status=422)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
-@leads_back
+@control_view
 def retry_failed(request: BatchRequest) -> HttpResponse:
     """Ask the failed cells again."""
     batch = request.batch
@@ -149,9 +129,7 @@ def retry_failed(request: BatchRequest) -> HttpResponse:
     return _back(request, batch)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
-@leads_back
+@control_view
 def release_held(request: BatchRequest) -> HttpResponse:
     """Decide on the held cells: ask them again, or give them up."""
     batch = request.batch

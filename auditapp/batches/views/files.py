@@ -5,21 +5,17 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_http_methods
 
 from auditapp.batches.forms import MAX_ANSWER_FILE, AnswersForm
 from auditapp.batches.routes import answer_files
-from auditapp.batches.views.gate import BatchRequest, batch_view, leads_back
+from auditapp.batches.views.gate import BatchRequest, control_view
 from auditapp.batches.views.pages import render_batch
 from transcripts.projects.downloads import sends_files
-from transcripts.projects.roles import Permission
 from transcripts.ui.uploads import takes_uploads
 
 
 @sends_files
-@require_http_methods(["GET", "HEAD", "POST"])
-@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
-@leads_back
+@control_view
 def download_requests(request: BatchRequest) -> HttpResponseBase:
     """The requests of the cells that wait for an answer, one line of JSON each. A POST, because the export is recorded."""
     batch = request.batch
@@ -36,9 +32,7 @@ def download_requests(request: BatchRequest) -> HttpResponseBase:
 
 
 @takes_uploads(MAX_ANSWER_FILE)
-@require_http_methods(["GET", "HEAD", "POST"])
-@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
-@leads_back
+@control_view
 def import_answer_file(request: BatchRequest) -> HttpResponse:
     """Store the answers of a file, completely or not at all."""
     batch = request.batch

@@ -9,6 +9,7 @@ from typing import Concatenate, ParamSpec
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.views.decorators.http import require_http_methods
 
 from auditapp.batches.kinds import Visibility, find_visibility, list_interviews
 from auditapp.batches.models import Batch
@@ -89,12 +90,11 @@ def show_closed(
     return render(request, template, context, status=status)
 
 
-View = Callable[[BatchRequest], HttpResponseBase]
+def control_view(view: Callable[[BatchRequest], HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Only what people who run batches POST reaches ``view``; other requests are redirected to the batch."""
 
-
-def leads_back(view: View) -> View:
-    """Only POST reaches ``view``; other requests are redirected to the batch."""
-
+    @require_http_methods(["GET", "HEAD", "POST"])
+    @batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
     @wraps(view)
     def wrapped(request: BatchRequest) -> HttpResponseBase:
         if request.method == "POST":

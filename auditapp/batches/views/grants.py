@@ -26,13 +26,13 @@ from transcripts.ui.acts import at_form, at_top
 def grant_account(request: HttpRequest, account_id: int) -> HttpResponse:
     """The studies that may use an account, with what is left of their limits, and a form to grant it."""
     account = get_object_or_404(ProviderAccount, pk=account_id)
-    form = GrantForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
+    form = GrantForm(request.POST if request.method == "POST" else None)
+    if form.is_valid():
         with at_form(form):
             grant = set_grant(account=account, by=person_of(request), **form.cleaned_data)
             messages.success(request, f"{grant.project.name} may now use the models of {account.name}.")
             return redirect("batches:account_grants", account.pk)
-    return _render_account(request, account, form, status=422 if request.method == "POST" else 200)
+    return _render_account(request, account, form, status=422 if form.errors else 200)
 
 
 @owner_view

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from django.core.paginator import Paginator
-from django.forms import Form
+from django.forms import BaseForm
 from django.http import HttpResponse, HttpResponseNotModified
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -81,7 +81,7 @@ def show_batch(request: BatchRequest) -> HttpResponse:
     return render_batch(request)
 
 
-def render_batch(request: BatchRequest, *, status: int = 200, **forms: Form) -> HttpResponse:
+def render_batch(request: BatchRequest, *, status: int = 200, **forms: BaseForm) -> HttpResponse:
     """The page of a batch, or for htmx the changed parts of it. ``forms`` are those with errors."""
     batch = request.batch
     if request.method == "POST":
@@ -130,7 +130,7 @@ def _answer_poll(
 
 
 def _describe_controls(
-    request: BatchRequest, context: Mapping[str, object], forms: dict[str, Form]
+    request: BatchRequest, context: Mapping[str, object], forms: dict[str, BaseForm]
 ) -> dict[str, object]:
     """The forms of those who may control the batch, with the estimate for the approval. Nothing for others."""
     if Permission.RUN_BATCHES not in request.role.permissions:

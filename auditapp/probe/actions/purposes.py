@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from auditapp.batches.actions import cancel_batch
 from auditapp.batches.models import OPEN_STATES
-from auditapp.probe.models import Purpose
+from auditapp.probe.models import NO_PURPOSE, Purpose
 from auditapp.probe.queries.purposes import find_latest, require_purpose
 from auditapp.probe.queries.trials import KIND
 from transcripts.accounts.models import User
@@ -21,7 +21,6 @@ from transcripts.refusals import Refused
 from transcripts.ui.replacing import check_seen
 from transcripts.ui.typed_text import MAX_NOTE, check_reason, check_text
 
-NO_PURPOSE = "Say what the probe is for, and who will read its figures."
 NO_REASON = "Say in a few words why the purpose is withdrawn."
 
 

@@ -10,7 +10,7 @@ from typing import BinaryIO
 from django.db import transaction
 from django.utils import timezone
 
-from auditapp.probe.models import Review, ReviewSet
+from auditapp.probe.models import MAX_METHOD, MAX_NAME, MAX_SEED, Review, ReviewSet
 from auditapp.probe.pure.limits import MAX_KEPT
 from auditapp.probe.pure.reviews import ReviewFile, ReviewsRefused
 from auditapp.probe.pure.winnowing import Rules, RulesRefused, winnow
@@ -19,11 +19,8 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.ui.typed_text import MAX_REASON, check_text
 
-MAX_NAME = 100
-MAX_METHOD = 300
-MAX_SOURCE = 2_000
-MAX_SEED = 2**32 - 1
 ROWS_AT_ONCE = 500
 
 
@@ -47,9 +44,9 @@ def load_reviews(
     once, row by row, before anything is written. Raises ``Refused``.
     """
     require_purpose(project)
-    name = _check(name, "The name", MAX_NAME)
-    category_method = _check(category_method, "The method that inferred the categories", MAX_METHOD)
-    source = _check(source, "The source", MAX_SOURCE)
+    name = _check("name", name, MAX_NAME, "The name")
+    category_method = _check("category_method", category_method, MAX_METHOD, "The method that inferred the categories")
+    source = _check("source", source, MAX_REASON, "The source")
     if not 0 <= seed <= MAX_SEED:
         raise Refused(f"The seed is a whole number from 0 to {MAX_SEED:,}.")
     _refuse_known(project, name)
@@ -137,10 +134,6 @@ def _refuse_known(project: Project, name: str) -> None:
         raise Refused(f"There are reviews named “{name}” in this study already. Choose another name.")
 
 
-def _check(text: str, what: str, most: int) -> str:
-    text = " ".join(text.split())
-    if not text:
-        raise Refused(f"{what} is missing. It is kept with the reviews and shown with every figure.")
-    if len(text) > most or "\x00" in text:
-        raise Refused(f"{what} may have {most:,} characters, and no NUL.")
-    return text
+def _check(field: str, text: str, most: int, what: str) -> str:
+    needed = f"{what} is missing. It is kept with the reviews and shown with every figure."
+    return check_text(text, field=field, max_length=most, needed=needed, one_line=True)

@@ -36,7 +36,7 @@ class LaunchForm(LaunchOptionsForm):
         help_text="Otherwise all get the same ones, so that conditions can be paired.",
     )
     androgynous = forms.IntegerField(
-        min_value=0, initial=0, help_text="Texts of that category besides. They are counted and not scored."
+        min_value=0, initial=0, help_text="Number of androgynous texts to add; they are not scored."
     )
     models = RowsField(
         queryset=ModelVariant.objects.none(),

@@ -2,23 +2,20 @@ from __future__ import annotations
 
 from django import forms
 
-from auditapp.probe.actions.purposes import NO_PURPOSE, NO_REASON
+from auditapp.probe.actions.purposes import NO_REASON
+from auditapp.probe.models import Purpose
 from transcripts.ui.fields import NumberField
+from transcripts.ui.forms import RowForm
 from transcripts.ui.replacing import ReplacingForm
-from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON
+from transcripts.ui.typed_text import MAX_REASON
 
 
-class PurposeForm(ReplacingForm):
+class PurposeForm(ReplacingForm, RowForm):
     """What a study runs the probe for."""
 
-    text = forms.CharField(
-        label="Purpose",
-        max_length=MAX_NOTE,
-        error_messages={"required": NO_PURPOSE},
-        widget=forms.Textarea({"rows": 6}),
-        help_text="What question the probe answers, who will read its figures, and what will not be done with them. It stands on "
-        "the pages of the probe, with your name.",
-    )
+    class Meta(RowForm.Meta):
+        model = Purpose
+        fields = ("text",)
 
 
 class WithdrawForm(forms.Form):
@@ -29,5 +26,5 @@ class WithdrawForm(forms.Form):
         max_length=MAX_REASON,
         error_messages={"required": NO_REASON},
         widget=forms.Textarea({"rows": 3}),
-        help_text="It stands beside every figure of before, with your name.",
+        help_text="It is shown with every earlier figure, with your name.",
     )

@@ -24,7 +24,6 @@ from auditapp.probe.queries.trials import KIND
 from auditapp.probe.views.gate import ProbeRequest, probe_view, render_explanation
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form
 from transcripts.ui.replacing import ChangedMeanwhile
 from transcripts.ui.uploads import takes_uploads
@@ -50,17 +49,16 @@ def show_home(request: ProjectRequest) -> HttpResponse:
 def allow(request: ProjectRequest) -> HttpResponse:
     """Write what the study runs the probe for, which turns it on."""
     before = find_latest(request.project)
-    form, status = PurposeForm(request.POST or None, stored=read_purpose(before)), 422
-    if request.method == "POST" and form.is_valid():
+    form = PurposeForm(request.POST if request.method == "POST" else None, stored=read_purpose(before))
+    status = 422
+    if form.is_valid():
         try:
-            allow_probe(project=request.project, by=request.user, **form.cleaned_data)
-        except Refused as error:
-            form.add_error("text", str(error))
+            with at_form(form, "text"):
+                allow_probe(project=request.project, by=request.user, **form.cleaned_data)
+                messages.success(request, "The purpose is stored. The probe is on in this study.")
+                return redirect("probe:home", request.project.slug)
         except ChangedMeanwhile as error:
             form, status = form.rebase(error.stored), 409
-        else:
-            messages.success(request, "The purpose is stored. The probe is on in this study.")
-            return redirect("probe:home", request.project.slug)
     context = {"form": form, "before": before}
     return render(request, "probe/purpose.html", context, status=status if form.errors else 200)
 
@@ -69,8 +67,9 @@ def allow(request: ProjectRequest) -> HttpResponse:
 @probe_view(Permission.MANAGE_MEMBERS)
 def withdraw(request: ProbeRequest) -> HttpResponse:
     """Withdraw the purpose, which turns the probe off."""
-    form = WithdrawForm(request.POST or None, initial={"number": request.purpose.number})
-    if request.method == "POST" and form.is_valid():
+    typed = request.POST if request.method == "POST" else None
+    form = WithdrawForm(typed, initial={"number": request.purpose.number})
+    if form.is_valid():
         with at_form(form, "reason"):
             withdraw_purpose(project=request.project, by=request.user, **form.cleaned_data)
             messages.success(request, "The purpose is withdrawn. The probe is off in this study.")
@@ -88,20 +87,10 @@ def withdraw(request: ProbeRequest) -> HttpResponse:
 @probe_view(Permission.IMPORT)
 def load(request: ProbeRequest) -> HttpResponse:
     """Load reviews by declared rules."""
-    form = LoadForm(request.POST or None, request.FILES or None)
-    if request.method == "POST" and form.is_valid():
-        chosen = form.cleaned_data
+    form = LoadForm(request.POST, request.FILES) if request.method == "POST" else LoadForm()
+    if form.is_valid():
         with at_form(form):
-            stored = load_reviews(
-                project=request.project,
-                name=chosen["name"],
-                file=chosen["file"],
-                rules=chosen["rules"],
-                category_method=chosen["category_method"],
-                source=chosen["source"],
-                seed=chosen["seed"],
-                by=request.user,
-            )
+            stored = load_reviews(project=request.project, by=request.user, **form.cleaned_data)
             messages.success(request, f"“{stored.name}” is loaded. The funnel shows what the rules kept.")
             return redirect("probe:reviews", request.project.slug, stored.pk)
     return render(request, "probe/load.html", {"form": form}, status=422 if form.errors else 200)

@@ -127,12 +127,11 @@ def download(request: ProbeRequest, batch_id: int, what: str, format: str) -> Ht
 def store(request: ProbeRequest, batch_id: int) -> HttpResponse:
     """Store the rationales of a probe in another study, to be coded there."""
     batch = find_batch(request, batch_id)
-    form = RationalesForm(request.POST or None, project=request.project, user=request.user)
-    if request.method == "POST" and form.is_valid():
+    typed = request.POST if request.method == "POST" else None
+    form = RationalesForm(typed, project=request.project, user=request.user)
+    if form.is_valid():
         with at_form(form):
-            counts = store_rationales(
-                batch=batch, into=form.cleaned_data["into"], by=request.user, seed=form.cleaned_data["seed"]
-            )
+            counts = store_rationales(batch=batch, by=request.user, **form.cleaned_data)
             messages.success(
                 request,
                 f"{counts['rationales']} rationales are in {counts['threads']} masked threads of {form.cleaned_data['into'].name}.",

@@ -105,7 +105,7 @@ class LaunchForm(LaunchOptionsForm):
             "They count. 0 for no pilot."
         )
 
-    def clean(self) -> dict[str, Any] | None:
+    def clean(self) -> dict[str, Any]:
         given = super().clean() or self.cleaned_data
         for number in range(1, CONDITIONS + 1):
             name, text = given.get(f"name_{number}", ""), given.get(f"text_{number}", "")

@@ -19,6 +19,7 @@ from auditapp.preannotation.annotators.actions.annotators import ensure_annotato
 from auditapp.preannotation.annotators.actions.launching import launch_preannotation
 from auditapp.preannotation.annotators.actions.planted import plant_sentence
 from auditapp.preannotation.evaluation.actions.checks import launch_check
+from auditapp.preannotation.evaluation.forms.checks import CheckForm
 from auditapp.preannotation.evaluation.pure.reasking import build_reask_report
 from auditapp.preannotation.evaluation.queries.asked_again import read_reask
 from auditapp.preannotation.evaluation.queries.checks import count_rates
@@ -295,3 +296,7 @@ class TestAskedAgain:
         rates = count_rates(self.read(project, annotator, owner, "definition"))
         assert rates["theme.balance"] == (MANY_TURNS, MANY_TURNS * 5)
         assert rates["theme.compassion"] == (0, MANY_TURNS * 5)
+
+
+def test_the_form_of_a_check_never_offers_earlier_answers() -> None:
+    assert "uses_cache" not in CheckForm.base_fields

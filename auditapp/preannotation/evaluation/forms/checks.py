@@ -19,7 +19,6 @@ class CheckForm(LaunchOptionsForm):
     how = ("route", "concurrency", "pilot cap", "lost_answers")  # type: ignore[assignment]
 
     repeats = None  # type: ignore[assignment]
-    uses_cache = None  # type: ignore[assignment]
     sample = forms.IntegerField(
         min_value=1,
         max_value=MAX_SAMPLED,
@@ -40,6 +39,9 @@ class CheckForm(LaunchOptionsForm):
         label="Code families",
         help_text="Families coded by sentence. If you choose none, all are used.",
     )
+
+    class Meta(LaunchOptionsForm.Meta):
+        fields = ("route", "concurrency")
 
     def __init__(self, *args: object, annotator: Annotator, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)

@@ -46,7 +46,7 @@ class ListExperiments(ProjectView):
 
 
 class LockPlan(ProjectView):
-    """Lock the plan of an experiment, before its outcomes come in. Nobody can change it afterwards; the same plan under the same
+    """Lock the plan of an experiment, before there are outcomes. Nobody can change it afterwards; the same plan under the same
     name again gives the experiment there is."""
 
     class Input(Body):

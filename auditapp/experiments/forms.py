@@ -5,31 +5,45 @@ from __future__ import annotations
 from django import forms
 
 from auditapp.experiments.actions import MAX_SAMPLE
+from auditapp.experiments.models import Experiment
+from auditapp.experiments.pure.plans import Plan, PlanRefused, read_plan
+from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.ui.fields import limit_size
+from transcripts.ui.forms import RowForm
 from transcripts.ui.typed_text import MAX_SEED
 
 MAX_PLAN_BYTES = 1_000_000
 MAX_UNITS_BYTES = 100_000_000
 
 
-class PlanForm(forms.Form):
+class PlanForm(RowForm):
     """A plan to be locked."""
 
-    name = forms.CharField(label="Name", max_length=100, help_text="As reports call it. It never changes.")
-    plan = forms.FileField(label="Plan", help_text="A JSON file; Help says what it holds.")
+    plan = forms.FileField(label="Plan", help_text="A JSON file; Help says what it contains.")
 
-    def clean_plan(self) -> bytes:
-        """The bytes of the file."""
+    class Meta(RowForm.Meta):
+        model = Experiment
+        fields = ("name",)
+
+    def clean_plan(self) -> Plan:
+        """The plan in the file."""
         file = self.cleaned_data["plan"]
         if file.size > MAX_PLAN_BYTES:
             raise forms.ValidationError(f"The file has {file.size:,} bytes; a plan has at most {MAX_PLAN_BYTES:,}.")
-        data: bytes = file.read()
-        return data
+        try:
+            return read_plan(file.read(), name="the plan")
+        except (PlanRefused, ReadError) as error:
+            raise forms.ValidationError(str(error)) from error
 
 
 class UnitsForm(forms.Form):
     """Units to be loaded."""
 
-    file = forms.FileField(label="Units", help_text="A CSV with unit, arm, and where known group and outcomes.")
+    file = forms.FileField(
+        label="Units",
+        help_text="A CSV with unit, arm, and where known group and outcomes.",
+        validators=[limit_size(MAX_UNITS_BYTES, "Divide it.")],
+    )
 
 
 class DrawForm(forms.Form):

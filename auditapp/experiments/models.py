@@ -16,7 +16,7 @@ class Experiment(models.Model):
     files; it never changes, and ``sha256`` is its hash. Outcomes are taken in only afterwards."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="experiments")
-    name = models.CharField(max_length=100, help_text="Name of the experiment.")
+    name = models.CharField(max_length=100, help_text="Name of the experiment, as reports call it. It never changes.")
     plan = models.JSONField(help_text="The plan as docs/reference/formats.md describes it.")
     sha256 = models.CharField(max_length=64, help_text="SHA-256 of the plan.")
     locked_at = models.DateTimeField(help_text="When the plan was locked, in UTC.")

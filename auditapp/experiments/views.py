@@ -20,7 +20,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from auditapp.experiments import actions, drawing
 from auditapp.experiments.forms import MAX_UNITS_BYTES, DrawForm, PlanForm, UnitsForm
 from auditapp.experiments.models import Experiment
-from auditapp.experiments.pure.plans import PlanRefused, read_plan
 from auditapp.experiments.queries import (
     describe_experiment,
     list_experiments,
@@ -30,7 +29,6 @@ from auditapp.experiments.queries import (
 )
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
-from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.latex import write_plain_table
 from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest, project_view
@@ -52,16 +50,8 @@ def show_list(request: ProjectRequest) -> HttpResponse:
             raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
         form = PlanForm(request.POST, request.FILES)
         if form.is_valid():
-            try:
-                plan = read_plan(form.cleaned_data["plan"], name="the plan")
-                experiment = actions.lock_plan(
-                    project=request.project, plan=plan, name=form.cleaned_data["name"], by=request.user
-                )
-            except (PlanRefused, ReadError) as error:
-                form.add_error("plan", str(error))
-            except Refused as error:
-                form.add_error(error.field, str(error))
-            else:
+            with at_form(form):
+                experiment = actions.lock_plan(project=request.project, by=request.user, **form.cleaned_data)
                 messages.success(request, f"The plan of {experiment.name} is locked. Now load its units.")
                 return redirect("experiments:show", request.project.slug, experiment.pk)
     context = {"experiments": list_experiments(request.project), "form": form}
@@ -83,14 +73,9 @@ def load(request: ProjectRequest, experiment_id: int) -> HttpResponse:
     experiment = _find(request, experiment_id)
     form = UnitsForm(request.POST, request.FILES)
     if form.is_valid():
-        file = form.cleaned_data["file"]
-        if file.size > MAX_UNITS_BYTES:
-            form.add_error(
-                "file", f"The file has {file.size:,} bytes; at most {MAX_UNITS_BYTES:,} are taken. Divide it."
-            )
-            return _render(request, experiment, units=form)
         with at_form(form):
-            loaded = actions.load_enrolments(experiment=experiment, data=file.read(), by=request.user)
+            data = form.cleaned_data["file"].read()
+            loaded = actions.load_enrolments(experiment=experiment, data=data, by=request.user)
             messages.success(
                 request,
                 f"{loaded.new:,} units are new, {loaded.completed:,} were completed, {loaded.unchanged:,} are as they were.",

@@ -217,7 +217,7 @@ def close_account(*, user: User, by: trail.Actor) -> None:
 
 @transaction.atomic
 def reopen_account(*, user: User, by: trail.Actor) -> None:
-    """Let somebody in again whose account was closed, with the password and the memberships of before."""
+    """Let somebody in again whose account was closed, with the earlier password and memberships."""
     if isinstance(by, User) and not by.is_superuser:
         raise PermissionDenied("Only an owner of the site can reopen an account.")
     locked = User.objects.select_for_update().get(pk=user.pk)

@@ -6,7 +6,8 @@ from allauth.account.forms import LoginForm
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
 
-from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS, Scope
+from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS, ApiToken, Scope
+from transcripts.ui.forms import RowForm
 
 
 class SignInForm(LoginForm):  # type: ignore[misc]
@@ -25,12 +26,9 @@ class SignInForm(LoginForm):  # type: ignore[misc]
         return bool(self.has_error(NON_FIELD_ERRORS, code="too_many_login_attempts"))
 
 
-class TokenForm(forms.Form):
+class TokenForm(RowForm):
     """A new API token."""
 
-    name = forms.CharField(
-        label="Name of the token", max_length=100, help_text="What it is for, such as “nightly export”."
-    )
     days = forms.IntegerField(
         label="Days until it expires",
         initial=TOKEN_DAYS,
@@ -45,3 +43,7 @@ class TokenForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         help_text="Never more than you may do yourself. Tick only what the program needs.",
     )
+
+    class Meta(RowForm.Meta):
+        model = ApiToken
+        fields = ("name",)

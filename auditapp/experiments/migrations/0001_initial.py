@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='experiments', to='projects.project')),
-                    ('name', models.CharField(help_text='Name of the experiment.', max_length=100)),
+                    ('name', models.CharField(help_text='Name of the experiment, as reports call it. It never changes.', max_length=100)),
                     ('plan', models.JSONField(help_text='The plan as docs/reference/formats.md describes it.')),
                     ('sha256', models.CharField(help_text='SHA-256 of the plan.', max_length=64)),
                     ('locked_at', models.DateTimeField(help_text='When the plan was locked, in UTC.')),

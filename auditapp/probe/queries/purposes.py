@@ -44,7 +44,7 @@ def require_figures(project: Project) -> Purpose:
 
 
 def describe_withdrawal(purpose: Purpose) -> str:
-    """Who withdrew the purpose, when and why, as sentences for those who read figures of before; "" while it holds."""
+    """Who withdrew the purpose, when and why, as sentences for those who read earlier figures; "" while it holds."""
     if purpose.withdrawn_at is None:
         return ""
     reason = purpose.withdrawal_reason

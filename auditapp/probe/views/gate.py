@@ -1,5 +1,5 @@
 """The one way to the pages of the probe: where no owner has written its purpose, they explain it and do nothing else; where one has
-withdrawn it, figures of before can be read."""
+withdrawn it, earlier figures can be read."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def read_file(path: Path) -> Plan:
 
 
 class Lock(ActCommand):
-    help = "Lock the plan of an experiment, before its outcomes come in. It cannot be changed afterwards."
+    help = "Lock the plan of an experiment, before there are outcomes. It cannot be changed afterwards."
     takes = (
         Argument("plan", type=input_file, help="the plan, as JSON"),
         usual.STUDY,

@@ -131,7 +131,7 @@ class Launch(LaunchCommand):
             "--different-texts", action="store_true", help="each condition gets texts of its own, so nothing is paired"
         ),
         Argument(
-            "--androgynous", type=int, default=0, metavar="N", help="so many androgynous texts besides, not scored"
+            "--androgynous", type=int, default=0, metavar="N", help="androgynous texts to add; they are not scored"
         ),
         Argument(
             "--confirm-source",

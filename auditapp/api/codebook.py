@@ -42,14 +42,7 @@ class QuestionOutput(serializers.Serializer[Any]):
 class CodeOutput(RowOutput):
     """A code with its definitions."""
 
-    aliases = serializers.ListField(child=serializers.CharField(), help_text="Its other names.")
-    terms = serializers.ListField(
-        child=serializers.CharField(), help_text="Words, or [kinds of question], by which the interviewer prompts it."
-    )
     attributes = serializers.ListField(child=QuestionOutput(), help_text="The questions a coding with it answers.")
-    keyword_rules = serializers.ListField(
-        child=serializers.CharField(), help_text="Keyword rules by which the rules annotator suggests it."
-    )
 
     class Meta:
         ref_name = "Code"
@@ -59,21 +52,22 @@ class CodeOutput(RowOutput):
             "terms attributes keyword_rules is_category meaning_version"
         )
         paths: ClassVar = {"parent": "parent.identifier"}
+        lists = "aliases terms keyword_rules"
 
 
-class ExampleOutput(serializers.Serializer[Any]):
+class ExampleOutput(RowOutput):
     """A sentence pinned to a code, or an invented example of it."""
 
-    code = serializers.CharField(help_text="The id of the code.")
-    kind = serializers.ChoiceField(CodeExample.Kind.choices, help_text="Whether it is included, excluded or an anchor.")
-    sentence = serializers.IntegerField(
-        allow_null=True, help_text="The number of the sentence; null for an invented example."
-    )
     text = serializers.CharField(help_text="Its text.")
-    note = serializers.CharField(help_text="Why; may be empty.")
 
     class Meta:
         ref_name = "CodeExample"
+        model = CodeExample
+        fields = "code kind sentence text note"
+        paths: ClassVar = {
+            "code": "code.identifier",
+            "sentence": ("sentence", "Number of the sentence; null for an invented example."),
+        }
 
 
 class FamilyOutput(RowOutput):
@@ -93,39 +87,30 @@ class FamilyOutput(RowOutput):
 class ReadCodebook(ProjectView):
     """The version of the codebook that people code with now: the latest that was published."""
 
-    class Output(serializers.Serializer[Any]):
+    class Output(RowOutput):
         """A published version of the codebook."""
 
-        number = serializers.IntegerField(source="version.number", help_text="Its number.")
-        title = serializers.CharField(source="version.title", help_text="Its title.")
-        origin = serializers.CharField(source="version.origin", help_text="Where it came from; may be empty.")
-        published_at = serializers.DateTimeField(source="version.published_at", help_text="When it was published.")
+        published_at = serializers.DateTimeField(help_text="When it was published.")
         families = serializers.ListField(child=FamilyOutput(), help_text="Its families, in order.")
         examples = serializers.ListField(child=ExampleOutput(), help_text="The examples of its codes.")
 
         class Meta:
             ref_name = "Codebook"
+            model = CodebookVersion
+            fields = "number title origin"
 
     def get(self, request: Request, slug: str) -> Response:
         version = current_version(self.project)
         if version is None:
             raise Http404("This study has no published codebook yet. Publish one on its codebook page.")
         families = read_families(version)
-        identifiers = {code.pk: code.identifier for family in families for code in family.codes.all()}
+        codes = {code.pk: code for family in families for code in family.codes.all()}
         coder = self.person if Permission.CODE in self.role.permissions else None
         pinned = read_examples(Q(code__version=version), coder=coder)
-        examples = [
-            {
-                "code": identifiers[row.code_id],
-                "kind": row.kind,
-                "sentence": row.sentence_id,
-                "text": row.text,
-                "note": row.note,
-            }
-            for code_id in identifiers
-            for row in pinned.get(code_id, [])
-        ]
-        return self.answer({"version": version, "families": families, "examples": examples})
+        examples = [row for code_id in codes for row in pinned.get(code_id, [])]
+        for row in examples:
+            row.code = codes[row.code_id]
+        return self.answer({**vars(version), "families": families, "examples": examples})
 
 
 class VersionOutput(RowOutput):

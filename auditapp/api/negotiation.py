@@ -14,6 +14,7 @@ from rest_framework.response import Response
 
 from auditapp.api.errors import Conflict, InvalidParameters
 from auditapp.api.inputs import Body, Choice, Numeral, Parameters, RowBody, WholeNumber, Words
+from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
@@ -80,12 +81,9 @@ def find_base(given: Mapping[str, Any], newest: int, words: str) -> int:
     return int(given.get("based_on") or 0)
 
 
-class CaseSheetOutput(serializers.Serializer[Any]):
+class CaseSheetOutput(RowOutput):
     """Which features matter to the case of a thread, and which do not."""
 
-    id = serializers.IntegerField(help_text="Its number on this site.")
-    interview = serializers.IntegerField(source="interview_id", help_text="Number of the interview.")
-    number = serializers.IntegerField(help_text="Which case sheet of this interview it is; the last holds.")
     relevant = FeatureInput(many=True, help_text="Features that matter to the case, with the reasons.")
     irrelevant = FeatureInput(many=True, help_text="Features that do not, with the reasons.")
     intents = serializers.DictField(
@@ -93,14 +91,15 @@ class CaseSheetOutput(serializers.Serializer[Any]):
         child=serializers.CharField(),
         help_text="What the interviewer meant her turns to be, by their places; empty for coders.",
     )
-    reason = serializers.CharField(help_text="Why it replaces the number before; empty for the first.")
-    written_at = serializers.DateTimeField(help_text="When it was written.")
-    written_by = serializers.CharField(
-        source="written_by__username", allow_null=True, help_text="Who wrote it; null for the program."
-    )
 
     class Meta:
         ref_name = "CaseSheet"
+        model = CaseSheet
+        fields = "id interview number relevant irrelevant intents reason written_at written_by"
+        paths: ClassVar = {
+            "reason": ("reason", "Why it replaces the number before; empty for the first."),
+            "written_by": "written_by__username",
+        }
 
 
 class ListCaseSheets(NegotiationView):
@@ -179,26 +178,25 @@ class WriteCaseSheet(NegotiationView):
         )
 
 
-class PairOutput(serializers.Serializer[Any]):
+class PairOutput(RowOutput):
     """Two threads that differ in one thing. What differs and what is expected is closed to you until you decided both."""
 
-    name = serializers.CharField(help_text="Its name.")
-    number = serializers.IntegerField(help_text="Which wording of this name it is; the last counts.")
-    a = serializers.IntegerField(help_text="Number of the first interview.")
-    b = serializers.IntegerField(help_text="Number of the second interview.")
     open = serializers.BooleanField(help_text="Whether you may see in what they differ.")
     left_a = serializers.IntegerField(help_text="How many sentences of the first you have still to decide before.")
     left_b = serializers.IntegerField(help_text="How many of the second.")
-    differs = serializers.CharField(help_text="In what they differ; empty while it is closed.")
     expect = serializers.ChoiceField(
         [("", "Closed"), *EXPECTATIONS], help_text="Whether that should change what the model does; empty while closed."
     )
-    made_at = serializers.DateTimeField(help_text="When they were paired.")
-    made_by = serializers.CharField(help_text="Who paired them.")
-    withdrawn_at = serializers.DateTimeField(allow_null=True, help_text="When it was withdrawn; null: it counts.")
+    made_by = serializers.CharField(source="writer", help_text="Who paired them.")
 
     class Meta:
         ref_name = "Pair"
+        model = Pair
+        fields = "name number a b open left_a left_b differs expect made_at made_by withdrawn_at"
+        paths: ClassVar = {
+            "name": ("name", "Its name."),
+            "differs": ("differs", "In what they differ; empty while it is closed."),
+        }
 
 
 class ListPairs(NegotiationView):
@@ -278,21 +276,9 @@ Pairs = at_one_address(get=ListPairs, post=PairThreads)
 
 def describe_pair(view: PairView) -> dict[str, object]:
     """A pair as its viewer may see it, for output."""
-    pair = view.pair
-    return {
-        "name": pair.name,
-        "number": pair.number,
-        "a": pair.a_id,
-        "b": pair.b_id,
-        "open": view.is_open,
-        "left_a": view.left_a,
-        "left_b": view.left_b,
-        "differs": pair.differs if view.is_open else "",
-        "expect": pair.expect if view.is_open else "",
-        "made_at": pair.made_at,
-        "made_by": pair.writer,
-        "withdrawn_at": pair.withdrawn_at,
-    }
+    told = {} if view.is_open else {"differs": "", "expect": ""}
+    counts = {"open": view.is_open, "left_a": view.left_a, "left_b": view.left_b}
+    return {**vars(view.pair), "writer": view.pair.writer, **counts, **told}
 
 
 class ReadTrajectoryReport(NegotiationView):

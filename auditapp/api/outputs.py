@@ -45,7 +45,8 @@ class RowOutput(Described):
     """An answer about a row of ``Meta.model``.
 
     ``Meta.paths`` says where those fields are found that are named differently in the model; a pair ``(path, meaning)`` also
-    says what one means in this answer. A row that a path leads back to has to be there.
+    says what one means in this answer. A row that a path leads back to has to be there. ``Meta.lists`` names the fields of JSON
+    that are lists of texts.
     """
 
     # What is stored is answered as it is: how it has to be typed does not matter here.
@@ -54,7 +55,6 @@ class RowOutput(Described):
             **serializers.ModelSerializer.serializer_field_mapping,
             models.BigAutoField: serializers.IntegerField,
             models.BigIntegerField: serializers.IntegerField,
-            models.SlugField: serializers.CharField,
             models.URLField: serializers.CharField,
         }
     )
@@ -73,6 +73,8 @@ class RowOutput(Described):
             field = field.target_field
         if path != name:
             options["source"] = path
+        if name in getattr(self.Meta, "lists", "").split():
+            return serializers.ListField(child=serializers.CharField(), **options)
         if field.choices:
             return serializers.ChoiceField(field.choices, allow_blank=field.blank, **options)
         made: serializers.Field[Any, Any, Any, Any] = self._classes[field](**options)

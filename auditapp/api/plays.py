@@ -25,8 +25,6 @@ QUESTION_STATES = list(LABELS.items())
 class PlayOutput(RowOutput):
     """An interview that is held here, or was."""
 
-    script = serializers.CharField(source="script__name", help_text="Name of the script it is held by.")
-    script_number = serializers.IntegerField(source="script__number", help_text="Which number of the script.")
     questions = serializers.IntegerField(source="asked", help_text="Questions asked in it, without those it shares.")
 
     class Meta:
@@ -38,6 +36,8 @@ class PlayOutput(RowOutput):
         )
         paths: ClassVar = {
             "name": "label",
+            "script": ("script__name", "Name of the script it is held by."),
+            "script_number": ("script__number", "Which number of the script."),
             "model": ("arm__variant__label", "Label of the model asked; null where it is recorded."),
             "after": "after_position",
             "batch": ("arm__batch", "Number of the batch of its calls; null where it is recorded."),

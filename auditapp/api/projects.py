@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ApiView, ProjectView
+from transcripts.projects.models import Membership
 from transcripts.projects.queries import studies_of
 from transcripts.projects.roles import ROLE_CHOICES, Permission
 
 
-class StudyOutput(serializers.Serializer[Any]):
+class StudyOutput(RowOutput):
     """A study, with what the person may do in it."""
 
-    slug = serializers.SlugField(source="project.slug", help_text="Its short name in addresses.")
-    name = serializers.CharField(source="project.name", help_text="Its name.")
-    description = serializers.CharField(source="project.description", help_text="What it is about; may be empty.")
-    created_at = serializers.DateTimeField(source="project.created_at", help_text="When it was created.")
     role = serializers.ChoiceField(ROLE_CHOICES, source="role.key", help_text="Your role in it.")
     permissions = serializers.SerializerMethodField(help_text="What that role lets you do.")
 
     class Meta:
         ref_name = "Project"
+        model = Membership
+        fields = "slug name description created_at"
+        paths: ClassVar = {
+            "slug": "project.slug",
+            "name": "project.name",
+            "description": "project.description",
+            "created_at": ("project.created_at", "When it was created."),
+        }
 
     def get_permissions(self, study: dict[str, Any]) -> list[Permission]:
         return sorted(study["role"].permissions)

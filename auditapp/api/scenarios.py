@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from rest_framework import serializers
 from rest_framework.exceptions import PermissionDenied
@@ -20,6 +20,7 @@ from auditapp.api.launching import (
     find_variant,
     read_options,
 )
+from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, find_row
 from auditapp.batches.kinds import find_visibility
@@ -34,43 +35,28 @@ from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 
 
-class ScriptTurnOutput(serializers.ModelSerializer[Question]):
+class ScriptTurnOutput(RowOutput):
     """What is said in a turn, or a question of an interview's bank."""
 
     class Meta:
-        model = Question
         ref_name = "ScriptTurn"
-        fields = ("position", "kind", "intent", "text", "text_if_asked")
-        extra_kwargs = {
-            "position": {"help_text": "Its place, from 1."},
-            "kind": {"help_text": "How much it directs the model."},
-            "intent": {"help_text": "What it is meant to be; may be empty."},
-            "text": {"help_text": "What is said."},
-            "text_if_asked": {
-                "help_text": "What is said in its place where the answer before asks back; may be empty."
-            },
-        }
+        model = Question
+        fields = "position kind intent text text_if_asked"
 
 
-class ScriptOutput(serializers.Serializer[Script]):
+class ScriptOutput(RowOutput):
     """One number of a script."""
 
-    name = serializers.CharField(help_text="Its name.")
-    number = serializers.IntegerField(help_text="Its number: other words are the next one.")
-    use = serializers.ChoiceField(choices=Script.Use.choices, help_text="For interviews, or a case of a suite.")
-    suite = serializers.CharField(help_text="The suite of a case; may be empty.")
-    system = serializers.CharField(help_text="Its system text; may be empty.")
     turns = ScriptTurnOutput(source="questions", many=True, help_text="What is said, in its order.")
-    case = serializers.JSONField(help_text="What a case is about, as docs/reference/formats.md describes it.")
-    consents = serializers.JSONField(help_text="What is recorded on each thread that a play leaves.")
-    consent_basis = serializers.CharField(help_text="What these consents rest on; may be empty.")
-    language = serializers.CharField(help_text="Language of the text.")
-    sha256 = serializers.CharField(help_text="SHA-256 of all that is to be said.")
-    written_at = serializers.DateTimeField(help_text="When it was written.")
-    written_by = serializers.CharField(source="written_by_name", help_text="Who wrote it.")
 
     class Meta:
         ref_name = "Script"
+        model = Script
+        fields = "name number use suite system turns case consents consent_basis language sha256 written_at written_by"
+        paths: ClassVar = {
+            "consent_basis": ("consent_basis", "What these consents rest on; may be empty."),
+            "written_by": "written_by_name",
+        }
 
 
 class ListScripts(ProjectView):

@@ -31,14 +31,13 @@ CRITERIA = Score.Criterion.choices
 class StanceOutput(RowOutput):
     """A wording of a normative stance."""
 
-    number = serializers.IntegerField(help_text="Number of the wording, from 1.")
-
     class Meta:
         ref_name = "NormativeStance"
         model = Stance
         fields = f"id name number {' '.join(Stance.wording)} reason sha256 written_at written_by"
         paths: ClassVar = {
             "written_by": "written_by__username",
+            "priorities": ("priorities", "Whose interests come first, of all whom the answers of the model concern."),
             "reason": ("reason", "Why it was written again; empty for the first."),
         }
 
@@ -88,17 +87,13 @@ class WriteStance(NegotiationView):
         return self.answer(Stance.objects.values(*list_columns(StanceOutput)).get(pk=stance.pk), status=201)
 
 
-class EvidenceOutput(serializers.Serializer[Any]):
+class EvidenceOutput(RowOutput):
     """A sentence that a score rests on."""
-
-    sentence = serializers.IntegerField(help_text="Number of the sentence.")
-    quote_start = serializers.IntegerField(
-        allow_null=True, help_text="First marked character there, in code points of the turn's text; null: none."
-    )
-    quote_end = serializers.IntegerField(allow_null=True, help_text="Character after the last marked one, or null.")
 
     class Meta:
         ref_name = "Evidence"
+        model = ScoreEvidence
+        fields = "sentence quote_start quote_end"
 
 
 class ScoreOutput(RowOutput):
@@ -264,8 +259,9 @@ Scores = at_one_address(get=ListScores, post=PutScore)
 def add_evidence(rows: list[dict[str, Any]]) -> None:
     """Add to each row of a score what it rests on. One query."""
     by_score: dict[int, list[dict[str, Any]]] = {row["pk"]: [] for row in rows}
+    columns = list_columns(EvidenceOutput)
     found = ScoreEvidence.objects.filter(score__in=by_score).order_by("pk")
-    for score, sentence, start, end in found.values_list("score", "sentence", "quote_start", "quote_end"):
-        by_score[score].append({"sentence": sentence, "quote_start": start, "quote_end": end})
+    for score, *values in found.values_list("score", *columns):
+        by_score[score].append(dict(zip(columns, values, strict=True)))
     for row in rows:
         row["evidence"] = by_score[row["pk"]]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ClassVar
 
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.inputs import Body, Words
+from auditapp.api.outputs import RowOutput
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address
 from auditapp.webhooks import actions, queries
-from auditapp.webhooks.models import MAX_ADDRESS
+from auditapp.webhooks.models import MAX_ADDRESS, Webhook
 from transcripts.accounts.models import Scope
 from transcripts.projects.roles import Permission
 
@@ -23,22 +24,18 @@ class ListWebhooks(ProjectView):
     """The webhooks of a study, in the order they were added, for leads. Their addresses may be secret: the token needs the
     scope manage."""
 
-    class Output(serializers.Serializer[Any]):
+    class Output(RowOutput):
         """A webhook with the state of its deliveries."""
 
-        id = serializers.IntegerField(help_text="Its number on this site.")
-        address = serializers.CharField(help_text="Where events are sent.")
-        events = serializers.ListField(
-            child=serializers.CharField(), help_text="Names of the events that are sent to it."
-        )
-        added_at = serializers.DateTimeField(help_text="When it was added.")
-        added_by = serializers.CharField(source="added_by_name", help_text="Who added it.")
-        turned_off_at = serializers.DateTimeField(allow_null=True, help_text="When it was turned off; null: it works.")
         waiting = serializers.IntegerField(help_text="Deliveries to be sent, or to be tried again.")
         given_up = serializers.IntegerField(help_text="Deliveries that were never received.")
 
         class Meta:
             ref_name = "Webhook"
+            model = Webhook
+            fields = "id address events added_at added_by turned_off_at"
+            paths: ClassVar = {"added_by": "added_by_name"}
+            lists = "events"
 
     scope = Scope.MANAGE
     permission = Permission.SET_METHOD
@@ -66,18 +63,16 @@ class AddWebhook(ProjectView):
         class Meta:
             ref_name = "NewWebhook"
 
-    class Output(serializers.Serializer[Any]):
+    class Output(RowOutput):
         """The webhook with its secret."""
 
-        id = serializers.IntegerField(help_text="Its number on this site.")
-        address = serializers.CharField(help_text="Where events are sent.")
-        events = serializers.ListField(
-            child=serializers.CharField(), help_text="Names of the events that are sent to it."
-        )
         secret = serializers.CharField(help_text="The secret that signs what is sent. It is shown only here.")
 
         class Meta:
             ref_name = "AddedWebhook"
+            model = Webhook
+            fields = "id address events"
+            lists = "events"
 
     scope = Scope.MANAGE
     permission = Permission.SET_METHOD
@@ -85,8 +80,7 @@ class AddWebhook(ProjectView):
 
     def post(self, request: Request, slug: str) -> Response:
         webhook, secret = actions.add_webhook(project=self.project, by=self.person, **self.read_body())
-        found = {"id": webhook.pk, "address": webhook.address, "events": webhook.events, "secret": secret}
-        return self.answer(found, status=201)
+        return self.answer({**vars(webhook), "secret": secret}, status=201)
 
 
 Webhooks = at_one_address(get=ListWebhooks, post=AddWebhook)

@@ -62,7 +62,9 @@ class Script(Numbered):
         blank=True,
         help_text="The most questions of an interview, the opening counted.",
     )
-    case = models.JSONField(default=dict, blank=True, help_text="What a scenario is about.")
+    case = models.JSONField(
+        default=dict, blank=True, help_text="What a scenario is about, as docs/reference/formats.md describes it."
+    )
     consents = models.JSONField(
         default=dict, blank=True, help_text="What is recorded on each thread: whether each scope is given."
     )
@@ -252,7 +254,9 @@ class Question(models.Model):
         help_text="What a challenge was meant to be.",
     )
     text = models.TextField("question", help_text="The question as it is sent.")
-    text_if_asked = models.TextField(blank=True)
+    text_if_asked = models.TextField(
+        blank=True, help_text="What is said in its place where the answer before asks back; may be empty."
+    )
     answer = models.TextField(blank=True)
     answer_reasoning = models.TextField(blank=True)
     client_id = models.UUIDField(null=True, blank=True, unique=True)

@@ -270,7 +270,9 @@ class CodeExample(models.Model):
     words = models.TextField(
         "sentence", max_length=2_000, blank=True, default="", help_text="Invented: it is in no interview."
     )
-    kind = models.CharField(max_length=10, choices=Kind.choices)
+    kind = models.CharField(
+        max_length=10, choices=Kind.choices, help_text="Whether it belongs, does not belong, or is an anchor."
+    )
     note = models.CharField(max_length=500, blank=True, help_text="Why, in a few words.")
     added_at = models.DateTimeField()
     added_by_name = models.CharField(max_length=200)

@@ -98,7 +98,7 @@ class Migration(migrations.Migration):
                     ('code', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='examples', to='codebook.code')),
                     ('sentence', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='code_examples', to='corpus.sentence')),
                     ('words', models.TextField(blank=True, default='', help_text='Invented: it is in no interview.', max_length=2000, verbose_name='sentence')),
-                    ('kind', models.CharField(choices=[('include', 'Belongs'), ('exclude', 'Does not belong'), ('anchor', 'Anchor')], max_length=10)),
+                    ('kind', models.CharField(choices=[('include', 'Belongs'), ('exclude', 'Does not belong'), ('anchor', 'Anchor')], help_text='Whether it belongs, does not belong, or is an anchor.', max_length=10)),
                     ('note', models.CharField(blank=True, help_text='Why, in a few words.', max_length=500)),
                     ('added_at', models.DateTimeField()),
                     ('added_by_name', models.CharField(max_length=200)),

@@ -64,7 +64,6 @@ class ReadAnswers(ProjectView):
             help_text="The messages before the question, each with role and content, exactly as sent; null: the instructions "
             "of the arm alone.",
         )
-        cost = serializers.FloatField(allow_null=True, help_text="What the call cost, in US dollars.")
         condition = serializers.CharField(help_text=CONDITION)
 
         class Meta:

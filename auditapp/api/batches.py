@@ -231,6 +231,23 @@ def describe_batches(batches: Iterable[Batch], viewer: Viewer) -> list[dict[str,
     ]
 
 
+class ReportOutput(serializers.Serializer[Any]):
+    """What the reports on batches share."""
+
+    batch = serializers.IntegerField(help_text="Number of the batch.")
+    state = serializers.CharField(help_text="The state of the batch: figures of a running batch will change.")
+    fake_models = serializers.ListField(
+        child=serializers.CharField(), help_text="Labels of models whose answers are invented by this program."
+    )
+
+
+def describe_reported(batch: Batch) -> dict[str, object]:
+    """What a report says of its batch, for output. One query."""
+    arms = batch.arms.select_related("variant__account")
+    fake = sorted({arm.variant.label for arm in arms if arm.variant.is_fake})
+    return {"batch": batch.pk, "state": batch.state, "fake_models": fake}
+
+
 def describe_launch(batch: Batch) -> dict[str, object]:
     """Which batch this is, who launched it and when, and whether a fake model answers in it."""
     arms: Iterable[Arm] = batch.arms.all()

@@ -14,13 +14,13 @@ from auditapp.api.batches import BatchView
 from auditapp.api.controls import check_name
 from auditapp.api.grants import ListGrants, describe_grant
 from auditapp.api.inputs import Body, Choice, Dollars, TrueOrFalse, Uuid, WholeNumber, Words
+from auditapp.api.outputs import InDollars
 from auditapp.api.views import ProjectView
 from auditapp.batches.actions import MAX_NAME_LENGTH
 from auditapp.batches.launching import DEFAULT_PILOT, MAX_REPEATS, PILOT_SHARE, LaunchOptions, LaunchPlan, check_grants
 from auditapp.batches.models import MAX_IN_FLIGHT, Batch
 from auditapp.batches.pages.granted import describe_money
 from auditapp.batches.pages.reviewing import review_launch, write_warnings
-from auditapp.batches.pure.money import to_dollars
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import LATENT_NEEDS_REASON, draft_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_model, plan_reading
@@ -319,22 +319,39 @@ class LaunchSob(OfSob, LaunchView):
     Input = SobInput
 
 
-class ReviewedArm(serializers.Serializer[Any]):
+class CostOutput(serializers.Serializer[Any]):
+    """How many calls a review says would be sent, and what they can cost. Amounts are US dollars; null: a price is not known."""
+
+    calls = serializers.IntegerField(source="cells", help_text="Calls in total.")
+    pilot_calls = serializers.IntegerField(
+        source="pilot_cells", help_text="How many of them would be sent first, as a pilot."
+    )
+    tokens_in = serializers.IntegerField(help_text="The most tokens that would be sent: one per byte.")
+    tokens_out = serializers.IntegerField(help_text="The most tokens of all answers: the longest that are allowed.")
+    highest = InDollars(
+        source="highest_nano",
+        allow_null=True,
+        help_text="The most that they can cost, without answers that are lost and asked for again.",
+    )
+    likely = InDollars(
+        source="likely_nano",
+        allow_null=True,
+        help_text="What they will probably cost, with answers of usual length; null: how long they are is not known.",
+    )
+    pilot_highest = InDollars(source="pilot_nano", allow_null=True, help_text="The most that the pilot can cost.")
+
+
+class ReviewedArm(CostOutput):
     """A model with one task. Amounts are US dollars; null: the price is not known."""
 
-    model = serializers.CharField(help_text="Label of the model.")
+    model = serializers.CharField(source="variant.label", help_text="Label of the model.")
     task = serializers.CharField(help_text="What it would be asked to do.")
-    calls = serializers.IntegerField(help_text="Calls in total.")
-    pilot_calls = serializers.IntegerField(help_text="How many of them would be sent first, as a pilot.")
-    tokens_in = serializers.IntegerField(help_text="The most tokens that they would send: one per byte.")
-    tokens_out = serializers.IntegerField(help_text="The most tokens of their answers: the longest that are allowed.")
-    price_in = serializers.FloatField(allow_null=True, help_text="Price of a million tokens sent.")
-    price_out = serializers.FloatField(allow_null=True, help_text="Price of a million tokens of answers.")
-    highest = serializers.FloatField(allow_null=True, help_text="The most that they can cost.")
-    likely = serializers.FloatField(
-        allow_null=True, help_text="What they will probably cost; null: how long answers are is not known."
+    price_in = serializers.FloatField(
+        source="price.price_in", allow_null=True, help_text="Price of a million tokens sent."
     )
-    pilot_highest = serializers.FloatField(allow_null=True, help_text="The most that the pilot can cost.")
+    price_out = serializers.FloatField(
+        source="price.price_out", allow_null=True, help_text="Price of a million tokens of answers."
+    )
     prompt_hash = serializers.CharField(help_text="Hash of its exact instructions.")
 
     class Meta:
@@ -344,12 +361,10 @@ class ReviewedArm(serializers.Serializer[Any]):
 class EstimateView(AskedView):
     """Reviews what a body asks for."""
 
-    class Output(serializers.Serializer[Any]):
+    class Output(CostOutput):
         """What a launch would send, and the most that it can cost. Amounts are US dollars; null: a price is not known."""
 
         title = serializers.CharField(help_text="What the batch would be called, unless named.")
-        calls = serializers.IntegerField(help_text="Calls in total.")
-        pilot_calls = serializers.IntegerField(help_text="How many of them would be sent first, as a pilot.")
         inputs = serializers.IntegerField(help_text="How many turns, texts or questions would be asked.")
         interviews = serializers.IntegerField(
             allow_null=True, help_text="How many interviews these are of; null: of none."
@@ -358,16 +373,6 @@ class EstimateView(AskedView):
             allow_null=True,
             help_text="How many interviews would be left out for want of consent; null: none is asked for.",
         )
-        tokens_in = serializers.IntegerField(help_text="The most tokens that would be sent: one per byte.")
-        tokens_out = serializers.IntegerField(help_text="The most tokens of all answers: the longest that are allowed.")
-        highest = serializers.FloatField(
-            allow_null=True, help_text="The most that it can cost, without answers that are lost and asked for again."
-        )
-        likely = serializers.FloatField(
-            allow_null=True,
-            help_text="What it will probably cost, with answers of usual length; null: how long they are is not known.",
-        )
-        pilot_highest = serializers.FloatField(allow_null=True, help_text="The most that the pilot can cost.")
         cap = serializers.FloatField(allow_null=True, help_text="The cap that was sent; null: none.")
         arms = serializers.ListField(child=ReviewedArm(), help_text="The models and tasks.")
         accounts = serializers.ListField(
@@ -377,7 +382,9 @@ class EstimateView(AskedView):
             child=ListGrants.Output(),
             help_text="The grants that the cap would be committed to, with what is left; none if you need no grant.",
         )
-        fake = serializers.BooleanField(help_text="Whether answers of a model in it are invented by this program.")
+        fake = serializers.BooleanField(
+            source="has_fake", help_text="Whether answers of a model in it are invented by this program."
+        )
         warnings = serializers.ListField(
             child=serializers.CharField(), help_text="What to consider first, in sentences."
         )
@@ -395,22 +402,16 @@ class EstimateView(AskedView):
         money = describe_money(plan, self.project, self.person)
         return self.answer(
             {
+                **review,
                 "title": plan.title,
-                "calls": review["cells"],
-                "pilot_calls": review["pilot_cells"],
                 "inputs": len(plan.input_ids),
                 "interviews": len(plan.interview_ids) if plan.interview_ids else None,
                 "left_out": plan.parameters.get("left_out"),
                 "tokens_in": sum(arm["tokens_in"] for arm in review["arms"]),
                 "tokens_out": sum(arm["tokens_out"] for arm in review["arms"]),
-                "highest": to_dollars(review["highest_nano"]),
-                "likely": to_dollars(review["likely_nano"]),
-                "pilot_highest": to_dollars(review["pilot_nano"]),
                 "cap": options.cap_usd,
-                "arms": [_describe_arm(arm) for arm in review["arms"]],
                 "accounts": [account.name for account in review["accounts"]],
                 "grants": [describe_grant(row) for row in money],
-                "fake": review["has_fake"],
                 "warnings": write_warnings(review),
             }
         )
@@ -462,20 +463,3 @@ def find_variant(label: str) -> ModelVariant:
         labels = ", ".join(ModelVariant.objects.order_by("label").values_list("label", flat=True)) or "none"
         raise serializers.ValidationError({"models": [f"There is no such model. The models are: {labels}."]})
     return variant
-
-
-def _describe_arm(arm: dict[str, Any]) -> dict[str, object]:
-    return {
-        "model": arm["variant"].label,
-        "task": arm["task"],
-        "calls": arm["cells"],
-        "pilot_calls": arm["pilot_cells"],
-        "tokens_in": arm["tokens_in"],
-        "tokens_out": arm["tokens_out"],
-        "price_in": arm["price"] and arm["price"].price_in,
-        "price_out": arm["price"] and arm["price"].price_out,
-        "highest": to_dollars(arm["highest_nano"]),
-        "likely": to_dollars(arm["likely_nano"]),
-        "pilot_highest": to_dollars(arm["pilot_nano"]),
-        "prompt_hash": arm["prompt_hash"],
-    }

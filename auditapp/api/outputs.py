@@ -11,6 +11,7 @@ from django.db import models
 from rest_framework import serializers
 from rest_framework.utils.field_mapping import ClassLookupDict
 
+from auditapp.batches.pure.money import to_dollars
 from transcripts.exchange.rows import describe, find_fields
 
 TYPES: dict[Any, type[serializers.Field[Any, Any, Any, Any]]] = {
@@ -20,6 +21,13 @@ TYPES: dict[Any, type[serializers.Field[Any, Any, Any, Any]]] = {
     bool: serializers.BooleanField,
     datetime: serializers.DateTimeField,
 }
+
+
+class InDollars(serializers.FloatField):
+    """US dollars, of an amount that is kept in nanodollars."""
+
+    def to_representation(self, value: Any) -> Any:
+        return float(to_dollars(value) or 0)
 
 
 class Described(serializers.Serializer[Any]):
@@ -73,6 +81,8 @@ class RowOutput(Described):
             field = field.target_field
         if path != name:
             options["source"] = path
+        if path.endswith("_nano"):
+            return InDollars(**options)
         if name in getattr(self.Meta, "lists", "").split():
             return serializers.ListField(child=serializers.CharField(), **options)
         if field.choices:

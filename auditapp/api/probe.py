@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rest_framework import serializers
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from auditapp.api.batches import ReportOutput, describe_reported
 from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Choice, Parameters
 from auditapp.api.views import ProjectView, find_row
@@ -36,15 +35,10 @@ class ReadProbeReport(ProjectView):
             help_text="Whose codings make Table 2; without it, who coded most of what you may see.",
         )
 
-    class Output(serializers.Serializer[Any]):
+    class Output(ReportOutput):
         """The report so far."""
 
-        batch = serializers.IntegerField(help_text="Number of the batch.")
-        state = serializers.CharField(help_text="The state of the batch: figures of a running batch will change.")
         models = serializers.ListField(child=serializers.CharField(), help_text="Labels of the models; never pooled.")
-        fake_models = serializers.ListField(
-            child=serializers.CharField(), help_text="Those whose answers are invented by this program."
-        )
         by_model = serializers.JSONField(
             help_text="`table1` and `table2` of each model; docs/reference/probe.md describes them. `table2` is null without "
             "rationales that you may see."
@@ -70,6 +64,4 @@ class ReadProbeReport(ProjectView):
             raise PermissionDenied(str(error)) from error
         except Refused as error:
             raise InvalidParameters({"coder": [str(error)]}) from error
-        arms = batch.arms.select_related("variant__account")
-        fake = sorted({arm.variant.label for arm in arms if arm.variant.is_fake})
-        return self.answer({**report, "state": batch.state, "fake_models": fake})
+        return self.answer({**report, **describe_reported(batch)})

@@ -9,6 +9,7 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from auditapp.api.batches import ReportOutput, describe_reported
 from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Choice, Parameters, TrueOrFalse, Uuid, WholeNumber, Words
 from auditapp.api.launching import (
@@ -161,11 +162,9 @@ class ReadScenarioReport(ProjectView):
             "adjudicated.",
         )
 
-    class Output(serializers.Serializer[Any]):
+    class Output(ReportOutput):
         """The report so far."""
 
-        batch = serializers.IntegerField(help_text="Number of the batch.")
-        state = serializers.CharField(help_text="The state of the batch: figures of a running batch will change.")
         plays = serializers.IntegerField(help_text="Plays that have ended, of cases that expect an answer.")
         left_out = serializers.IntegerField(help_text="Those of them without an outcome.")
         without_answer = serializers.IntegerField(help_text="Stored plays of cases that expect no answer.")
@@ -193,9 +192,6 @@ class ReadScenarioReport(ProjectView):
         unknown_codes = serializers.ListField(
             child=serializers.CharField(), help_text="Codes that cases name and the codebook does not have."
         )
-        fake_models = serializers.ListField(
-            child=serializers.CharField(), help_text="Labels of models whose answers are invented by this program."
-        )
 
         class Meta:
             ref_name = "ScenarioReport"
@@ -212,6 +208,4 @@ class ReadScenarioReport(ProjectView):
             report = read_run_report(batch, coder=self.query.get("coder", ""))
         except Refused as error:
             raise InvalidParameters({"coder": [str(error)]}) from error
-        arms = batch.arms.select_related("variant__account")
-        fake = sorted({arm.variant.label for arm in arms if arm.variant.is_fake})
-        return self.answer({**report, "state": batch.state, "fake_models": fake})
+        return self.answer({**report, **describe_reported(batch)})

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from auditapp.api.batches import ReportOutput, describe_reported
 from auditapp.api.outputs import RecordOutput
 from auditapp.api.views import ProjectView, find_row
 from auditapp.sob.pure.measures.scores import CELL_FIELDS, ScoreCell
@@ -33,14 +32,9 @@ def _list_rows(sentence: str) -> serializers.ListField:
 class ReadSobReport(ProjectView):
     """The whole report of a sob batch: scores, statistics, attributed values. Nothing is rounded."""
 
-    class Output(serializers.Serializer[Any]):
+    class Output(ReportOutput):
         """The report of a batch so far."""
 
-        batch = serializers.IntegerField(help_text="Number of the batch.")
-        state = serializers.CharField(help_text="The state of the batch: figures of a running batch will change.")
-        fake_models = serializers.ListField(
-            child=serializers.CharField(), help_text="Models whose answers are invented by this program."
-        )
         as_of = serializers.DateTimeField(help_text="When the figures were computed.")
         answers = serializers.IntegerField(help_text="Answers they were computed from.")
         is_current = serializers.BooleanField(
@@ -79,14 +73,6 @@ class ReadSobReport(ProjectView):
 
     def get(self, request: Request, slug: str, batch_id: int) -> Response:
         batch = find_row(self.project.batches.filter(kind=KIND), batch_id, "sob batch")
-        labels = {arm.variant.label for arm in batch.arms.select_related("variant__account") if arm.variant.is_fake}
-        stored = await_report(batch)
-        about = {
-            "batch": batch.pk,
-            "state": batch.state,
-            "fake_models": sorted(labels),
-            "as_of": stored.as_of,
-            "answers": stored.n_answers,
-            "is_current": stored.is_current,
-        }
-        return self.answer({**about, **stored.report})
+        about, stored = describe_reported(batch), await_report(batch)
+        figures = {"as_of": stored.as_of, "answers": stored.n_answers, "is_current": stored.is_current}
+        return self.answer({**about, **figures, **stored.report})

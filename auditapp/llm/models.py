@@ -307,13 +307,19 @@ class Grant(models.Model):
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="grants")
     account = models.ForeignKey(ProviderAccount, on_delete=models.PROTECT, related_name="grants")
-    number = models.PositiveIntegerField()
-    study_nano = models.BigIntegerField(null=True, blank=True)
-    study_day_nano = models.BigIntegerField(null=True, blank=True)
-    person_day_nano = models.BigIntegerField(null=True, blank=True)
-    is_revoked = models.BooleanField(default=False)
-    granted_by_name = models.CharField(max_length=200)
-    granted_at = models.DateTimeField()
+    number = models.PositiveIntegerField(help_text="Number of the grant; a change has the next one.")
+    study_nano = models.BigIntegerField(
+        null=True, blank=True, help_text="The most that all batches of the study may spend."
+    )
+    study_day_nano = models.BigIntegerField(
+        null=True, blank=True, help_text="The most that may be launched on one day."
+    )
+    person_day_nano = models.BigIntegerField(
+        null=True, blank=True, help_text="The most that one person may launch on a day."
+    )
+    is_revoked = models.BooleanField(default=False, help_text="Whether it was revoked.")
+    granted_by_name = models.CharField(max_length=200, help_text="Who granted it, or revoked it.")
+    granted_at = models.DateTimeField(help_text="When it was granted, or revoked.")
 
     class Meta:
         ordering: ClassVar = ["account", "project", "-number"]

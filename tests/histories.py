@@ -1,10 +1,18 @@
-"""What a study writes again with a reason: each such history, and how a test writes its next number."""
+"""What is written again: each such history, and how a test writes its next number."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any, NamedTuple
 
+from django.utils import timezone
+
+from auditapp.llm.actions import set_capabilities, set_price
+from auditapp.llm.granting import set_grant
+from auditapp.llm.models import Capabilities, Grant, ModelVariant, Price, ProviderAccount
+from auditapp.probe.actions.purposes import allow_probe
+from auditapp.probe.models import Purpose
 from auditapp.scenarios.actions.scripts import write_script
 from auditapp.scenarios.models import Script
 from auditapp.scenarios.pure.scripts import ScriptText
@@ -12,6 +20,7 @@ from auditapp.sob.models import MappingTable, TargetTable
 from auditapp.sob.tables.actions import save_mapping, save_targets
 from tests.transcripts.rounds.round_cast import bring_in
 from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview, RedactionList
 from transcripts.corpus.pure.redacting import Entry
 from transcripts.corpus.redaction import save_redaction
@@ -19,16 +28,17 @@ from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import pair_threads
 from transcripts.negotiation.actions.stances import write_stance
 from transcripts.negotiation.models import CaseSheet, Pair, Stance
-from transcripts.projects.models import Project
+from transcripts.projects.models import Membership, Project
 from transcripts.themes.actions import ThemeText, create_theme, revise_theme
 from transcripts.themes.models import Theme, ThemeVersion
 
 
 class History(NamedTuple):
-    """``write`` stores the wording of that number, from 1, for somebody who saw ``based_on``."""
+    """``write`` stores the wording of that number, from 1, for somebody who saw ``based_on``, unless nobody ``looks`` first."""
 
     model: Any
     write: Callable[..., Any]
+    looks: bool = True
 
 
 def write_stance_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> Stance:
@@ -83,6 +93,31 @@ def write_theme_again(project: Project, by: User, wording: int, *, based_on: Any
     return revise_theme(theme=theme, based_on=based_on, text=text, state="candidate", codes=[], reason=reason, by=by)
 
 
+def write_purpose_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> Purpose:
+    Membership.objects.filter(project=project, user=by).update(role="owner")
+    return allow_probe(project=project, text=f"To learn, {wording}.", by=by, based_on=based_on)
+
+
+def write_price_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> Price:
+    amount = Decimal(wording)
+    return set_price(variant=find_variant(), price_in=amount, price_out=amount / 2, source=reason, by=by)
+
+
+def write_capabilities_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> Capabilities:
+    return set_capabilities(variant=find_variant(), max_output_tokens=1_000 * wording, source=reason, by=by)
+
+
+def write_grant_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> Grant:
+    limits = {"study_usd": Decimal(wording), "study_day_usd": Decimal(1), "person_day_usd": Decimal(1)}
+    return set_grant(project=project, account=find_variant().account, by=trail.SYSTEM, **limits)
+
+
+def find_variant() -> ModelVariant:
+    now = {"created_at": timezone.now()}
+    account, _ = ProviderAccount.objects.get_or_create(name="lab", provider="openai_compatible", defaults=now)
+    return ModelVariant.objects.get_or_create(label="small", account=account, model="small", defaults=now)[0]
+
+
 def find_threads(project: Project, by: User) -> list[Interview]:
     return list(project.interviews.order_by("pk")) or bring_in(project, by, ["A", "B"])
 
@@ -96,4 +131,8 @@ HISTORIES = {
     "pair": History(Pair, write_pair_again),
     "redaction": History(RedactionList, write_redaction_again),
     "theme": History(ThemeVersion, write_theme_again),
+    "purpose": History(Purpose, write_purpose_again),
+    "price": History(Price, write_price_again, looks=False),
+    "capabilities": History(Capabilities, write_capabilities_again, looks=False),
+    "grant": History(Grant, write_grant_again, looks=False),
 }

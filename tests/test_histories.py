@@ -1,4 +1,4 @@
-"""What is written again with a reason: every history numbers, refuses and records alike."""
+"""What is written again: every history numbers, refuses and records alike."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transcripts.refusals import Refused
 pytestmark = pytest.mark.django_db
 
 
-SHARED = [name for name, history in HISTORIES.items() if issubclass(history.model, Numbered)]
+SHARED = [name for name, history in HISTORIES.items() if issubclass(history.model, Numbered) and history.looks]
 of_each_shared = pytest.mark.parametrize("history", [HISTORIES[name] for name in SHARED], ids=SHARED)
 
 
@@ -31,7 +31,7 @@ def test_each_number_leaves_one_event_which_says_what_was_approved(
     history.write(project, lead, 1, based_on=0, reason="First.")
     history.write(project, owner, 2, based_on=1, reason="Second.")
     rows = [row.pk for row in history.model._default_manager.order_by("pk")]
-    events = AuditEvent.objects.filter(action__regex="written|saved|made|theme").order_by("pk")
+    events = AuditEvent.objects.filter(action__regex="written|saved|made|theme|allowed|llm").order_by("pk")
     assert len(rows) == len(events) == 2
     assert "\n".join(describe(event) for event in events) == snapshot
 
@@ -41,7 +41,8 @@ def test_the_latest_number_is_not_written_over(history: History, project: Projec
     first = history.write(project, lead, 1, based_on=0, reason="First.")
     second = history.write(project, owner, 2, based_on=1, reason="Second.")
     stored = list_rows(history)
-    assert ([row["number"] for row in stored], second.writer, second.reason) == ([1, 2], "owner", "Second.")
+    assert ([row["number"] for row in stored], second.writer) == ([1, 2], "owner")
+    assert second.reason == ("Second." if "reason" in stored[0] else None)
     for based_on in (0, 1, 3):
         with pytest.raises(Refused) as refused:
             history.write(project, lead, 3, based_on=based_on, reason="Third.")

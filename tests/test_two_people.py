@@ -24,7 +24,7 @@ from transcripts.ui.replacing import ReplacingForm
 # Forms that are filled in with what is stored and replace it: the hidden field by which a change made meanwhile is noticed.
 REPLACE = {
     "auditapp.llm.forms.CapabilitiesForm": "seen",
-    "auditapp.probe.forms.purposes.PurposeForm": "seen",
+    "auditapp.probe.forms.purposes.PurposeForm": "based_on",
     "auditapp.preannotation.evaluation.forms.calibration.DisagreementForm": "replaces",
     "auditapp.scenarios.forms.scripts.NextScriptForm": "based_on",
     "auditapp.sob.tables.forms.MappingForm": "based_on",

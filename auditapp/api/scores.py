@@ -37,7 +37,6 @@ class StanceOutput(RowOutput):
         fields = f"id name number {' '.join(Stance.wording)} reason sha256 written_at written_by"
         paths: ClassVar = {
             "written_by": "written_by__username",
-            "priorities": ("priorities", "Whose interests come first, of all whom the answers of the model concern."),
             "reason": ("reason", "Why it was written again; empty for the first."),
         }
 

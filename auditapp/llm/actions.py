@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max
 from django.utils import timezone
 
 from auditapp.llm.credentials import build_account
@@ -342,26 +341,15 @@ def set_price(
             "The batch share must be more than 0 and at most 1, with at most three decimal places: 0.5 if batches cost half.",
             field="batch_share",
         )
-    row = Price.objects.create(
+    price = Price(
         account=variant.account,
         model=variant.model,
-        number=_lock_and_count(variant, Price) + 1,
         price_in=price_in,
         price_out=price_out,
         batch_share=batch_share,
         source=check_text(source, field="source", max_length=MAX_REMARK),
-        recorded_by_name=by.get_username()[:200],
-        recorded_at=timezone.now(),
     )
-    details: dict[str, object] = {
-        "model": variant.model,
-        "number": row.number,
-        "price_in": str(price_in),
-        "price_out": str(price_out),
-        "batch_share": str(batch_share),
-    }
-    trail.record("llm.price.set", target=row, by=by, details=details)
-    return row
+    return price.write(by=by, based_on=None)
 
 
 def read_capabilities(row: Capabilities | None) -> dict[str, object]:
@@ -404,15 +392,9 @@ def set_capabilities(
             f"The maximum output tokens must be between 1 and {MAX_OUTPUT_TOKENS:,}. Leave it empty if unknown.",
             field="max_output_tokens",
         )
-    number = _lock_and_count(variant, Capabilities)
-    before = Capabilities.objects.filter(account=variant.account_id, model=variant.model, number=number).first()
-    check_seen(seen, read_capabilities(before))
-    row = Capabilities.objects.create(
+    row = Capabilities(
         account=variant.account,
         model=variant.model,
-        number=number + 1,
-        answer_schema=before.answer_schema if before else Capabilities.AnswerSchema.UNKNOWN,
-        probe=before.probe if before else {},
         reasoning=reasoning,
         token_limit=token_limit,
         takes_system=takes_system,
@@ -423,18 +405,12 @@ def set_capabilities(
         offers_batches=offers_batches,
         max_output_tokens=max_output_tokens,
         source=check_text(source, field="source", max_length=MAX_REMARK),
-        recorded_by_name=by.get_username()[:200],
-        recorded_at=timezone.now(),
     )
-    details: dict[str, object] = {
-        "model": variant.model,
-        "number": row.number,
-        "reasoning": reasoning,
-        "token_limit": token_limit,
-        "offers_batches": offers_batches,
-    }
-    trail.record("llm.capabilities.set", target=row, by=by, details=details)
-    return row
+    before = row.find_latest(None)
+    check_seen(seen, read_capabilities(before))
+    if before is not None:
+        row.answer_schema, row.probe = before.answer_schema, before.probe
+    return row.store_after(before, by=by)
 
 
 def probe_model(*, variant: ModelVariant, by: trail.Actor, timeout_seconds: int | None = None) -> Capabilities:
@@ -510,26 +486,19 @@ def _store_probe(
     probed: dict[str, object],
 ) -> Capabilities:
     """A new row: the one in force, with what was found. What the server refused now is not accepted."""
-    number = _lock_and_count(variant, Capabilities) + 1
-    row = find_capabilities([variant]).get(variant.pk)
+    stored = Capabilities(account=variant.account, model=variant.model, answer_schema=answer_schema)
+    row = stored.find_latest(None)
     kept = ("reasoning", "token_limit", "takes_system", "offers_batches", "max_output_tokens")
-    settings: dict[str, Any] = {name: getattr(row, name) for name in kept} if row else {}
+    for name in kept if row else ():
+        setattr(stored, name, getattr(row, name))
     for name in SAMPLING:
-        settings[f"takes_{name}"] = name not in refused and (row is None or getattr(row, f"takes_{name}"))
-    stored = Capabilities.objects.create(
-        **settings,
-        account=variant.account,
-        model=variant.model,
-        number=number,
-        answer_schema=answer_schema,
-        probe=probed | {"follows_record": row is not None and not row.is_assumed},
-        source=name_probe(variant.label),
-        recorded_by_name=by.get_username()[:200],
-        recorded_at=timezone.now(),
-    )
+        setattr(stored, f"takes_{name}", name not in refused and (row is None or getattr(row, f"takes_{name}")))
+    stored.probe = probed | {"follows_record": row is not None and not row.is_assumed}
+    stored.source = name_probe(variant.label)
+    stored.save_after(row, by=by)
     calls = probed["calls"]
     details = {name: value for name, value in probed.items() if name != "calls"}
-    details |= {"calls": len(calls) if isinstance(calls, list) else 0, "number": number}
+    details |= {"calls": len(calls) if isinstance(calls, list) else 0, "number": stored.number}
     details |= {"answer_schema": answer_schema, "refused": list(refused)}
     trail.record("llm.model.probed", target=stored, by=by, details=details)
     return stored
@@ -549,13 +518,6 @@ def check_prices(price_in: Decimal | None, price_out: Decimal | None) -> None:
 def _count_places(number: Decimal) -> int:
     exponent = number.normalize().as_tuple().exponent
     return -exponent if isinstance(exponent, int) and exponent < 0 else 0
-
-
-def _lock_and_count(variant: ModelVariant, table: type[Price] | type[Capabilities]) -> int:
-    """The number of the newest row of the variant's model. Locks the account, so that no number is given twice."""
-    ProviderAccount.objects.select_for_update().get(pk=variant.account_id)
-    rows: Any = table.objects.filter(account=variant.account_id, model=variant.model)
-    return int(rows.aggregate(newest=Max("number"))["newest"] or 0)
 
 
 LABEL = re.compile(r"[\w.,:@+/() -]{1,100}")

@@ -8,7 +8,6 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import F, Window
 from django.db.models.functions import RowNumber
-from django.utils import timezone
 
 from auditapp.llm.actions import CALLS_NOBODY
 from auditapp.llm.models import Grant, ProviderAccount
@@ -45,9 +44,10 @@ def set_grant(
     # Two first grants at the same moment would have the same number.
     ProviderAccount.objects.select_for_update().get(pk=account.pk)
     before = lock_grants(project, [account.pk]).get(account.pk)
-    if before is not None and not before.is_revoked and _read_limits(before) == limits:
+    grant = Grant(project=project, account=account, **limits)
+    if before is not None and grant.says_the_same(before):
         return before
-    return _add_row(project, account, before, by=by, limits=limits)
+    return grant.store_after(before, by=by)
 
 
 @transaction.atomic
@@ -60,7 +60,8 @@ def revoke_grant(*, project: Project, account: ProviderAccount, by: trail.Actor)
     before = lock_grants(project, [account.pk]).get(account.pk)
     if before is None or before.is_revoked:
         raise Refused(f"The study {project.slug} has no grant for {account.name}, so there is nothing to revoke.")
-    return _add_row(project, account, before, by=by, limits=_read_limits(before), is_revoked=True)
+    limits = {name: getattr(before, name) for name in Grant.limits}
+    return Grant(project=project, account=account, is_revoked=True, **limits).store_after(before, by=by)
 
 
 def lock_grants(project: Project, account_ids: list[int]) -> dict[int, Grant]:
@@ -92,8 +93,8 @@ def _refuse_others(by: trail.Actor) -> None:
         )
 
 
-def _check_limits(*given: Decimal | None) -> tuple[int | None, ...]:
-    """The limits in nanodollars. Raises ``Refused``."""
+def _check_limits(*given: Decimal | None) -> dict[str, int | None]:
+    """The limits in nanodollars, by their names. Raises ``Refused``."""
     known = [limit for limit in given if limit is not None]
     if known and len(known) < len(given):
         raise Refused(
@@ -104,44 +105,5 @@ def _check_limits(*given: Decimal | None) -> tuple[int | None, ...]:
         raise Refused("A limit must be more than 0 and at most a million dollars.")
     if any(limit * NANO != int(limit * NANO) for limit in known):
         raise Refused("A limit can have at most nine places after the decimal point.")
-    return tuple(None if limit is None else int(limit * NANO) for limit in given)
-
-
-def _read_limits(grant: Grant) -> tuple[int | None, ...]:
-    return (grant.study_nano, grant.study_day_nano, grant.person_day_nano)
-
-
-def _add_row(
-    project: Project,
-    account: ProviderAccount,
-    before: Grant | None,
-    *,
-    by: trail.Actor,
-    limits: tuple[int | None, ...],
-    is_revoked: bool = False,
-) -> Grant:
-    row = Grant.objects.create(
-        project=project,
-        account=account,
-        number=before.number + 1 if before else 1,
-        study_nano=limits[0],
-        study_day_nano=limits[1],
-        person_day_nano=limits[2],
-        is_revoked=is_revoked,
-        granted_by_name=by.get_username()[:200],
-        granted_at=timezone.now(),
-    )
-    trail.record(
-        "llm.grant.revoked" if is_revoked else "llm.grant.set",
-        target=row,
-        by=by,
-        stream=trail.project_stream(project.pk),
-        details={
-            "account": account.name,
-            "number": row.number,
-            "study_nano": limits[0],
-            "study_day_nano": limits[1],
-            "person_day_nano": limits[2],
-        },
-    )
-    return row
+    nano = (None if limit is None else int(limit * NANO) for limit in given)
+    return dict(zip(Grant.limits, nano, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -10,6 +10,8 @@ from django.db import models
 from django.db.models import Q
 
 from auditapp.llm.pure.sampling import SAMPLING, describe_sampling
+from transcripts.audit_trail import trail
+from transcripts.history.models import Numbered
 from transcripts.projects.models import Project
 
 MAX_TOKENS = 200_000
@@ -141,7 +143,27 @@ class ModelVariant(models.Model):
         return f"{self.account_id}:{self.model}"
 
 
-class Price(models.Model):
+class OfModel(Numbered):
+    """What is recorded of a model of an account; every variant of the model shares it. The same may be recorded again."""
+
+    model = models.CharField(max_length=200)
+    reason = None  # type: ignore[assignment] # a source says why
+    recorded_by_name = models.CharField(max_length=200)
+    recorded_at = models.DateTimeField()
+
+    within = ("account", "model")
+    signed = "recorded"
+    reason_from = None
+    stream = trail.SITE
+
+    class Meta:
+        abstract = True
+
+    def says_the_same(self, latest: Self) -> bool:
+        return False
+
+
+class Price(OfModel):
     """What a model of an account costs, in US dollars per million tokens. A new price is a new row with the next number;
     a batch keeps the row it was launched with.
 
@@ -149,8 +171,6 @@ class Price(models.Model):
     """
 
     account = models.ForeignKey(ProviderAccount, on_delete=models.PROTECT, related_name="prices")
-    model = models.CharField(max_length=200)
-    number = models.PositiveIntegerField()
     price_in = models.DecimalField(
         max_digits=12,
         decimal_places=6,
@@ -175,8 +195,8 @@ class Price(models.Model):
     source = models.CharField(
         max_length=MAX_REMARK, blank=True, help_text="Where the price is published, and since when."
     )
-    recorded_by_name = models.CharField(max_length=200)
-    recorded_at = models.DateTimeField()
+
+    event = "llm.price.set"
 
     class Meta:
         ordering: ClassVar = ["account", "model", "-number"]
@@ -191,13 +211,17 @@ class Price(models.Model):
     def __str__(self) -> str:
         return f"price {self.number} of {self.model}"
 
+    def describe(self, latest: Self | None) -> dict[str, Any]:
+        amounts = {name: str(getattr(self, name)) for name in ("price_in", "price_out", "batch_share")}
+        return {"model": self.model, "number": self.number, **amounts}
+
 
 def name_probe(label: str) -> str:
     """The source of capabilities that a probe of a variant found."""
     return f"a probe of {label}"[:300]
 
 
-class Capabilities(models.Model):
+class Capabilities(OfModel):
     """The settings that a model of an account accepts, which decide how requests are written.
 
     Numbered like prices, and kept by batches like them. Without a row, the provider's defaults apply. ``answer_schema`` is what
@@ -223,8 +247,6 @@ class Capabilities(models.Model):
         REFUSED = "refused", "refused by the server"
 
     account = models.ForeignKey(ProviderAccount, on_delete=models.PROTECT, related_name="capabilities")
-    model = models.CharField(max_length=200)
-    number = models.PositiveIntegerField()
     reasoning = models.CharField(max_length=20, choices=Reasoning.choices, default=Reasoning.EFFORT)
     token_limit = models.CharField(
         "setting for the longest answer", max_length=30, choices=TokenLimit.choices, default=TokenLimit.MAX_TOKENS
@@ -245,8 +267,8 @@ class Capabilities(models.Model):
     answer_schema = models.CharField(max_length=10, choices=AnswerSchema.choices, default=AnswerSchema.UNKNOWN)
     probe = models.JSONField(default=dict, blank=True)
     source = models.CharField(max_length=MAX_REMARK, blank=True, help_text="Where this is documented.")
-    recorded_by_name = models.CharField(max_length=200)
-    recorded_at = models.DateTimeField()
+
+    event = "llm.capabilities.set"
 
     class Meta:
         ordering: ClassVar = ["account", "model", "-number"]
@@ -257,6 +279,10 @@ class Capabilities(models.Model):
 
     def __str__(self) -> str:
         return f"capabilities {self.number} of {self.model}"
+
+    def describe(self, latest: Self | None) -> dict[str, Any]:
+        settings = {name: getattr(self, name) for name in ("reasoning", "token_limit", "offers_batches")}
+        return {"model": self.model, "number": self.number, **settings}
 
     @property
     def is_assumed(self) -> bool:
@@ -297,7 +323,7 @@ class AllowedAddress(models.Model):
         return self.address
 
 
-class Grant(models.Model):
+class Grant(Numbered):
     """That a study may use the models of an account, and how much of its money. A change, and revoking, is a new row with the
     next number; the newest row of study and account applies.
 
@@ -307,7 +333,7 @@ class Grant(models.Model):
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="grants")
     account = models.ForeignKey(ProviderAccount, on_delete=models.PROTECT, related_name="grants")
-    number = models.PositiveIntegerField(help_text="Number of the grant; a change has the next one.")
+    reason = None  # type: ignore[assignment] # the limits say what changed
     study_nano = models.BigIntegerField(
         null=True, blank=True, help_text="The most that all batches of the study may spend."
     )
@@ -320,6 +346,12 @@ class Grant(models.Model):
     is_revoked = models.BooleanField(default=False, help_text="Whether it was revoked.")
     granted_by_name = models.CharField(max_length=200, help_text="Who granted it, or revoked it.")
     granted_at = models.DateTimeField(help_text="When it was granted, or revoked.")
+
+    limits = ("study_nano", "study_day_nano", "person_day_nano")
+    within = ("project", "account")
+    wording = (*limits, "is_revoked")
+    signed = "granted"
+    reason_from = None
 
     class Meta:
         ordering: ClassVar = ["account", "project", "-number"]
@@ -336,6 +368,15 @@ class Grant(models.Model):
 
     def __str__(self) -> str:
         return f"grant {self.number} of {self.account_id} to {self.project_id}"
+
+    @property
+    def event(self) -> str:  # type: ignore[override] # of two kinds
+        """What the trail records of it."""
+        return "llm.grant.revoked" if self.is_revoked else "llm.grant.set"
+
+    def describe(self, latest: Self | None) -> dict[str, Any]:
+        limits = {name: getattr(self, name) for name in self.limits}
+        return {"account": self.account.name, "number": self.number, **limits}
 
     @property
     def has_limits(self) -> bool:

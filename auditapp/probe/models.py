@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -12,6 +12,7 @@ from auditapp.batches.models import Cell
 from auditapp.probe.pure.limits import CATEGORIES
 from auditapp.probe.pure.parsing import OK, STATUSES
 from transcripts.corpus.models import Turn
+from transcripts.history.models import Numbered
 from transcripts.projects.models import Project
 from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON
 
@@ -34,12 +35,12 @@ class MadeByPerson(models.Model):
         abstract = True
 
 
-class Purpose(MadeByPerson):
+class Purpose(Numbered, MadeByPerson):
     """What a study runs the probe for, in an owner's words. Without one the probe is off, and so it is where the latest number was
     withdrawn, with a reason, by ``withdrawn_by``. What was measured before can still be read."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="probe_purposes")
-    number = models.PositiveIntegerField()
+    reason = None  # type: ignore[assignment] # the text says why
     text = models.TextField(
         "purpose",
         max_length=MAX_NOTE,
@@ -53,6 +54,12 @@ class Purpose(MadeByPerson):
     )
     withdrawn_by_name = models.CharField(max_length=200, blank=True, default="", db_default="")
     withdrawal_reason = models.TextField(blank=True, default="", db_default="")
+
+    wording = ("text", "is_withdrawn")
+    place = "text"
+    signed = "made"
+    event = "probe.allowed"
+    reason_from = None
 
     class Meta:
         ordering: ClassVar = ["project", "number"]
@@ -70,6 +77,9 @@ class Purpose(MadeByPerson):
     @property
     def is_withdrawn(self) -> bool:
         return self.withdrawn_at is not None
+
+    def describe(self, latest: Self | None) -> dict[str, Any]:
+        return {"number": self.number}
 
 
 class ReviewSet(MadeByPerson):

@@ -1,4 +1,4 @@
-"""What a study writes again with a reason: each wording is a row with the next number, and no row is written over."""
+"""What is written again: each wording is a row with the next number, and no row is written over."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ class Numbered(models.Model):
 
     A model says which of its fields name one history (``within``; the row that the first points to is locked while a number is
     given), what is compared (``wording``), which input a refusal of it belongs to (``place``), and what is recorded (``event``).
+    One whose numbers need no reason has ``reason = None`` and no such column.
     """
 
-    number = models.PositiveIntegerField(help_text="Number of the wording, from 1; the latest is the one that counts.")
+    number = models.PositiveIntegerField(help_text="Its number, from 1; the latest is the one that counts.")
     reason = models.TextField(
         "why it changes",
         max_length=MAX_REASON,
@@ -69,9 +70,9 @@ class Numbered(models.Model):
         return name or (getattr(self, f"{self.signed}_by") or trail.SYSTEM).get_username()
 
     @property
-    def study_key(self) -> int:
-        """The key of the study whose trail tells of it."""
-        return int(self.project_id)  # type: ignore[attr-defined]
+    def stream(self) -> str:
+        """The stream of the trail that records it."""
+        return trail.project_stream(self.project_id)  # type: ignore[attr-defined]
 
     def describe(self, latest: Self | None) -> dict[str, Any]:
         """What its event says; ``latest`` is the number before."""
@@ -112,11 +113,17 @@ class Numbered(models.Model):
         raise WrittenMeanwhile(latest)
 
     def store_after(self, latest: Self | None, *, by: trail.Actor) -> Self:
-        """Store this after ``latest``, which ``find_latest`` has locked."""
+        """Store this after ``latest``, which ``find_latest`` has locked, with its event."""
+        self.save_after(latest, by=by)
+        trail.record(self.event, target=self, by=by, stream=self.stream, details=self.describe(latest))
+        return self
+
+    def save_after(self, latest: Self | None, *, by: trail.Actor) -> None:
+        """As ``store_after``, for an act that records an event of its own."""
         if latest is not None and self.says_the_same(latest):
             raise NothingChanged(latest)
         self.number = latest.number + 1 if latest else 1
-        if not self.reason and self.reason_from is not None and self.number >= self.reason_from:
+        if self.reason_from is not None and self.number >= self.reason_from and not self.reason:
             known = f"There is {latest} already. " if latest else ""
             raise Refused(
                 f"{known}Say in a few words why it is written again; the reason is kept with it.", field="reason"
@@ -128,9 +135,6 @@ class Numbered(models.Model):
         if latest is not None:
             self.supersede(latest)
         self.save(force_insert=True)
-        stream = trail.project_stream(self.study_key)
-        trail.record(self.event, target=self, by=by, stream=stream, details=self.describe(latest))
-        return self
 
     def _sign(self, by: trail.Actor) -> None:
         """Say who writes it, in those columns that it has; the name stays when the account goes."""

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
+from transcripts.audit_trail import trail
 from transcripts.coding.models import MAX_NOTE_LENGTH, Layer
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.history.models import Numbered
@@ -59,8 +60,8 @@ class CaseSheet(Numbered):
         return f"case sheet {self.number} of interview {self.interview_id}"
 
     @property
-    def study_key(self) -> int:
-        return self.interview.study_id  # type: ignore[return-value] # set when it is imported, and never emptied
+    def stream(self) -> str:
+        return trail.project_stream(self.interview.study_id)  # type: ignore[arg-type] # set when it is imported, never emptied
 
     def describe(self, latest: Self | None) -> dict[str, Any]:
         # No feature and no reason: people who have still to code the thread may read the history.
@@ -179,7 +180,7 @@ class Stance(Numbered):
         "Whose interests come first",
         max_length=MAX_TEXT,
         blank=True,
-        help_text="Of all whom the answers of the model concern.",
+        help_text="The people or groups that come first, of all whom the answers of the model concern.",
     )
     trade_offs = models.TextField(
         "Acceptable trade-offs",

@@ -4,13 +4,13 @@ from django import forms
 
 from auditapp.probe.actions.purposes import NO_REASON
 from auditapp.probe.models import Purpose
+from transcripts.history.forms import NextForm
 from transcripts.ui.fields import NumberField
 from transcripts.ui.forms import RowForm
-from transcripts.ui.replacing import ReplacingForm
 from transcripts.ui.typed_text import MAX_REASON
 
 
-class PurposeForm(ReplacingForm, RowForm):
+class PurposeForm(NextForm, RowForm):
     """What a study runs the probe for."""
 
     class Meta(RowForm.Meta):

@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                     ('made_by_name', models.CharField(max_length=200)),
                     ('made_at', models.DateTimeField()),
                     ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='probe_purposes', to='projects.project')),
-                    ('number', models.PositiveIntegerField()),
+                    ('number', models.PositiveIntegerField(help_text='Its number, from 1; the latest is the one that counts.')),
                     ('text', models.TextField(error_messages={'blank': 'Say what the probe is for, and who will read its figures.'}, help_text='What question the probe answers, who will read its figures, and what will not be done with them. It is shown on the pages of the probe, with your name.', max_length=5000, verbose_name='purpose')),
                     ('withdrawn_at', models.DateTimeField(blank=True, null=True)),
                     ('withdrawn_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),

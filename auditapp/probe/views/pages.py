@@ -12,7 +12,7 @@ from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import OPEN_STATES
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.probe.actions.launching import launch_probe, plan_probe
-from auditapp.probe.actions.purposes import allow_probe, read_purpose, withdraw_purpose
+from auditapp.probe.actions.purposes import allow_probe, withdraw_purpose
 from auditapp.probe.actions.reviews import load_reviews
 from auditapp.probe.forms.launching import LaunchForm
 from auditapp.probe.forms.purposes import PurposeForm, WithdrawForm
@@ -22,10 +22,11 @@ from auditapp.probe.pure.limits import MIN_TEXTS, SCORED
 from auditapp.probe.queries.purposes import describe_withdrawal, find_latest
 from auditapp.probe.queries.trials import KIND
 from auditapp.probe.views.gate import ProbeRequest, probe_view, render_explanation
+from transcripts.history.forms import at_next
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.ui.acts import at_form
-from transcripts.ui.replacing import ChangedMeanwhile
+from transcripts.ui.replacing import list_clashes
 from transcripts.ui.uploads import takes_uploads
 
 
@@ -49,18 +50,16 @@ def show_home(request: ProjectRequest) -> HttpResponse:
 def allow(request: ProjectRequest) -> HttpResponse:
     """Write what the study runs the probe for, which turns it on."""
     before = find_latest(request.project)
-    form = PurposeForm(request.POST if request.method == "POST" else None, stored=read_purpose(before))
-    status = 422
+    initial = {"text": before.text, "based_on": before.number} if before else None
+    form = PurposeForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
-        try:
-            with at_form(form, "text"):
-                allow_probe(project=request.project, by=request.user, **form.cleaned_data)
-                messages.success(request, "The purpose is stored. The probe is on in this study.")
-                return redirect("probe:home", request.project.slug)
-        except ChangedMeanwhile as error:
-            form, status = form.rebase(error.stored), 409
-    context = {"form": form, "before": before}
-    return render(request, "probe/purpose.html", context, status=status if form.errors else 200)
+        with at_next(form, "text"):
+            allow_probe(project=request.project, by=request.user, **form.cleaned_data)
+            messages.success(request, "The purpose is stored. The probe is on in this study.")
+            return redirect("probe:home", request.project.slug)
+    clashes = list_clashes(form, {"text": form.latest.text}) if form.latest else []
+    context = {"form": form, "before": form.latest or before, "clashes": clashes}
+    return render(request, "probe/purpose.html", context, status=form.status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='scripts', to='projects.project')),
                     ('name', models.CharField(help_text='What it is called, such as gender. Its first number is then gender/1.', max_length=100)),
-                    ('number', models.PositiveIntegerField(help_text='Number of the wording, from 1; the latest is the one that counts.')),
+                    ('number', models.PositiveIntegerField(help_text='Its number, from 1; the latest is the one that counts.')),
                     ('use', models.CharField(choices=[('interview', 'Interview'), ('scenario', 'Scenario')], help_text='interview or scenario.', max_length=10)),
                     ('suite', models.CharField(blank=True, help_text='The suite of a scenario.', max_length=100)),
                     ('system', models.TextField(blank=True, help_text='What the model is given before the first turn; empty for nothing, as in the published interviews.', verbose_name='system prompt')),

@@ -50,7 +50,7 @@ def test_only_an_owner_allows_the_probe(project: Project, owner: User, lead: Use
     with pytest.raises(Refused, match="what the probe is for"):
         allow_probe(project=project, text=" \n", by=owner)
     allow_probe(project=project, text="To learn.", by=owner)
-    with pytest.raises(Refused, match="already"):
+    with pytest.raises(Refused, match="says the same as purpose 1 of the probe"):
         allow_probe(project=project, text="To learn. ", by=owner)
     assert allow_probe(project=project, text="To learn more.", by=owner).number == 2
     assert Purpose.objects.count() == 2

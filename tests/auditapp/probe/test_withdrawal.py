@@ -156,8 +156,7 @@ def test_the_form_withdraws_and_another_purpose_turns_the_probe_on_again(
     assert client.get(path).status_code == 403
     assert client.get(address(project, "load")).status_code == 403
     # The same words may be written again: they are another number.
-    seen = client.get(address(project, "purpose")).context["form"].initial["seen"]
-    again = {"text": "To see whether the probe works.", "seen": seen}
+    again = {"text": "To see whether the probe works.", "based_on": 1}
     assert client.post(address(project, "purpose"), again).status_code == 302
     assert client.get(address(project, "load")).status_code == 200
     assert REASON not in client.get(address(project, "home")).text

@@ -198,7 +198,7 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='redaction_lists', to='projects.project')),
-                    ('number', models.PositiveIntegerField(help_text='Number of the wording, from 1; the latest is the one that counts.')),
+                    ('number', models.PositiveIntegerField(help_text='Its number, from 1; the latest is the one that counts.')),
                     ('entries', models.JSONField(default=list)),
                     ('reason', models.TextField(blank=True, help_text='Why it changed. Kept with the number; the first needs none.', max_length=2000, verbose_name='why it changes')),
                     ('made_at', models.DateTimeField()),

@@ -8,13 +8,19 @@ from uuid import UUID, uuid4
 
 from django import forms
 from django.core.exceptions import ImproperlyConfigured
-from django.core.validators import MaxValueValidator, MinValueValidator
+from django.core.validators import (
+    MaxLengthValidator,
+    MaxValueValidator,
+    MinValueValidator,
+    ProhibitNullCharactersValidator,
+)
 from django.db import models
 
-from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON
+from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON, find_fault
 
 # Characters that may be written into a box of one line.
 MAX_LINE = 300
+DJANGO_SAYS = (MaxLengthValidator, ProhibitNullCharactersValidator)
 LIMITS = {MinValueValidator: "min_value", MaxValueValidator: "max_value"}
 
 
@@ -55,7 +61,20 @@ def make_field(field: models.Field[Any, Any], **options: Any) -> forms.Field | N
     made = field.formfield(**{**read_limits(field), **options})
     if isinstance(made, forms.ChoiceField) and not field.blank:
         made.choices = field.get_choices(include_blank=False)
+    if isinstance(made, forms.CharField):
+        _say_as_acts(made)
     return made
+
+
+def _say_as_acts(field: forms.CharField) -> None:
+    """Have what cannot be stored refused in the sentence of the acts and the API, in place of Django's."""
+
+    def check(text: str) -> None:
+        if fault := find_fault(text, max_length=field.max_length or len(text)):
+            raise forms.ValidationError(fault)
+
+    kept = [each for each in field.validators if not isinstance(each, DJANGO_SAYS)]
+    field.validators = [*kept, check]
 
 
 class OnceForm(forms.Form):

@@ -127,7 +127,7 @@ class TestForms:
     def test_a_megabyte_is_refused_with_a_sentence(self, project: Project, lead: User, client_of: SignIn) -> None:
         answer = client_of(lead).post(url("new"), {"name": "Weighing", "description": "x" * 1_000_000})
         assert answer.status_code == 422
-        assert "at most 20000 characters" in text(answer)
+        assert "the limit is 20,000" in text(answer)
         assert current_themes(project) == []
 
     def test_the_loser_of_a_race_sees_both_texts_and_can_send_again(

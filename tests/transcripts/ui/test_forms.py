@@ -30,7 +30,9 @@ def test_a_form_may_need_what_its_model_can_do_without() -> None:
 
 
 def test_a_text_that_is_too_long_is_refused_at_its_field() -> None:
-    assert list(NewThemeForm({"name": "x" * 201}).errors) == ["name"]
+    assert NewThemeForm({"name": "x" * 201}).errors == {"name": ["This text has 201 characters; the limit is 200."]}
+    unstored = "This contains a character that cannot be stored, such as a null character. Remove it."
+    assert NewThemeForm({"name": "Care\x00"}).errors == {"name": [unstored]}
 
 
 def test_an_end_of_a_line_counts_as_one_character() -> None:

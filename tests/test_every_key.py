@@ -234,7 +234,16 @@ def list_verbs() -> Iterator[tuple[str, BaseCommand]]:
             yield name, command
 
 
-@pytest.mark.parametrize(("words", "command"), [pytest.param(*each, id=each[0]) for each in list_verbs()])
+of_each_verb = pytest.mark.parametrize(("words", "command"), [pytest.param(*each, id=each[0]) for each in list_verbs()])
+
+
+@of_each_verb
+def test_the_help_of_a_command_has_no_name_of_the_code_in_it(words: str, command: BaseCommand) -> None:
+    parser = command.create_parser("manage.py", words)
+    assert re.findall(r"[a-z_]+\.[A-Z_]+\b", parser.format_help()) == []
+
+
+@of_each_verb
 def test_each_option_of_a_command_is_read(words: str, command: BaseCommand) -> None:
     known = list_names_of(type(command)) | list_shared_names() | {"json"}
     # What Django's own command takes, it reads.

@@ -52,7 +52,7 @@ class Winnow(ActCommand):
     requires_system_checks = []
     takes = (
         usual.FILE.but(metavar="CSV"),
-        Argument("--rules", type=input_file, required=True, metavar="usual.FILE", help="declared rules as JSON"),
+        Argument("--rules", type=input_file, required=True, metavar="FILE", help="declared rules as JSON"),
         Argument("--text", default="", metavar="COLUMN", help="the heading of the text (default: text)"),
         Argument(
             "--category",
@@ -172,9 +172,7 @@ class Report(ActCommand):
     requires_system_checks = []
     takes = (
         OneOf(usual.MAYBE_FILE.but(help="trials as JSON lines"), MAYBE_BATCH.but(help="a batch of the kind probe")),
-        Argument(
-            "--themes", type=input_file, metavar="usual.FILE", help="of a file: themes of the rationales as JSON lines"
-        ),
+        Argument("--themes", type=input_file, metavar="FILE", help="of a file: themes of the rationales as JSON lines"),
         Argument(
             "--axis", choices=AXES, default=AXES[0], help="of Table 2: the name-inferred category, or the prediction"
         ),

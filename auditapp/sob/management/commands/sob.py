@@ -239,9 +239,9 @@ class Report(ActCommand):
     takes = (
         OneOf(
             MAYBE_BATCH,
-            Argument("--responses", type=input_file, metavar="usual.FILE", help="JSON lines; needs no database"),
+            Argument("--responses", type=input_file, metavar="FILE", help="JSON lines; needs no database"),
             Argument("--published", action="store_true", help="Table 4 of the paper; needs no database"),
-            Argument("--bundle", type=input_file, metavar="usual.FILE", help="needs no database"),
+            Argument("--bundle", type=input_file, metavar="FILE", help="needs no database"),
         ),
         Argument("--format", choices=FORMATS, default="text"),
         usual.OUTPUT.but(required=False, help="write there instead of printing"),
@@ -484,7 +484,7 @@ class Bundle(ActCommand):
     help = "Write a bundle: one archive from which every figure of a batch can be derived without a database."
     takes = (
         BATCH,
-        usual.OUTPUT.but(metavar="usual.FILE.zip"),
+        usual.OUTPUT.but(metavar="FILE.zip"),
         Argument("--without-texts", action="store_true", help="leave out the texts, but keep their hashes"),
         usual.OVERWRITE,
     )

@@ -36,7 +36,7 @@ class Import(ActCommand):
 
     help = "Import files of interviews into a study. If one file fails, nothing is imported."
     takes = (
-        Argument("files", nargs="+", type=input_file, metavar="usual.FILE"),
+        Argument("files", nargs="+", type=input_file, metavar="FILE"),
         usual.STUDY,
         FORMAT,
         Argument("--leave-out", action="append", default=[], metavar="ID", help="a conversation to leave out"),

@@ -34,7 +34,7 @@ class Create(ActCommand):
     takes = (
         Argument("slug", help="its name in web addresses: lower-case letters, digits and hyphens"),
         *arguments_of(Project, "name description"),
-        Argument("--codebook", metavar="usual.FILE", help="a codebook as CSV, JSON or .qdc; or: empty"),
+        Argument("--codebook", metavar="FILE", help="a codebook as CSV, JSON or .qdc; or: empty"),
         Argument("--method", choices=MethodStance.Stance.values, default=MethodStance.Stance.REFLEXIVE.value),
     )
 

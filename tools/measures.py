@@ -42,7 +42,8 @@ LIMITED = {
     "extra_kwargs",
     "form_fields": "names that are given a call in a class, in other modules that import django.forms; entries of labels, "
     "help_texts, widgets and the like",
-    "command_arguments": "calls of add_argument and Argument in product code, and of but that say a help text of their own",
+    "command_arguments": "calls of add_argument and Argument in product code, and of but that say a help text of their own; "
+    "fields that arguments_of names are described elsewhere and not counted",
     "export_columns": "calls of column or Column in product code, and in calls of columns the names with a meaning of their own",
     "records_built_once": "named tuples, typed dictionaries and dataclasses whose name is called at one place of product code, "
     "or at none",

@@ -155,7 +155,12 @@ class AddCoding(CodingView):
             ref_name = "NewCoding"
             model = Coding
             fields = f"sentence code note quote_start quote_end range attributes reason idempotency_key {' '.join(CHOICE_FIELDS)}"
-            paths: ClassVar = {"code": "code__identifier", "range": "range_id", "reason": ("reason", REASON)}
+            paths: ClassVar = {
+                "code": ("code__identifier", "Identifier of a code of the current codebook."),
+                "quote_end": ("quote_end", "Character after the marked words; null where none are marked."),
+                "range": ("range_id", "A UUID shared by codings with one code on several sentences of one interview."),
+                "reason": ("reason", REASON),
+            }
 
     scope = Scope.CODE
     permission = Permission.CODE

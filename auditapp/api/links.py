@@ -91,7 +91,10 @@ class AddLink(LinkView):
             ref_name = "NewLink"
             model = Link
             fields = "coding kind code sentence quote_start quote_end idempotency_key"
-            paths: ClassVar = {"code": ("code__identifier", "Id of the feature, for acts_on.")}
+            paths: ClassVar = {
+                "code": ("code__identifier", "Identifier of the feature, for acts_on."),
+                "sentence": ("sentence", "Number of the sentence that it leads to, for warrant and revises."),
+            }
 
         def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
             check_quote(attrs)

@@ -195,6 +195,8 @@ class PairOutput(RowOutput):
         fields = "name number a b open left_a left_b differs expect made_at made_by withdrawn_at"
         paths: ClassVar = {
             "name": ("name", "Its name."),
+            "a": ("a", "Number of the first interview."),
+            "b": ("b", "Number of the second interview."),
             "differs": ("differs", "In what they differ; empty while it is closed."),
         }
 

@@ -41,6 +41,7 @@ class PlayOutput(RowOutput):
             "model": ("arm__variant__label", "Label of the model asked; null where it is recorded."),
             "after": "after_position",
             "batch": ("arm__batch", "Number of the batch of its calls; null where it is recorded."),
+            "interview": ("interview", "Number of the interview that it became, if any."),
             "opened_by": "opened_by_name",
         }
 

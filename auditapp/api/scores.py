@@ -179,7 +179,12 @@ class PutScore(ScoreView):
             model = Score
             fields = "interview stance criterion value turn feature note evidence idempotency_key"
             paths: ClassVar = {
+                "value": (
+                    "value",
+                    "0 to 3; of warranted and updated 1 (yes) or 0 (no); null: not applicable, or unclear.",
+                ),
                 "turn": ("turn__position", "Place of the turn, for warranted and updated."),
+                "feature": ("feature", "Identifier of the feature, for warranted."),
                 "note": ("note", "A note; required without a value."),
             }
 

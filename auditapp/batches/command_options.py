@@ -51,7 +51,14 @@ USUAL_PILOT = PILOT.but(
     f"{PILOT_SHARE} of all, at least one and at most {DEFAULT_PILOT} of each arm)",
 )
 OF_LAUNCHES = (
-    *arguments_of(LaunchOptionsForm, "name concurrency route lost_answers"),
+    *arguments_of(LaunchOptionsForm, "name concurrency"),
+    *arguments_of(LaunchOptionsForm, "route", help="how the calls are sent"),
+    *arguments_of(
+        LaunchOptionsForm,
+        "lost_answers",
+        help="what happens to a call with an unknown end: retry asks once more, which may be paid twice; hold waits for a "
+        "person",
+    ),
     CAP,
     Argument("--cache", action="store_true", help="reuse an earlier answer to the same request"),
     WAIT,
@@ -119,8 +126,8 @@ def read_launch_options(options: dict[str, Any]) -> LaunchOptions:
 
 
 def read_dollars(given: object) -> Any:
-    """An amount as typed, a ``Decimal``; ``None`` if none is. Raises ``Refused``."""
-    return read_number(given, "an amount", "US dollars, such as 5 or 2.50")
+    """A cap as typed, a ``Decimal``; ``None`` if none is. Raises ``Refused``."""
+    return read_number(given, "--cap", "US dollars, such as 5 or 2.50")
 
 
 def wait_for_launched(batch: Batch, *, says_yes: bool, report: Callable[[str], None]) -> Batch:

@@ -372,7 +372,9 @@ class Attempt(models.Model):
     tokens_reasoning = models.PositiveIntegerField(
         null=True, blank=True, help_text="Tokens of reasoning among those written."
     )
-    cost_nano = models.BigIntegerField(null=True, blank=True, help_text="What the call cost, in US dollars.")
+    cost_nano = models.BigIntegerField(
+        null=True, blank=True, help_text="What the call cost, in US dollars (stored in billionths)."
+    )
     raw = models.TextField(blank=True)
 
     class Meta:

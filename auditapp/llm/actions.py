@@ -506,13 +506,15 @@ def _store_probe(
 
 def check_prices(price_in: Decimal | None, price_out: Decimal | None) -> None:
     """Refuse a price with only one half, or out of range. Raises ``Refused``."""
+    given = {"price_in": price_in, "price_out": price_out}
     if (price_in is None) != (price_out is None):
-        raise Refused("Enter both prices, in and out, or neither.")
-    given = [price for price in (price_in, price_out) if price is not None]
-    if not all(price.is_finite() and 0 <= price < MAX_PRICE for price in given):
-        raise Refused("A price must be between 0 and 100,000 dollars per million tokens.")
-    if any(_count_places(price) > 6 for price in given):
-        raise Refused("A price can have at most six places after the decimal point.")
+        missing = next(name for name, price in given.items() if price is None)
+        raise Refused("Enter both prices, in and out, or neither.", field=missing)
+    for name, price in given.items():
+        if price is not None and not (price.is_finite() and 0 <= price < MAX_PRICE):
+            raise Refused(f"A price must be between 0 and {MAX_PRICE:,} dollars per million tokens.", field=name)
+        if price is not None and _count_places(price) > 6:
+            raise Refused("A price can have at most six places after the decimal point.", field=name)
 
 
 def _count_places(number: Decimal) -> int:

@@ -218,7 +218,7 @@ class Price(OfModel):
 
 def name_probe(label: str) -> str:
     """The source of capabilities that a probe of a variant found."""
-    return f"a probe of {label}"[:300]
+    return f"a probe of {label}"[:MAX_REMARK]
 
 
 class Capabilities(OfModel):

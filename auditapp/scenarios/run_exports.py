@@ -19,7 +19,7 @@ COLUMNS = [
         "project batch case model condition repeat",
         project="project__slug",
         batch="arm__batch_id",
-        case="script__name",
+        case=("script__name", "Name of the case."),
         model="arm__variant__label",
         condition=("", "Name of the condition; unprompted has no system text."),
     ),

@@ -221,7 +221,7 @@ class Interview(models.Model):
         "model",
         max_length=200,
         blank=True,
-        help_text="Label of the interviewed model, as it was imported; empty when not known.",
+        help_text="Label of the interviewed model, as imported or written; empty when not known.",
     )
     vendor = models.CharField(max_length=200, blank=True, help_text="Maker of the model.")
     surface = models.CharField(

@@ -37,7 +37,7 @@ SHARED = {
     "stage": "Where it took place: front (said), back (reasoning) or tool; empty for what others than the model say.",
     "script": "Name and number of the script, such as gender/2.",
     "track": "conduct (what the model says and its calls) or back (its reasoning), which are carried apart.",
-    "holds": "true for the latest of these, which is the one that counts.",
+    "holds": "true for the latest one, which counts.",
     "saw_reasoning": "true where the coder had opened reasoning of the interview before she made the coding.",
 }
 

@@ -46,7 +46,7 @@ class Numbered(models.Model):
         "why it changes",
         max_length=MAX_REASON,
         blank=True,
-        help_text="Why it changed. Kept with the number; the first needs none.",
+        help_text="Why it was written again. Kept with it.",
     )
 
     within: ClassVar[tuple[str, ...]] = ("project",)

@@ -180,7 +180,7 @@ class Stance(Numbered):
         "Whose interests come first",
         max_length=MAX_TEXT,
         blank=True,
-        help_text="The people or groups that come first, of all whom the answers of the model concern.",
+        help_text="Of the people whom the answers affect, those who come first.",
     )
     trade_offs = models.TextField(
         "Acceptable trade-offs",

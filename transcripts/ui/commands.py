@@ -36,7 +36,7 @@ class Argument:
 
 
 class OneOf:
-    """Arguments of which one is given; none may be, unless one is ``needed``."""
+    """Arguments of which at most one is given, and exactly one where it is ``needed``."""
 
     def __init__(self, *arguments: Argument, needed: bool = True) -> None:
         self.arguments, self.needed = arguments, needed
@@ -172,14 +172,14 @@ def read_pairs(option: str, given: Iterable[str], wrong: str, *, last: bool = Fa
     return pairs
 
 
-def read_number(given: object, name: str, manner: str) -> Any:
+def read_number(given: object, option: str, manner: str) -> Any:
     """A number as typed, a ``Decimal``; ``None`` if none is. Raises ``Refused``, which says in what ``manner`` to write it."""
     if given is None:
         return None
     with suppress(InvalidOperation):
         if (number := Decimal(str(given))).is_finite():
             return number
-    raise Refused(f"{given!r} is not {name}. Write {manner}.")
+    raise Refused(f"{option} {given!r} is not a number. Write {manner}.")
 
 
 @contextmanager

@@ -9,12 +9,14 @@ from uuid import UUID, uuid4
 from django import forms
 from django.core.exceptions import ImproperlyConfigured
 from django.core.validators import (
+    EMPTY_VALUES,
     MaxLengthValidator,
     MaxValueValidator,
     MinValueValidator,
     ProhibitNullCharactersValidator,
 )
 from django.db import models
+from django.forms.models import construct_instance
 
 from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON, find_fault
 
@@ -121,5 +123,14 @@ class RowForm(forms.ModelForm):  # type: ignore[type-arg] # Django has no generi
             field.choices = [choice for choice in field.choices if choice[0] != ""]
 
     def clean(self) -> dict[str, Any]:
-        """What was typed. Unlike a form that stores, this one does not ask the database what is unique."""
+        """What was typed."""
         return self.cleaned_data
+
+    def _post_clean(self) -> None:
+        # Unlike a form that stores, this one does not ask the database what is unique, nor the model what fits together.
+        row = self.instance = construct_instance(self, self.instance, self._meta.fields, self._meta.exclude)
+        typed = {name for name in self._meta.fields or () if self.cleaned_data.get(name) not in EMPTY_VALUES}
+        try:
+            row.clean_fields(exclude={each.name for each in row._meta.fields} - typed)
+        except forms.ValidationError as error:
+            self.add_error(None, error)

@@ -1,4 +1,4 @@
-"""Arguments that many commands take. One that says something else of it takes ``usual.STUDY.but(help=…)``."""
+"""Arguments that many commands take. A command that says something else of one takes ``usual.STUDY.but(help=…)``."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ class Migration(migrations.Migration):
                     ('tokens_out', models.PositiveIntegerField(blank=True, help_text='Tokens written.', null=True)),
                     ('tokens_cached', models.PositiveIntegerField(blank=True, help_text="Tokens among those read that came from the provider's cache.", null=True)),
                     ('tokens_reasoning', models.PositiveIntegerField(blank=True, help_text='Tokens of reasoning among those written.', null=True)),
-                    ('cost_nano', models.BigIntegerField(blank=True, help_text='What the call cost, in US dollars.', null=True)),
+                    ('cost_nano', models.BigIntegerField(blank=True, help_text='What the call cost, in US dollars (stored in billionths).', null=True)),
                     ('raw', models.TextField(blank=True)),
                 ],
                 options={

@@ -34,7 +34,7 @@ class SmallPilotOptions(LaunchOptionsForm):
         required=False,
         label="Ask without structured answers",
         help_text="Otherwise answers are held to a JSON schema, if a probe found that the model's server honours one. The same "
-        "model with a schema and without one counts as two.",
+        "model with a schema and without one is listed as two.",
     )
     pilot = forms.IntegerField(
         min_value=0,

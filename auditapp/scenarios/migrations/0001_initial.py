@@ -35,7 +35,7 @@ class Migration(migrations.Migration):
                     ('consents', models.JSONField(blank=True, default=dict, help_text='What is recorded on each thread: whether each scope is given.')),
                     ('consent_basis', models.TextField(blank=True, help_text='What the consents rest on, recorded with every interview held by this script. A talk held with one provider is no consent to send it to another.', max_length=2000, verbose_name='what the consents rest on')),
                     ('language', models.CharField(default='en', help_text='Language of the talk.', max_length=20)),
-                    ('reason', models.TextField(blank=True, help_text='Why it changed. Kept with the number; the first needs none.', max_length=2000, verbose_name='why it changes')),
+                    ('reason', models.TextField(blank=True, help_text='Why it was written again. Kept with it.', max_length=2000, verbose_name='why it changes')),
                     ('sha256', models.CharField(help_text='SHA-256 of all that is to be said.', max_length=64)),
                     ('written_at', models.DateTimeField()),
                     ('written_by_name', models.CharField(help_text='Who wrote it.', max_length=200)),

@@ -266,7 +266,7 @@ class TestPrices:
         assert json.loads(out.getvalue())["number"] == 2
         with pytest.raises(CommandError, match=r"There is no model 'g'\. There are: f\. Add one"):
             call_command("model", "set-price", "g", price_in="0.15", price_out="0.6")
-        with pytest.raises(CommandError, match="is not a price"):
+        with pytest.raises(CommandError, match="--price-in 'cheap' is not a number"):
             call_command("model", "set-price", "f", price_in="cheap", price_out="0.6")
 
 
@@ -422,7 +422,10 @@ class TestPages:
         page = client.post(place, form, follow=True).content.decode()
         assert "2 (in force)" in page
         assert "price list" in page
-        assert client.post(place, {**form, "batch_share": "0"}).status_code == 422
+        refused = client.post(place, {**form, "batch_share": "0"})
+        assert refused.status_code == 422
+        [said] = refused.context["price_form"].errors["batch_share"]
+        assert said.startswith("The batch share must be more than 0 and at most 1")
         assert Price.objects.count() == 2
 
     def test_capabilities_are_set_on_the_page_of_the_model(
@@ -508,11 +511,11 @@ def test_a_note_stands_on_the_models_pages_and_is_not_too_long(
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("--temperature", "hot", "'hot' is not a temperature. Write a number from 0 to 2"),
-        ("--temperature", "0,7", "'0,7' is not a temperature"),
-        ("--top-p", "nan", "'nan' is not a top_p"),
-        ("--seed", "abc", "'abc' is not a seed. Write a whole number"),
-        ("--seed", "1.5", "1.5 is not a seed"),
+        ("--temperature", "hot", "--temperature 'hot' is not a number. Write a number from 0 to 2"),
+        ("--temperature", "0,7", "--temperature '0,7' is not a number"),
+        ("--top-p", "nan", "--top-p 'nan' is not a number"),
+        ("--seed", "abc", "--seed 'abc' is not a number. Write a whole number"),
+        ("--seed", "1.5", "--seed '1.5' is not a whole number"),
     ],
 )
 def test_the_command_says_in_one_line_what_a_setting_must_be(option: str, value: str, words: str) -> None:

@@ -99,11 +99,11 @@ def test_pairs_are_read_each_name_once() -> None:
 
 
 def test_a_number_is_read_or_refused_as_it_was_typed() -> None:
-    assert read_number("0.10", "a price", "dollars") == Decimal("0.10")
-    assert read_number(None, "a price", "dollars") is None
+    assert read_number("0.10", "--price", "dollars") == Decimal("0.10")
+    assert read_number(None, "--price", "dollars") is None
     for typed in ("0,1", "nan", ""):
-        with pytest.raises(Refused, match=rf"^'{typed}' is not a price\. Write dollars\.$"):
-            read_number(typed, "a price", "dollars")
+        with pytest.raises(Refused, match=rf"^--price '{typed}' is not a number\. Write dollars\.$"):
+            read_number(typed, "--price", "dollars")
 
 
 def test_what_is_picked_is_named() -> None:
@@ -124,7 +124,7 @@ def test_a_file_is_written_over_only_where_that_was_asked_for(tmp_path: Path) ->
         path.write_text("x")
 
 
-def test_the_usage_of_a_noun_begins_with_its_verb() -> None:
+def test_the_usage_of_a_noun_leads_to_its_verbs() -> None:
     parser = load_command_class("transcripts.projects", "user").create_parser("manage.py", "user")
     assert parser.format_usage() == "usage: manage.py user [options] VERB ...\n"
     [verbs] = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]

@@ -29,9 +29,9 @@ def read_private_key(data: bytes) -> Ed25519PrivateKey:
     try:
         key = load_pem_private_key(data, password=None)
     except (ValueError, TypeError):
-        raise BadKey("it is not a private key in PEM without a password") from None
+        raise BadKey("it is not a private key in PEM without a password.") from None
     if not isinstance(key, Ed25519PrivateKey):
-        raise BadKey("it is not an Ed25519 key (make one with: openssl genpkey -algorithm ed25519 -out FILE)")
+        raise BadKey("it is not an Ed25519 key (make one with: openssl genpkey -algorithm ed25519 -out FILE).")
     return key
 
 
@@ -40,9 +40,9 @@ def read_public_key(data: bytes) -> Ed25519PublicKey:
     try:
         key = load_pem_public_key(data)
     except (ValueError, TypeError):
-        raise BadKey("it is not a public key in PEM") from None
+        raise BadKey("it is not a public key in PEM.") from None
     if not isinstance(key, Ed25519PublicKey):
-        raise BadKey("it is not an Ed25519 key")
+        raise BadKey("it is not an Ed25519 key.")
     return key
 
 

@@ -262,6 +262,8 @@ class PartForm(RowForm):
     class Meta(RowForm.Meta):
         model = Code
         fields = ("name", "definition")
+        # That of a code which is renamed.
+        help_texts: ClassVar = {"name": ""}
 
 
 PartFormSet = forms.formset_factory(PartForm, extra=3, max_num=MAX_PARTS_SHOWN, absolute_max=MAX_PARTS_SHOWN * 2)

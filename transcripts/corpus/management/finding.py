@@ -14,7 +14,7 @@ INTERVIEW = Argument(
     action="append",
     default=[],
     metavar="ID",
-    help="an interview, by the identifier it was imported with (default: all)",
+    help="an interview, by the identifier it was imported with; may be repeated (default: all)",
 )
 
 

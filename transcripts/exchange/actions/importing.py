@@ -136,6 +136,8 @@ def import_qdpx(
         raise StudyRefused(str(error), [str(problem) for problem in error.problems]) from error
     except CodebookRefused as error:
         raise StudyRefused(str(error), error.problems) from error
+    except StudyRefused:
+        raise
     except Refused as error:
         raise StudyRefused(str(error)) from error
     return report

@@ -56,7 +56,7 @@ class Set(ActCommand):
             grant = revoke_grant(project=project, account=account, by=trail.SYSTEM)
         else:
             limits = {
-                f"{name}_usd": read_number(amount, "a limit", "US dollars, such as 20")
+                f"{name}_usd": read_number(amount, f"--{name.replace('_', '-')}", "US dollars, such as 20")
                 for name, amount in given.items()
             }
             grant = set_grant(project=project, account=account, by=trail.SYSTEM, **limits)

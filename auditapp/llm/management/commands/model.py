@@ -22,9 +22,16 @@ class Add(ActCommand):
     takes = (
         LABEL.but(help="what it is called in tables"),
         # Numbers are read below.
-        *arguments_of(ModelForm, "provider account temperature top_p seed", type=None),
+        *arguments_of(ModelForm, "provider account top_p seed", type=None),
+        *arguments_of(ModelForm, "temperature", type=None, help="0 to 2 (default: the provider's)"),
         *arguments_of(ProviderAccount, "base_url key_env"),
-        *arguments_of(ModelVariant, "model", required=False, default=""),
+        *arguments_of(
+            ModelVariant,
+            "model",
+            required=False,
+            default="",
+            help="the model's name at the provider (default: the label)",
+        ),
         *arguments_of(ModelVariant, "reasoning max_tokens timeout_seconds note"),
         *arguments_of(Price, "price_in price_out", required=False),
         Argument(
@@ -39,11 +46,11 @@ class Add(ActCommand):
 
     def handle(self, *args: object, **options: Any) -> None:
         latency = options["latency_seconds"]
-        seed = read_number(options["seed"], "a seed", "a whole number, such as 42")
+        seed = read_number(options["seed"], "--seed", "a whole number, such as 42")
         if seed is not None and seed != seed.to_integral_value():
-            raise Refused(f"{seed} is not a seed. Write a whole number, such as 42.")
-        temperature = read_number(options["temperature"], "a temperature", "a number from 0 to 2, such as 0.7")
-        top_p = read_number(options["top_p"], "a top_p", "a number above 0 and at most 1, such as 0.95")
+            raise Refused(f"--seed {str(seed)!r} is not a whole number, such as 42.")
+        temperature = read_number(options["temperature"], "--temperature", "a number from 0 to 2, such as 0.7")
+        top_p = read_number(options["top_p"], "--top-p", "a number above 0 and at most 1, such as 0.95")
         before = read_allowed_addresses()
         newest_price = Price.objects.aggregate(newest=Max("pk"))["newest"] or 0
         variant = add_model(
@@ -52,8 +59,8 @@ class Add(ActCommand):
             temperature=None if temperature is None else float(temperature),
             top_p=None if top_p is None else float(top_p),
             seed=None if seed is None else int(seed),
-            price_in=read_number(options["price_in"], "a price", PRICE),
-            price_out=read_number(options["price_out"], "a price", PRICE),
+            price_in=read_number(options["price_in"], "--price-in", PRICE),
+            price_out=read_number(options["price_out"], "--price-out", PRICE),
             stop=[read_stop(each) for each in options["stop"]],
             parameters={} if latency is None else {"latency_seconds": latency},
             by=trail.SYSTEM,
@@ -126,9 +133,9 @@ class SetPrice(ActCommand):
         variant = find_variant(options["label"])
         row = set_price(
             variant=variant,
-            price_in=read_number(options["price_in"], "a price", PRICE),
-            price_out=read_number(options["price_out"], "a price", PRICE),
-            batch_share=read_number(options["batch_share"], "a share", "a number up to 1, such as 0.5"),
+            price_in=read_number(options["price_in"], "--price-in", PRICE),
+            price_out=read_number(options["price_out"], "--price-out", PRICE),
+            batch_share=read_number(options["batch_share"], "--batch-share", "a number up to 1, such as 0.5"),
             source=options["source"],
             by=trail.SYSTEM,
         )
@@ -146,11 +153,13 @@ class SetCapabilities(ActCommand):
     help = "Set the capabilities of a model, for batches launched from now on. Options that are left out have their default."
     takes = (
         LABEL,
-        *arguments_of(Capabilities, "reasoning token_limit offers_batches max_output_tokens source"),
-        *(
-            Argument(f"--no-{name}", action="store_true", help=f"it accepts no {name}")
-            for name in ("system", "temperature", "top-p", "seed", "stop")
-        ),
+        *arguments_of(Capabilities, "reasoning", help="how reasoning is set"),
+        *arguments_of(Capabilities, "token_limit offers_batches max_output_tokens source"),
+        Argument("--no-system", action="store_true", help="it accepts no system message"),
+        Argument("--no-temperature", action="store_true", help="it accepts no temperature"),
+        Argument("--no-top-p", action="store_true", help="it accepts no top p"),
+        Argument("--no-seed", action="store_true", help="it accepts no seed"),
+        Argument("--no-stop", action="store_true", help="it accepts no stop texts"),
     )
 
     def handle(self, *args: object, **options: Any) -> None:

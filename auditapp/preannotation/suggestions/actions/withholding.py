@@ -30,7 +30,7 @@ def set_withholding(
     if seed is not None and not 0 <= seed <= MAX_SEED:
         raise Refused(f"The seed must be a whole number from 0 to {MAX_SEED:,}, not {seed:,}.")
     needed = "Give a reason for this share. It is shown with every figure that depends on it."
-    reason = check_reason(reason, needed=needed)
+    reason = check_reason(reason, needed=needed, one_line=True)
     Project.objects.select_for_update().get(pk=project.pk)
     plan = _make_plan(project, share_percent, reason, by, seed)
     trail.record(

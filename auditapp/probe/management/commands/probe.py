@@ -71,7 +71,9 @@ class Winnow(ActCommand):
             metavar="TEXT",
             help="with --into: where the reviews are from, and what allows their use",
         ),
-        usual.SEED.but(default=0),
+        usual.SEED.but(
+            default=0, help="with --into: seed of the order in which reviews are drawn (default: %(default)s)"
+        ),
     )
 
     def handle(self, *args: object, file: Path, **options: Any) -> None:

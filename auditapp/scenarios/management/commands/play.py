@@ -183,11 +183,11 @@ class GiveUp(_OfPlay):
 
     def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
         question = give_up(play=play, number=options["turn"], by=by)
-        return self.tell_last(play, {"wait": False}, question)
+        return describe(next(each for each in read_talk(play) if each.question == question))
 
 
 class Branch(_OfPlay):
-    help = "Open an interview that goes on otherwise after a turn."
+    help = "Open an interview that goes on differently after a turn."
     takes = (*_OfPlay.takes, TURN)
 
     def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:

@@ -72,7 +72,7 @@ class Launch(LaunchCommand):
             help="a condition with the file of its system text; may be repeated. unprompted, without a text, is always there",
         ),
         Argument("--no-unprompted", action="store_true", help="leave out the condition without a system text"),
-        REPEATS,
+        REPEATS.but(help="how often each script is played under each condition (default: %(default)s)"),
     )
 
     def launch(self, how: LaunchOptions, options: dict[str, Any]) -> Batch:

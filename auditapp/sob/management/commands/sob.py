@@ -58,7 +58,7 @@ class Load(ActCommand):
     takes = (
         usual.FILE,
         Argument("--name", required=True, help="name of the dataset"),
-        CHOSEN_STUDY,
+        CHOSEN_STUDY.but(help="the study (default: the only one, or `benchmarks`)"),
         Argument(
             "--column", action="append", default=[], metavar="OURS=THEIRS", help="such as text=comment or target=group"
         ),
@@ -102,7 +102,7 @@ class Load(ActCommand):
             all_rows=bool(options["all_rows"]),
             drops_repeated=bool(options["drop_duplicates"]),
             draw=read_draw(options),
-            provenance=Provenance(*pick(options, " ".join(FACTS)).values()),
+            provenance=Provenance(*(str(options[name]) for name in FACTS)),
             by=trail.SYSTEM,
         )
         answer = describe(texts, created=created)

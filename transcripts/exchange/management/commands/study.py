@@ -60,6 +60,8 @@ def read_codebook(given: str | None) -> tuple[str, tuple[str, bytes] | None]:
     if given is None or given == Beginning.EMPTY:
         return given or Beginning.BUILT_IN, None
     path = input_file(given)
+    if not path.exists():
+        raise CommandError(f"There is no file {given}. Name a file, or: {Beginning.EMPTY}.")
     with reading(path) as stream:
         return Beginning.FILE, (path.name, stream.read())
 

@@ -130,7 +130,7 @@ class Close(ActCommand):
     takes = (
         PERSON,
         OneOf(
-            usual.DRY_RUN,
+            usual.DRY_RUN.but(help="say what closing would mean, and close nothing"),
             Argument("--reopen", action="store_true", help="open an account again that was closed"),
             needed=False,
         ),

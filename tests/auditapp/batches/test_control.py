@@ -598,7 +598,7 @@ class TestCommand:
         [
             (["show", "999999"], "no batch 999999"),
             (["set", "N"], "Say what to set"),
-            (["set", "N", "--cap", "much"], "not an amount"),
+            (["set", "N", "--cap", "much"], "--cap .much. is not a number"),
             (["pause", "N", "--cap", "3"], "unrecognized arguments: --cap 3"),
             (["confirm", "N"], "pilot has not ended"),
         ],

@@ -413,7 +413,10 @@ class TestCommand:
             (["culture", "--free-only"], "Name a model"),
             (["culture", "paid", "--study", "1", "--revoke"], "one of the three"),
             (["culture", "paid", "--study", "1"], "all three"),
-            (["culture", "paid", "--study", "x", "--study-day", "1", "--person-day", "1"], "not a limit"),
+            (
+                ["culture", "paid", "--study", "x", "--study-day", "1", "--person-day", "1"],
+                "--study .x. is not a number",
+            ),
             (["nowhere", "paid", "--free-only"], "no study 'nowhere'"),
             (["culture", "nothing", "--free-only"], "no model 'nothing'"),
             (["culture", "paid", "--revoke"], "nothing to revoke"),

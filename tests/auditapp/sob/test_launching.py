@@ -66,7 +66,7 @@ def test_a_launch_that_makes_no_sense_is_refused_in_a_sentence(dataset: Dataset,
     for words, sentence in [
         (["--yes"], "--yes needs --wait and --cap"),
         (["--yes", "--wait"], "--yes needs --wait and --cap"),
-        (["--cap", "much"], "not an amount"),
+        (["--cap", "much"], "--cap .much. is not a number"),
         (["--wait", "--route", "file"], "--wait cannot be used here"),
         (["--route", "jobs"], "No batch service"),
         (["--pilot", "-1"], "0 means no pilot"),

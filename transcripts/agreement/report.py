@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from transcripts.accounts.models import User
-from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement, Figure, PairAgreement, write_figure
+from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement, PairAgreement, write_figure
 from transcripts.agreement.queries import Selection
 from transcripts.charts.figures import Dot, Reference, Row, RowChart
 from transcripts.charts.verdicts import RELIABILITY_RULE, RELIABLE, TENTATIVE, judge_reliability, summarise
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Layer
+from transcripts.statistics.figures import Figure
 
 if TYPE_CHECKING:
     from transcripts.coding.blind import BlindTable

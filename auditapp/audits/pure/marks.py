@@ -44,7 +44,7 @@ def pair_reviewers(marks: Iterable[Mark]) -> Iterator[tuple[str, str, list[tuple
 def measure_kappa(pairs: Sequence[tuple[bool, bool]]) -> float | None:
     """Cohen's kappa of two reviewers' yes and no; None where it is not defined, as when both always say the same one thing."""
     # Loads numpy.
-    from transcripts.agreement.pure import coefficients
+    from transcripts.statistics import coefficients
 
     counts = Counter(pairs)
     table = coefficients.count_pairs(counts[True, True], counts[True, False], counts[False, True], counts[False, False])

@@ -11,12 +11,12 @@ from typing import Any
 
 from auditapp.experiments.pure.plans import Plan
 from auditapp.experiments.pure.units import Unit
-from transcripts.agreement.pure.multiplicity import adjust_holm
-from transcripts.agreement.pure.shares import Share, measure_chi_square, newcombe_interval
-from transcripts.negotiation.pure.exact_tests import measure_fisher
 from transcripts.negotiation.pure.records import MOVES, Records
 from transcripts.negotiation.pure.sequences import list_positions
 from transcripts.negotiation.pure.study import CONDUCT, Study, Work
+from transcripts.statistics.intervals import Share, newcombe_interval
+from transcripts.statistics.multiplicity import adjust_holm
+from transcripts.statistics.significance import measure_chi_square, measure_fisher
 
 ALARM_BELOW = 0.001
 

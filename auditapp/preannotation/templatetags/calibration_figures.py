@@ -7,7 +7,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from auditapp.preannotation.evaluation.pure.figures import Estimate
-from transcripts.agreement.pure.shares import Interval
+from transcripts.statistics.intervals import Interval
 
 register = template.Library()
 

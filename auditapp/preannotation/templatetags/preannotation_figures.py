@@ -8,10 +8,10 @@ from typing import Any
 from django import template
 
 from auditapp.preannotation.annotators.queries.prompt_codebook import name_side
-from transcripts.agreement.pure.shares import Interval
 from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.projects.models import Project
+from transcripts.statistics.intervals import Interval
 
 register = template.Library()
 

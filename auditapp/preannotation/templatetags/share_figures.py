@@ -8,8 +8,8 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from transcripts.agreement.pure.shares import Interval, Share
 from transcripts.codebook.models import Code
+from transcripts.statistics.intervals import Interval, Share
 
 register = template.Library()
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from auditapp.probe.pure.limits import CONTROL, MAN, PRIMED, SCORED, WOMAN
 from auditapp.probe.pure.parsing import ABSTAINED, INVALID, NO_ANSWER, OK, REFUSED, SUBSETS, find_subset
-from transcripts.agreement.pure.shares import measure_chi_square, newcombe_interval, wilson_interval
-from transcripts.negotiation.pure.exact_tests import measure_fisher, measure_mcnemar
+from transcripts.statistics.intervals import newcombe_interval, wilson_interval
+from transcripts.statistics.significance import measure_chi_square, measure_fisher, measure_mcnemar
 
 ALL = "all"
 DEGENERATE_ABOVE = 0.9

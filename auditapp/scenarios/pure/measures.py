@@ -14,9 +14,8 @@ from itertools import combinations
 from statistics import NormalDist, correlation, fmean
 from typing import Any, NamedTuple
 
-from transcripts.agreement.pure.shares import Interval, wilson_interval
-from transcripts.agreement.pure.sign_flips import toss_signs
-from transcripts.negotiation.pure.exact_tests import measure_mcnemar
+from transcripts.statistics.intervals import Interval, wilson_interval
+from transcripts.statistics.significance import measure_mcnemar, toss_signs
 
 PROMPTED, UNPROMPTED = "prompted", "unprompted"
 BINS = 10

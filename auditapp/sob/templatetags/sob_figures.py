@@ -16,7 +16,7 @@ from auditapp.sob.pure.measures.cautions import (
     describe_cell_readers,
 )
 from auditapp.sob.pure.showing.figures import in_words, write_decimals
-from transcripts.agreement.pure.shares import wilson_interval
+from transcripts.statistics.intervals import wilson_interval
 
 register = template.Library()
 

@@ -21,12 +21,12 @@ from auditapp.experiments.pure.units import Unit, UnitsRefused, read_units
 from auditapp.experiments.queries import read_report, read_sample
 from tests.shared import shared
 from transcripts.accounts.models import User
-from transcripts.agreement.pure.shares import Share
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.pure.choices import Choices
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.statistics.intervals import Share
 
 PLAN: dict[str, Any] = {
     "name": "asking first",

@@ -10,7 +10,7 @@ from statsmodels.stats.inter_rater import cohens_kappa  # type: ignore[import-un
 
 from auditapp.preannotation.evaluation.pure.calibrating import CodeLabels, calibrate, list_warnings, measure_table
 from auditapp.preannotation.evaluation.pure.figures import CrossTable
-from transcripts.agreement.pure.shares import wilson_interval
+from transcripts.statistics.intervals import wilson_interval
 
 counts = st.integers(0, 60)
 tables = st.builds(CrossTable, counts, counts, counts, counts)

@@ -18,7 +18,7 @@ from auditapp.preannotation.evaluation.pure.checking import (
     tabulate_labels,
 )
 from auditapp.preannotation.evaluation.pure.reasking import AskedAgain, build_reask_report
-from transcripts.agreement.pure.shares import Share, wilson_interval
+from transcripts.statistics.intervals import Share, wilson_interval
 
 CODES = ["a", "b", "c"]
 SWAPPED = {"a": "b", "b": "c", "c": "a"}

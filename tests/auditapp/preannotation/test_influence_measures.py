@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from auditapp.preannotation.evaluation.pure.influence import Tally, mcnemar_exact_p, measure_influence
-from transcripts.agreement.pure.shares import newcombe_interval
+from transcripts.statistics.intervals import newcombe_interval
 
 AC30 = Tally(
     shown_same=45,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transcripts.agreement.pure.coefficients import Floats
 from transcripts.agreement.pure.label_table import LabelTable
+from transcripts.statistics.coefficients import Floats
 
 EXAMPLES: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "data" / "agreement" / "worked_examples.json").read_text(encoding="utf-8")

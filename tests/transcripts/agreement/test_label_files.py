@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transcripts.agreement.pure import label_files
-from transcripts.agreement.pure.alpha import Level
 from transcripts.agreement.pure.label_files import LabelFileError, read_labels
 from transcripts.agreement.pure.label_table import LabelTable, RatingTable
+from transcripts.statistics.alpha import Level
 
 HEAD = "coder,unit,code,value\n"
 TWO = HEAD + "anna,1,x,1\nben,1,x,0\n"

@@ -7,11 +7,12 @@ import pytest
 
 from tests.transcripts.agreement.examples import EXAMPLES, NAMES
 from transcripts.agreement.pure import measuring_scales
-from transcripts.agreement.pure.alpha import Level
-from transcripts.agreement.pure.figures import CodeAgreement, Reason
+from transcripts.agreement.pure.figures import CodeAgreement
 from transcripts.agreement.pure.label_table import RatingTable
 from transcripts.agreement.pure.measuring_scales import measure_ratings
-from transcripts.agreement.pure.resampling import draw_resamples
+from transcripts.statistics.alpha import Level
+from transcripts.statistics.figures import Reason
+from transcripts.statistics.resampling import draw_resamples
 
 FOUR = EXAMPLES["four_observers"]
 

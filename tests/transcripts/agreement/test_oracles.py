@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from tests.transcripts.agreement.examples import count_raters
-from transcripts.agreement.pure.alpha import Level, count_coincidences, measure_alpha
-from transcripts.agreement.pure.coefficients import count_pairs, measure_fleiss_kappa, measure_kappa_error
 from transcripts.agreement.pure.figures import CodeAgreement
 from transcripts.agreement.pure.label_table import LabelTable
 from transcripts.agreement.pure.measuring import measure_agreement
+from transcripts.statistics.alpha import Level, count_coincidences, measure_alpha
+from transcripts.statistics.coefficients import count_pairs, measure_fleiss_kappa, measure_kappa_error
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tests.transcripts.negotiation.report_lines import Coder, Line, make_thread, read
 from transcripts.negotiation.pure.episodes import KINDS, OUTCOMES, Episode, measure_episodes
-from transcripts.negotiation.pure.exact_tests import measure_fisher, measure_mcnemar
 from transcripts.negotiation.pure.records import STATUSES
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.pure.sequences import measure_distance, measure_transitions
+from transcripts.statistics.significance import measure_fisher, measure_mcnemar
 
 SETS = st.frozensets(st.sampled_from("abcdefgh"), min_size=1, max_size=4)
 SEQUENCES = st.lists(SETS, max_size=8)

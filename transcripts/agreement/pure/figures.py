@@ -1,46 +1,10 @@
-"""What measuring agreement gives: figures that carry their interval, or the reason why there is none."""
+"""What measuring agreement gives, of a pair of coders, of a code and of all codes."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import NamedTuple
 
-from transcripts.agreement.pure.shares import Interval
-
-
-class Reason(StrEnum):
-    """Why a figure or its interval is missing, in words for the page."""
-
-    NO_PAIR = "fewer than two coders"
-    NOTHING_SHARED = "no unit was decided by two coders"
-    NEVER_USED = "nobody used the code"
-    ALWAYS_USED = "everybody used the code on every unit"
-    NO_VARIATION = "all values are the same"
-    NO_PAIR_DEFINES = "not defined for any pair of coders"
-    MORE_THAN_TWO = "Cohen's kappa is for two coders; see the mean over pairs"
-    NOTHING_CODED = "no coder applied a code to a unit that two decided"
-    NO_ERROR = "the large-sample error is 0 and bounds nothing"
-    OTHER_SCALE = "only for codes that are applied or not applied"
-    NOT_DRAWN = "no resamples were asked for"
-    ONE_CLUSTER = "all units are of one turn, so turns cannot be drawn"
-    OFTEN_UNDEFINED = "too rare: not defined in more than a tenth of the resamples"
-    DRAWS_ALIKE = "the same in every resample, which says nothing about certainty"
-    ABSOLUTE = "a mean of absolute values, which draws can only move up: it may lie outside their interval"
-    TOO_MANY_VALUES = "too many different values for resampling"
-
-
-class Figure(NamedTuple):
-    """A coefficient. ``value`` is None where it is not defined; ``reason`` then says why, for people to read.
-
-    ``interval`` is a 95 % percentile interval over turns; ``no_interval`` says why a defined figure has none. ``pairs``:
-    of a mean over pairs of coders, how many pairs define it.
-    """
-
-    value: float | None = None
-    reason: str = ""
-    interval: Interval | None = None
-    no_interval: str = ""
-    pairs: int | None = None
+from transcripts.statistics.figures import Figure
 
 
 def two_decimals(value: float) -> str:

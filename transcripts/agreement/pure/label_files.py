@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from transcripts.agreement.pure.alpha import Level
-from transcripts.agreement.pure.coefficients import Floats
 from transcripts.agreement.pure.label_table import LabelTable, Places, RatingTable
 from transcripts.formats.csv_input import CsvError, read_csv
 from transcripts.formats.tabular import unescape_formula
+from transcripts.statistics.alpha import Level
+from transcripts.statistics.coefficients import Floats
 
 COLUMNS = ("coder", "unit", "code", "value")
 TURN = "turn"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transcripts.agreement.pure.coefficients import Floats
+from transcripts.statistics.coefficients import Floats
 
 Bools = NDArray[np.bool_]
 Places = NDArray[np.intp]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement, Figure
+from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement
+from transcripts.statistics.figures import Figure
 
 MAX_NAME_WIDTH = 32
 NOT_DEFINED = "-"

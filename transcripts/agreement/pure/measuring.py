@@ -10,19 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from transcripts.agreement.pure import coefficients
-from transcripts.agreement.pure.alpha import Level
-from transcripts.agreement.pure.coefficients import Floats, PairCounts, divide
-from transcripts.agreement.pure.figures import (
-    CELLS,
-    Agreement,
-    CodeAgreement,
-    Figure,
-    PairAgreement,
-    Reason,
-)
+from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement, PairAgreement
 from transcripts.agreement.pure.label_table import LabelTable
-from transcripts.agreement.pure.resampling import Resamples, add_interval, draw_resamples
 from transcripts.agreement.pure.tallies import (
     Pairs,
     PairTally,
@@ -31,6 +20,11 @@ from transcripts.agreement.pure.tallies import (
     keep_shared,
     list_pairs,
 )
+from transcripts.statistics import coefficients
+from transcripts.statistics.alpha import Level
+from transcripts.statistics.coefficients import Floats, PairCounts, divide
+from transcripts.statistics.figures import Figure, Reason
+from transcripts.statistics.resampling import Resamples, add_interval, draw_resamples
 
 USUAL_RESAMPLES = 1_000
 

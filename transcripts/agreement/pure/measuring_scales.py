@@ -9,17 +9,13 @@ from itertools import combinations
 
 import numpy as np
 
-from transcripts.agreement.pure.alpha import Coincidences, Level, count_coincidences, measure_alpha
-from transcripts.agreement.pure.coefficients import Floats, divide
 from transcripts.agreement.pure.figures import (
     CODE_FIGURES,
     PAIR_FIGURES,
     SET_FIGURES,
     Agreement,
     CodeAgreement,
-    Figure,
     PairAgreement,
-    Reason,
 )
 from transcripts.agreement.pure.label_table import Places, RatingTable
 from transcripts.agreement.pure.measuring import (
@@ -27,8 +23,11 @@ from transcripts.agreement.pure.measuring import (
     PairMeans,
     make_figure,
 )
-from transcripts.agreement.pure.resampling import Resamples, draw_resamples, sum_draws
 from transcripts.agreement.pure.tallies import Clusters, count_equal, list_pairs, order_by_cluster
+from transcripts.statistics.alpha import Coincidences, Level, count_coincidences, measure_alpha
+from transcripts.statistics.coefficients import Floats, divide
+from transcripts.statistics.figures import Figure, Reason
+from transcripts.statistics.resampling import Resamples, draw_resamples, sum_draws
 
 MAX_CELLS = 20_000_000
 """Cells of coincidences x clusters, and x resamples, beyond which alpha is given without an interval."""

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transcripts.agreement.pure.coefficients import (
+from transcripts.agreement.pure.label_table import Bools, LabelTable, Places
+from transcripts.statistics.coefficients import (
     Floats,
     PairCounts,
     SetCounts,
 )
-from transcripts.agreement.pure.label_table import Bools, LabelTable, Places
-from transcripts.agreement.pure.resampling import Resamples, sum_draws
+from transcripts.statistics.resampling import Resamples, sum_draws
 
 PAIRS_AT_A_TIME = 64
 """Bounds memory where coders are many: what is held grows with pairs x units."""

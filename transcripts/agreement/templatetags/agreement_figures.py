@@ -6,7 +6,8 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from transcripts.agreement.pure.figures import Figure, two_decimals
+from transcripts.agreement.pure.figures import two_decimals
+from transcripts.statistics.figures import Figure
 
 register = template.Library()
 register.filter(two_decimals)

@@ -105,8 +105,8 @@ def _measure_alpha(entries: Sequence[Entries]) -> float | None:
     """Nominal alpha; None without an entry that two made, and where all statuses are the same."""
     import numpy as np
 
-    from transcripts.agreement.pure.alpha import Level, count_coincidences, measure_alpha
     from transcripts.negotiation.pure.records import STATUSES
+    from transcripts.statistics.alpha import Level, count_coincidences, measure_alpha
 
     number_of = {status: float(number) for number, status in enumerate(STATUSES)}
     # Units with the same statuses count together; sorted, so that rounding does not depend on the order of a set.
@@ -127,7 +127,7 @@ def _measure_alpha(entries: Sequence[Entries]) -> float | None:
 def _compare_presence(first: Entries, second: Entries, turns: set[Place], features: Sequence[str]) -> dict[str, Any]:
     import numpy as np
 
-    from transcripts.agreement.pure.coefficients import count_pairs, measure_kappa
+    from transcripts.statistics.coefficients import count_pairs, measure_kappa
 
     one, other = ({unit for unit in entries if unit[0] in turns} for entries in (first, second))
     both = len(one & other)

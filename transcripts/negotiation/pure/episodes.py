@@ -11,14 +11,14 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from transcripts.agreement.pure.shares import Share, newcombe_interval
 from transcripts.corpus.pure.readers.threads import find_stage
-from transcripts.negotiation.pure.exact_tests import measure_fisher
 from transcripts.negotiation.pure.records import CHALLENGES, MOVES, RESPONSES, Turn
 from transcripts.negotiation.pure.study import ENACTED, FRONT, TOOL, Place, Study, Work
+from transcripts.statistics.intervals import Share, newcombe_interval
+from transcripts.statistics.significance import measure_fisher
 
 if TYPE_CHECKING:
-    from transcripts.agreement.pure.coefficients import Floats
+    from transcripts.statistics.coefficients import Floats
 
 WARRANTED, UNWARRANTED = "warranted", "unwarranted"
 KINDS = (WARRANTED, UNWARRANTED, "new_fact", "probe")
@@ -206,8 +206,8 @@ class _Draws:
         return self._bound(value, rates[WARRANTED] - rates[UNWARRANTED])
 
     def _bound(self, value: float, draws: Floats) -> list[float] | None:
-        from transcripts.agreement.pure.figures import Figure
-        from transcripts.agreement.pure.resampling import Resamples, add_interval
+        from transcripts.statistics.figures import Figure
+        from transcripts.statistics.resampling import Resamples, add_interval
 
         interval = add_interval(Figure(value), draws, Resamples(None)).interval
         return list(interval) if interval else None
@@ -222,8 +222,8 @@ def _draw_rates(decided: dict[str, list[Episode]]) -> dict[str, Floats]:
     """The rate of revision of each kind in every resample; NaN where a resample has no episode of the kind."""
     import numpy as np
 
-    from transcripts.agreement.pure.coefficients import divide
-    from transcripts.agreement.pure.resampling import draw_sums
+    from transcripts.statistics.coefficients import divide
+    from transcripts.statistics.resampling import draw_sums
 
     threads = sorted({episode.thread for found in decided.values() for episode in found})
     places = {thread: place for place, thread in enumerate(threads)}

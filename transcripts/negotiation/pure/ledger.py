@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from transcripts.agreement.pure.shares import Share
 from transcripts.negotiation.pure.records import FEATURES, MOVES, Thread
 from transcripts.negotiation.pure.study import BACK, ENACTED, Study, Work
+from transcripts.statistics.intervals import Share
 
 ASSUMED, SUPPORTED, REVISED, DROPPED = "silently assumed", "supported", "revised", "dropped"
 COMMITMENTS = frozenset({ASSUMED, SUPPORTED})

@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from transcripts.agreement.pure.shares import Share
-from transcripts.negotiation.pure.exact_tests import measure_mcnemar
 from transcripts.negotiation.pure.reading import EXPECTATIONS
 from transcripts.negotiation.pure.records import Pair
 from transcripts.negotiation.pure.study import Study, Work
+from transcripts.statistics.intervals import Share
+from transcripts.statistics.significance import measure_mcnemar
 
 SIDES = ("both", "a_only", "b_only", "neither")
 

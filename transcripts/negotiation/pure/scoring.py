@@ -14,14 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transcripts.agreement.pure.alpha import Level
-from transcripts.agreement.pure.coefficients import CONFIDENCE, Floats
-from transcripts.agreement.pure.figures import Figure
 from transcripts.agreement.pure.label_table import RatingTable
 from transcripts.agreement.pure.measuring import USUAL_RESAMPLES
 from transcripts.agreement.pure.measuring_scales import measure_ratings
-from transcripts.agreement.pure.shares import Interval
 from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE, Pair, Records, Score
+from transcripts.statistics.alpha import Level
+from transcripts.statistics.coefficients import CONFIDENCE, Floats
+from transcripts.statistics.figures import Figure
+from transcripts.statistics.intervals import Interval
 
 DETERMINATIONS = ("warranted", "updated")
 """What is said of one place of a thread: yes (1), no (0) or unclear."""

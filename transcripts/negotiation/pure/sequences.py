@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, combinations, pairwise
 from typing import Any
 
-from transcripts.agreement.pure.shares import Share
 from transcripts.negotiation.pure.reading import ENACTMENTS
 from transcripts.negotiation.pure.records import FAILURES, MOVES
 from transcripts.negotiation.pure.study import ENACTED, STAGES, Study, Work
+from transcripts.statistics.intervals import Share
 
 MAX_THREADS_COMPARED = 100
 """Threads up to which every one is compared with every other: 4,950 distances."""

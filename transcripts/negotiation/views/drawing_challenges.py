@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transcripts.agreement.pure.shares import Share
 from transcripts.charts.figures import Cell, GridChart, GridRow, Missing, Part, Row, RowChart
 from transcripts.charts.verdicts import judge_cases, judge_difference
 from transcripts.formats.numbers import write_number, write_p
@@ -19,6 +18,7 @@ from transcripts.negotiation.views.sections import (
     name_share,
     write_interval,
 )
+from transcripts.statistics.intervals import Share
 
 OUTCOMES = {
     "revised": "Revised",

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.template.defaultfilters import pluralize
 
-from transcripts.agreement.pure.figures import Figure, Reason, two_decimals, write_figure
+from transcripts.agreement.pure.figures import two_decimals, write_figure
 from transcripts.blinding.viewers import Viewer
 from transcripts.charts.figures import Part, Row, RowChart
 from transcripts.charts.verdicts import judge_reliability
@@ -23,6 +23,7 @@ from transcripts.negotiation.pure.scoring import (
 from transcripts.negotiation.queries.scores import read_score_records
 from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import find_stance
+from transcripts.statistics.figures import Figure, Reason
 
 SERIES = [str(value) for value in range(MAX_VALUE + 1)]
 OF_SCORES: dict[str, str] = {

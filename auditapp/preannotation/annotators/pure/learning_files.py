@@ -27,9 +27,9 @@ from auditapp.preannotation.annotators.pure.learning import (
     learn,
 )
 from transcripts.agreement.pure.label_files import find_separator
-from transcripts.agreement.pure.shares import wilson_interval
 from transcripts.corpus.pure.segmenting import segment
 from transcripts.formats.csv_input import read_csv
+from transcripts.statistics.intervals import wilson_interval
 
 COLUMNS = ("unit", "group", "text", "codes")
 MAX_FILE = 64 * 1024 * 1024

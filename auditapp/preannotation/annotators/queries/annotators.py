@@ -9,10 +9,10 @@ from django.db.models import Count, Exists, OuterRef
 
 from auditapp.preannotation.annotators.pure.recipes import list_read_codes
 from auditapp.preannotation.models import Annotator, CodeChoice, CriticReading, OfflineReading, Reading
-from transcripts.agreement.pure.shares import Share
 from transcripts.codebook.models import Code
 from transcripts.projects.models import MethodStance, Project
 from transcripts.projects.queries import read_stances
+from transcripts.statistics.intervals import Share
 
 
 def list_annotators(project: Project) -> list[dict[str, object]]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transcripts.agreement.pure.alpha import Level, count_coincidences, measure_alpha
+from transcripts.statistics.alpha import Level, count_coincidences, measure_alpha
 
 
 class AnswerTable(NamedTuple):

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES, CrossTable, Estimate
-from transcripts.agreement.pure import coefficients
-from transcripts.agreement.pure.coefficients import Floats, PairCounts, count_pairs, divide
-from transcripts.agreement.pure.figures import Figure
-from transcripts.agreement.pure.resampling import Resamples, add_interval, draw_resamples, sum_draws
-from transcripts.agreement.pure.shares import Interval, wilson_interval
+from transcripts.statistics import coefficients
+from transcripts.statistics.coefficients import Floats, PairCounts, count_pairs, divide
+from transcripts.statistics.figures import Figure
+from transcripts.statistics.intervals import Interval, wilson_interval
+from transcripts.statistics.resampling import Resamples, add_interval, draw_resamples, sum_draws
 
 Bools = NDArray[np.bool_]
 Numbers = NDArray[np.int64]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from auditapp.preannotation.evaluation.pure.checking import FOLLOWED, OFTEN, RARELY, Rate
-from transcripts.agreement.pure.shares import Share
+from transcripts.statistics.intervals import Share
 
 MIN_LEGAL = 0.99
 MIN_ANSWERED = 0.95

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from auditapp.preannotation.annotators.pure.conditions import FIRST, GENERIC, REPEAT, REVERSED, SWAPPED
-from transcripts.agreement.pure.shares import Share
+from transcripts.statistics.intervals import Share
 
 # What an answer can have followed that was given with the definitions swapped.
 FOLLOWED = ("definition", "name", "both", "neither")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from transcripts.agreement.pure.figures import Figure
-from transcripts.agreement.pure.shares import Interval
+from transcripts.statistics.figures import Figure
+from transcripts.statistics.intervals import Interval
 
 FEW_POSITIVES = 10
 """Below as many labels by people with the code, no figure about it tells anything."""

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from transcripts.agreement.pure.shares import Share, measure_chi_square, newcombe_interval
+from transcripts.statistics.intervals import Share, newcombe_interval
+from transcripts.statistics.significance import measure_chi_square
 
 
 class Tally(NamedTuple):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from auditapp.preannotation.evaluation.pure.redrawing import REDRAWS, SEED, difference_ps
 from auditapp.preannotation.evaluation.pure.turn_tables import Draws, Numbers, TurnTable
-from transcripts.agreement.pure.shares import Interval
+from transcripts.statistics.intervals import Interval
 
 _ROUNDING = 1e-12
 

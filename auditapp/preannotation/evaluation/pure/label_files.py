@@ -22,9 +22,9 @@ from auditapp.preannotation.evaluation.pure.rectifying import (
     rectify,
 )
 from transcripts.agreement.pure.label_files import LabelFileError, decode_lines, find_separator, show_cell
-from transcripts.agreement.pure.shares import Interval
 from transcripts.formats.csv_input import CsvError, read_csv
 from transcripts.formats.tabular import unescape_formula
+from transcripts.statistics.intervals import Interval
 
 COLUMNS = ("unit", "code", "human", "machine", "blind", "sampled")
 TURN = "turn"

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from transcripts.agreement.pure.shares import Share, newcombe_interval
+from transcripts.statistics.intervals import Share, newcombe_interval
 
 
 class AskedAgain(NamedTuple):

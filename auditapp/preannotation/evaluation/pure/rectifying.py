@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from transcripts.agreement.pure.shares import Interval
+from transcripts.statistics.intervals import Interval
 
 _Z = 1.959963984540054
 MIN_TURNS = 30

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from transcripts.agreement.pure.shares import wilson_interval
+from transcripts.statistics.intervals import wilson_interval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,7 +63,7 @@ def compare_annotators(code: str, labelled: Mapping[int, Labels], annotators: Se
 
 
 def _compare(first: int, second: int, labels: Mapping[int, NDArray[np.bool_]]) -> dict[str, Any]:
-    from transcripts.agreement.pure.coefficients import count_pairs, measure_kappa, measure_positive_agreement
+    from transcripts.statistics.coefficients import count_pairs, measure_kappa, measure_positive_agreement
 
     a, b = labels[first], labels[second]
     cells = {"both": int((a & b).sum()), "only_first": int((a & ~b).sum()), "only_second": int((b & ~a).sum())}

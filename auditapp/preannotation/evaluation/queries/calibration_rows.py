@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES, Estimate
-from transcripts.agreement.pure.figures import Figure
 from transcripts.codebook.models import Code, CodeFamily
+from transcripts.statistics.figures import Figure
 
 if TYPE_CHECKING:
     from auditapp.preannotation.evaluation.queries.calibration import Compared

@@ -12,9 +12,9 @@ from django.db.models import QuerySet
 from auditapp.batches.kinds import ANSWER_SCHEMA
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.models import Annotator, CriticReading
-from transcripts.agreement.pure.shares import wilson_interval
 from transcripts.codebook.models import Code
 from transcripts.projects.models import Project
+from transcripts.statistics.intervals import wilson_interval
 
 REVERSED, UPHELD = CriticReading.Verdict.REVERSED, CriticReading.Verdict.UPHELD
 MAX_AT_ONCE = 5_000

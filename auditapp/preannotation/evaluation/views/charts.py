@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES
 from auditapp.preannotation.evaluation.queries.calibration_rows import CodeRow
-from transcripts.agreement.pure.figures import Figure, two_decimals, write_figure
+from transcripts.agreement.pure.figures import two_decimals, write_figure
 from transcripts.charts.figures import Dot, Reference, Row, RowChart
 from transcripts.charts.verdicts import judge_against, judge_cases, judge_difference, summarise
+from transcripts.statistics.figures import Figure
 
 if TYPE_CHECKING:
     from auditapp.preannotation.evaluation.pure.influence_by_turn import TurnShare

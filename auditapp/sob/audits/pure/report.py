@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from auditapp.audits.pure.marks import SMALL_SAMPLE, group_marks, measure_kappa, pair_reviewers, warn_of_unmarked
 from auditapp.sob.pure.parsing import Outcome
-from transcripts.agreement.pure.shares import Interval, wilson_interval
+from transcripts.statistics.intervals import Interval, wilson_interval
 
 USABLE = frozenset({Outcome.ATTRIBUTED, Outcome.UNKNOWN})
 _CONFIDENCE = 0.975
@@ -243,7 +243,7 @@ def _measure_alpha(marks: Sequence[Mark], value: Callable[[Mark], float], level:
         return None
     import numpy as np
 
-    from transcripts.agreement.pure.alpha import Level, count_coincidences, measure_alpha
+    from transcripts.statistics.alpha import Level, count_coincidences, measure_alpha
 
     keys = {key: place for place, key in enumerate(sorted({mark.item for mark in marks}))}
     ratings = np.full((len(reviewers), len(keys)), np.nan)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from auditapp.sob.pure.counting import OVERALL
 from auditapp.sob.pure.measures.mapping import Kind, Rule, TargetMapping, name_value, published_mapping
 from auditapp.sob.pure.parsing import is_known
-from transcripts.agreement.pure.shares import wilson_interval
+from transcripts.statistics.intervals import wilson_interval
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,7 +9,7 @@ from typing import Any
 from auditapp.batches.pure.alarms import MIN_CAME
 from auditapp.sob.pure.counting import OVERALL
 from auditapp.sob.pure.verdicts import NON_ACCEPTABLE, VERDICTS
-from transcripts.agreement.pure.shares import Interval, wilson_interval
+from transcripts.statistics.intervals import Interval, wilson_interval
 
 FEW_ITEMS = 10
 """A score over fewer texts is marked. Texts count, for asking about one text again shows nothing of other texts."""

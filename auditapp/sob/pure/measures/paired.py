@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from auditapp.sob.pure.counting import OVERALL
 from auditapp.sob.pure.measures.cautions import explain_no_width
-from auditapp.sob.pure.measures.intervals import (
+from auditapp.sob.pure.measures.score_intervals import (
     MIN_ITEMS,
     draw_sums,
     find_percentiles,
@@ -17,9 +17,9 @@ from auditapp.sob.pure.measures.intervals import (
 )
 from auditapp.sob.pure.measures.scores import divide
 from auditapp.sob.pure.measures.tallies import ItemMatrix, split_rows
-from transcripts.agreement.pure.multiplicity import adjust_benjamini_hochberg, adjust_holm
-from transcripts.agreement.pure.shares import Interval
-from transcripts.agreement.pure.sign_flips import toss_signs
+from transcripts.statistics.intervals import Interval
+from transcripts.statistics.multiplicity import adjust_benjamini_hochberg, adjust_holm
+from transcripts.statistics.significance import toss_signs
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from auditapp.sob.pure.measures.ranks import RankedBlocks
-from transcripts.agreement.pure.multiplicity import adjust_benjamini_hochberg, adjust_holm
+from transcripts.statistics.multiplicity import adjust_benjamini_hochberg, adjust_holm
 
 ALPHA = 0.05
 

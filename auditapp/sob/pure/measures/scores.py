@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from auditapp.sob.pure.counting import OVERALL, Counts
 from auditapp.sob.pure.measures.cautions import FEW_ITEMS, explain_no_width, find_alarm
-from auditapp.sob.pure.measures.intervals import Sample, resample_scores
+from auditapp.sob.pure.measures.score_intervals import Sample, resample_scores
 from auditapp.sob.pure.measures.tallies import USABLE, Group, ItemMatrix, Tallies, split_rows
 from auditapp.sob.pure.parsing import Outcome
-from transcripts.agreement.pure.shares import Interval
+from transcripts.statistics.intervals import Interval
 
 if TYPE_CHECKING:
     import numpy as np

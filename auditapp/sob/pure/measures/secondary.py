@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from auditapp.sob.pure.measures.cautions import FEW_ITEMS
-from auditapp.sob.pure.measures.intervals import (
+from auditapp.sob.pure.measures.score_intervals import (
     Sample,
     draw_scores,
     find_percentiles,

@@ -22,7 +22,7 @@ from auditapp.sob.pure.measures.cautions import (
 )
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.published import TARGETS
-from transcripts.agreement.pure.shares import Interval
+from transcripts.statistics.intervals import Interval
 
 TASKS = ("acceptability", "non_acceptability")
 TASK_NAMES = {"acceptability": "Acceptability", "non_acceptability": "Non-acceptability"}

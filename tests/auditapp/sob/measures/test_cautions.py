@@ -25,7 +25,7 @@ from auditapp.sob.pure.showing.figures import Figures, describe_cell, mark_few
 from auditapp.sob.pure.verdicts import VERDICTS
 from auditapp.sob.templatetags.sob_figures import few_mark
 from tests.auditapp.sob.measures.answering import answer, answer_in_turn, score
-from transcripts.agreement.pure.shares import Interval
+from transcripts.statistics.intervals import Interval
 
 
 @pytest.mark.parametrize(

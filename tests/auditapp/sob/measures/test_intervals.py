@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from auditapp.sob.pure.measures.intervals import (
+from auditapp.sob.pure.measures.score_intervals import (
     Sample,
     draw_scores,
     draw_sums,

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from auditapp.sob.pure.measures import intervals
+from auditapp.sob.pure.measures import score_intervals
 from auditapp.sob.pure.measures.paired import compare_pairs
 from auditapp.sob.pure.measures.tallies import Observation, tally_observations
 from tests.auditapp.sob.measures.answering import answer
-from transcripts.agreement.pure import sign_flips
-from transcripts.agreement.pure.multiplicity import adjust_benjamini_hochberg, adjust_holm
+from transcripts.statistics import significance
+from transcripts.statistics.multiplicity import adjust_benjamini_hochberg, adjust_holm
 
 A = (3, 0, 2, 2, 4, 1, 0, 5)
 B = (1, 1, 2, 0, 1, 0, 1, 2)
@@ -55,7 +55,7 @@ def test_difference_is_over_the_same_texts_and_its_p_counts_every_toss() -> None
 @pytest.mark.parametrize("is_exact", [True, False])
 def test_the_interval_of_a_difference_is_that_of_drawing_texts(monkeypatch: pytest.MonkeyPatch, is_exact: bool) -> None:
     if not is_exact:
-        monkeypatch.setattr(intervals, "MAX_WINDOW", 4)
+        monkeypatch.setattr(score_intervals, "MAX_WINDOW", 4)
     # Two more texts, so that no end lies where the chance of one sum is close to 2.5 %.
     a, b = (*A, 5, 1), (*B, 1, 2)
     [found] = compare(ask_both(a, b), resamples=20_000)
@@ -104,7 +104,7 @@ def test_p_is_adjusted_over_all_tests_of_a_task() -> None:
 
 def test_drawn_flips_come_to_the_exact_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     [exact] = compare(ask_both(A, B))
-    monkeypatch.setattr(sign_flips, "MAX_WINDOW", 4)
+    monkeypatch.setattr(significance, "MAX_WINDOW", 4)
     [drawn], [again] = compare(ask_both(A, B)), compare(ask_both(A, B))
     assert drawn == again
     assert drawn.test == "sign-flip permutation, 20,000 random flips"
@@ -115,7 +115,7 @@ def test_drawn_flips_come_to_the_exact_chance(monkeypatch: pytest.MonkeyPatch) -
 
 def test_chance_too_small_to_tell_is_given_as_the_smallest() -> None:
     [found] = compare(ask_both([3] * 200, [0] * 200))
-    assert found.p == sign_flips.MIN_P
+    assert found.p == significance.MIN_P
 
 
 def test_chance_in_the_tail_keeps_its_size() -> None:

@@ -13,7 +13,7 @@ from auditapp.sob.pure.measures.posthoc import (
 from auditapp.sob.pure.measures.ranks import RankedBlocks, rank_blocks
 from auditapp.sob.pure.published import TARGETS
 from tests.auditapp.sob.measures.test_ranks import read_published
-from transcripts.agreement.pure.multiplicity import adjust_benjamini_hochberg, adjust_holm
+from transcripts.statistics.multiplicity import adjust_benjamini_hochberg, adjust_holm
 
 
 def rank_published(task: str) -> RankedBlocks:

@@ -3,13 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from transcripts.agreement.pure.alpha import Level
 from transcripts.agreement.pure.figures import Agreement
 from transcripts.agreement.pure.label_files import LabelFileError, read_labels
 from transcripts.agreement.pure.label_table import LabelTable, RatingTable
 from transcripts.agreement.pure.listing import list_agreement
 from transcripts.agreement.pure.measuring import USUAL_RESAMPLES, measure_agreement
 from transcripts.agreement.pure.measuring_scales import measure_ratings
+from transcripts.statistics.alpha import Level
 from transcripts.ui import usual
 from transcripts.ui.commands import ActCommand, Argument, Noun, pick, reading, refusing
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.transcripts.agreement.examples import EXAMPLES, count_raters
-from transcripts.agreement.pure.coefficients import (
+from transcripts.statistics.coefficients import (
     Floats,
     PairCounts,
     bound_kappa,
@@ -23,7 +23,7 @@ from transcripts.agreement.pure.coefficients import (
     measure_prevalence_index,
     measure_raw_agreement,
 )
-from transcripts.agreement.pure.coefficients import SetCounts as Sets
+from transcripts.statistics.coefficients import SetCounts as Sets
 
 
 def count_example(name: str) -> PairCounts:

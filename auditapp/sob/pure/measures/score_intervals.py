@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from transcripts.agreement.pure.shares import Interval
-from transcripts.agreement.pure.sign_flips import MAX_WINDOW, raise_by_squaring
+from transcripts.statistics.intervals import Interval
+from transcripts.statistics.significance import MAX_WINDOW, raise_by_squaring
 
 if TYPE_CHECKING:
     import numpy as np

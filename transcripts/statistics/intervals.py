@@ -63,22 +63,3 @@ def newcombe_interval(successes: int, n: int, other_successes: int, other_n: int
     low = math.hypot(share - first.low, second.high - other)
     high = math.hypot(first.high - share, other - second.low)
     return Interval(max(-1.0, share - other - low), min(1.0, share - other + high))
-
-
-class ChiSquare(NamedTuple):
-    """Pearson's statistic with one degree of freedom, and its P."""
-
-    statistic: float
-    p: float
-
-
-def measure_chi_square(part: int, n: int, other_part: int, other_n: int) -> ChiSquare | None:
-    """Pearson's chi-square that two shares are the same, uncorrected for continuity (Pearson 1900); None where a margin is
-    empty. It is the square of the z of two proportions with a pooled variance."""
-    rest, other_rest = n - part, other_n - other_part
-    margins = n * other_n * (part + other_part) * (rest + other_rest)
-    if not margins:
-        return None
-    statistic = (n + other_n) * (part * other_rest - rest * other_part) ** 2 / margins
-    # The upper tail of chi-square with one degree of freedom.
-    return ChiSquare(statistic, math.erfc(math.sqrt(statistic / 2)))

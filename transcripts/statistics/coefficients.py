@@ -1,7 +1,7 @@
 """Agreement of coders on one code: a function for each coefficient, over counts.
 
 A count may be a number or an array, and then every function gives an array of the same shape: one formula serves a
-single table and the thousand tables of a bootstrap. Within the arithmetic NaN stands for "not defined"; `measuring`
+single table and the thousand tables of a bootstrap. Within the arithmetic NaN means "not defined"; `measuring`
 turns it into None with a reason before anything leaves this package. Nothing is rounded.
 
 numpy is imported here at the top, so whatever is loaded when the web process starts imports this package's arithmetic
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from transcripts.agreement.pure.shares import Interval
+from transcripts.statistics.intervals import Interval
 
 Floats = NDArray[np.float64]
 
@@ -94,7 +94,7 @@ def measure_kappa(counts: PairCounts) -> Floats:
 def measure_kappa_error(counts: PairCounts) -> Floats:
     """Large-sample standard error of Cohen's kappa (Fleiss, Cohen and Everitt 1969), for two categories.
 
-    It treats units as independent; sentences of one turn are not, so the interval over turns is shown beside it. It is 0
+    It treats units as independent; sentences of one turn are not, so pages show the interval over turns, too. It is 0
     when coders agree on everything, which says nothing about certainty. Undefined where kappa is.
     """
     units = counts.units

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transcripts.agreement.pure.coefficients import CONFIDENCE, Floats
-from transcripts.agreement.pure.figures import Figure, Reason
-from transcripts.agreement.pure.shares import Interval
+from transcripts.statistics.coefficients import CONFIDENCE, Floats
+from transcripts.statistics.figures import Figure, Reason
+from transcripts.statistics.intervals import Interval
 
 MAX_RESAMPLES = 10_000
 MIN_DEFINED = 0.9
@@ -23,7 +23,7 @@ MIN_DEFINED = 0.9
 SAME = 1e-6
 """A width that is only rounding."""
 CLUSTERS_AT_A_TIME = 2_000
-"""So many weights as numbers fit the processor's cache."""
+"""As many weights as fit the processor's cache."""
 
 
 class Resamples(NamedTuple):
@@ -79,7 +79,7 @@ def sum_draws(tallies: NDArray[Any], drawn: Resamples) -> Floats | None:
     sums = np.zeros((len(tallies), drawn.weights.shape[1]))
     for start in range(0, len(used), CLUSTERS_AT_A_TIME):
         block = used[start : start + CLUSTERS_AT_A_TIME]
-        # Single precision holds whole numbers to 16 million exactly, and takes half the time.
+        # Single precision is exact for whole numbers to 16 million, and takes half the time.
         sums += tallies[:, block].astype(np.float32) @ drawn.weights[block].astype(np.float32)
     return sums
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transcripts.agreement.pure.coefficients import Floats, divide
+from transcripts.statistics.coefficients import Floats, divide
 
 Places = NDArray[np.intp]
 
@@ -29,7 +29,7 @@ class Level(StrEnum):
 class Coincidences(NamedTuple):
     """How often values meet in a unit.
 
-    ``values``: the different values, ascending. ``first``, ``second``: for each cell of the matrix that holds anything
+    ``values``: the different values, ascending. ``first``, ``second``: for each cell of the matrix that is not 0
     the places of its two values, ``first <= second``. ``weights``: cells x clusters; off the diagonal o_ck + o_kc.
     """
 
@@ -56,7 +56,7 @@ def count_coincidences(ratings: Floats, clusters: Places | None = None) -> Coinc
     size = int(clusters.max(initial=0)) + 1
     keys: list[Places] = [np.empty(0, np.intp)]
     shares: list[Floats] = [np.empty(0)]
-    for coder in range(len(table) - 1):  # one against all after him; all at once could be more than memory holds
+    for coder in range(len(table) - 1):  # one against all after him; all at once could be more than fits into memory
         others, shared = np.nonzero((table[coder + 1 :] >= 0) & (table[coder] >= 0))
         here, there = table[coder, shared], table[coder + 1 + others, shared]
         cell = np.minimum(here, there) * len(values) + np.maximum(here, there)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from tests.transcripts.agreement.examples import make_table
-from transcripts.agreement.pure.figures import CodeAgreement, Reason
+from transcripts.agreement.pure.figures import CodeAgreement
 from transcripts.agreement.pure.label_table import LabelTable
 from transcripts.agreement.pure.measuring import measure_agreement
-from transcripts.agreement.pure.resampling import Resamples, draw_resamples, sum_draws
-from transcripts.agreement.pure.shares import Interval
+from transcripts.statistics.figures import Reason
+from transcripts.statistics.intervals import Interval
+from transcripts.statistics.resampling import Resamples, draw_resamples, sum_draws
 
 
 def measure_code(table: LabelTable, *, seed: int = 1, resamples: int = 500) -> CodeAgreement:

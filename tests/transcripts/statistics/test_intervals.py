@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint  # type: ignore[import-untyped]
 
-from transcripts.agreement.pure.shares import newcombe_interval, wilson_interval
+from transcripts.statistics.intervals import newcombe_interval, wilson_interval
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 7), (1, 50), (25, 50), (49, 50), (50, 50), (3, 2457)])

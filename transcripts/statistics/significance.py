@@ -1,0 +1,134 @@
+"""Tests of significance: of two shares, of pairs, of paired differences.
+
+Fisher's and McNemar's exact tests are sums of binomial coefficients. scipy has them too, and takes longer to load than a whole
+report; the tests compare.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_TIES = 1 + 1e-7
+"""Tables whose probability is within rounding of the observed one count as equally likely."""
+MAX_WINDOW = 1 << 17
+"""Up to this number of sums is computed exactly; for more, drawing is faster."""
+MIN_P = 1e-12
+"""Below this, rounding errors are larger than the probability itself."""
+FLIPS = 10_000
+
+
+def measure_fisher(part: int, n: int, other_part: int, other_n: int) -> float | None:
+    """Two-sided P that two shares are the same, ``part`` of ``n`` and ``other_part`` of ``other_n`` (Fisher 1935): the
+    probability, with all margins fixed, of tables no more likely than this one. None where either ``n`` is 0."""
+    if not n or not other_n:
+        return None
+    total, size = part + other_part, n + other_n
+    whole = _log_choose(size, total)
+    lowest, highest = max(0, total - other_n), min(n, total)
+    chances = [
+        math.exp(_log_choose(n, k) + _log_choose(other_n, total - k) - whole) for k in range(lowest, highest + 1)
+    ]
+    limit = chances[part - lowest] * _TIES
+    return min(1.0, math.fsum(chance for chance in chances if chance <= limit))
+
+
+def measure_mcnemar(only_a: int, only_b: int) -> float:
+    """Two-sided P that pairs change one way as often as the other (McNemar 1947, exact): of pairs that changed, the binomial
+    probability of a split at least as uneven. 1 where none changed."""
+    changed, fewer = only_a + only_b, min(only_a, only_b)
+    tail = math.fsum(math.exp(_log_choose(changed, k) - changed * math.log(2)) for k in range(fewer + 1))
+    return min(1.0, 2 * tail)
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+class ChiSquare(NamedTuple):
+    """Pearson's statistic with one degree of freedom, and its P."""
+
+    statistic: float
+    p: float
+
+
+def measure_chi_square(part: int, n: int, other_part: int, other_n: int) -> ChiSquare | None:
+    """Pearson's chi-square that two shares are the same, uncorrected for continuity (Pearson 1900); None where a margin is
+    empty. It is the square of the z of two proportions with a pooled variance."""
+    rest, other_rest = n - part, other_n - other_part
+    margins = n * other_n * (part + other_part) * (rest + other_rest)
+    if not margins:
+        return None
+    statistic = (n + other_n) * (part * other_rest - rest * other_part) ** 2 / margins
+    # The upper tail of chi-square with one degree of freedom.
+    return ChiSquare(statistic, math.erfc(math.sqrt(statistic / 2)))
+
+
+def toss_signs(
+    differences: Sequence[int], open_stream: Callable[[], np.random.Generator] | None = None, flips: int = FLIPS
+) -> tuple[float, bool]:
+    """The two-sided P that paired differences lean to neither side, and whether it is exact (Fisher 1935, The Design of
+    Experiments, section 21): how often the sum is at least as far from 0 when each sign is tossed.
+
+    ``differences`` are whole numbers, one for each unit of evidence. Those of 0 change no sum: without any other P is 1. All 2^n
+    tosses count, unless the sums are too many; then ``flips`` of them are drawn from the stream, and P is (1 + those as large) /
+    (1 + flips) (Phipson and Smyth 2010). Of differences of one size it is McNemar's exact test.
+    """
+    import numpy as np  # loads slowly
+
+    found, counts = np.unique(np.abs([each for each in differences if each]), return_counts=True)
+    sizes = dict(zip(found.tolist(), counts.tolist(), strict=True))
+    observed = abs(sum(differences))
+    p = _count_flips(sizes, observed)
+    if p is not None:
+        return p, True
+    generator = open_stream() if open_stream else np.random.default_rng(0)
+    total = sum(size * (2 * generator.binomial(count, 0.5, size=flips) - count) for size, count in sizes.items())
+    as_large = int((abs(total) >= observed).sum())
+    return (1 + as_large) / (1 + flips), False
+
+
+def _count_flips(sizes: Mapping[int, int], observed: int) -> float | None:
+    """P(|sum| >= observed) over all tosses, from the sum's characteristic function: product of cos(size x angle)^count.
+
+    Sums within ten standard deviations are computed; the rest has a probability less than ``MIN_P`` (Hoeffding 1963). None where
+    those are too many.
+    """
+    import numpy as np
+
+    reach = sum(size * count for size, count in sizes.items())
+    spread = math.sqrt(sum(size * size * count for size, count in sizes.items()))
+    half = min(reach, math.ceil(10 * spread))
+    length = 1 << (2 * half + 1).bit_length()
+    if length > MAX_WINDOW:
+        return None
+    if observed > half:
+        return MIN_P
+    cosines = np.cos(2 * np.pi / length * np.arange(length))
+    steps = np.arange(length // 2 + 1)
+    wave = np.ones(length // 2 + 1)
+    for size, count in sizes.items():
+        wave *= raise_by_squaring(cosines[size * steps % length], count)
+    # Place s has the chance of the sum s, and place length - s that of -s, which is the same.
+    chances = np.fft.irfft(wave, n=length)
+    inside = float(chances[0] + 2 * chances[1:observed].sum()) if observed else 0.0
+    return min(1.0, max(MIN_P, 1 - inside))
+
+
+def raise_by_squaring(wave: NDArray[Any], power: int) -> NDArray[Any]:
+    """The wave to a whole power, several times as fast as numpy's own."""
+    import numpy as np
+
+    raised = np.ones_like(wave)
+    while power:
+        if power & 1:
+            raised = raised * wave
+        power >>= 1
+        if power:
+            wave = wave * wave
+    return raised

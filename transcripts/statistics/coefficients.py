@@ -20,9 +20,8 @@ from transcripts.statistics.intervals import Interval
 
 Floats = NDArray[np.float64]
 
-CONFIDENCE = 0.95
 _ROUNDING = 1e-13
-_NORMAL_QUANTILE = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+_NORMAL_QUANTILE = NormalDist().inv_cdf(0.975)
 
 
 class PairCounts(NamedTuple):

@@ -53,11 +53,13 @@ class Reason(StrEnum):
     NO_ERROR = "the large-sample error is 0 and bounds nothing"
     OTHER_SCALE = "only for codes that are applied or not applied"
     NOT_DRAWN = "no resamples were asked for"
-    ONE_CLUSTER = "all units are of one turn, so turns cannot be drawn"
+    FEW_DRAWN = f"fewer than {FEW} turns, too few to draw from"
     OFTEN_UNDEFINED = "too rare: not defined in more than a tenth of the resamples"
     DRAWS_ALIKE = "the same in every resample, which says nothing about certainty"
     ABSOLUTE = "a mean of absolute values, which draws can only move up: it may lie outside their interval"
     TOO_MANY_VALUES = "too many different values for resampling"
+    FEW_CLUSTERS = f"fewer than {MIN_CLUSTERS} independent cases (turns, threads, cases or texts)"
+    ONE_SIDE = "nothing to compare with on one side"
 
 
 class Figure(NamedTuple):

@@ -13,10 +13,8 @@ import statsmodels.api as sm  # type: ignore[import-untyped]
 from scipy import stats
 from scipy.optimize import brentq
 
-from auditapp.preannotation.evaluation.pure.influence import Tally, mcnemar_exact_p
+from auditapp.preannotation.evaluation.pure.influence import Tally
 from auditapp.preannotation.evaluation.pure.influence_by_turn import (
-    TurnShare,
-    average_turns,
     direction_p,
     measure_by_turn,
 )
@@ -29,6 +27,8 @@ from auditapp.preannotation.evaluation.pure.turn_tables import (
     pool_tables,
     sum_families,
 )
+from transcripts.statistics.clusters import ClusterShare, average_clusters
+from transcripts.statistics.significance import measure_mcnemar
 
 Turn = tuple[int, int, bool, int]
 """The interview, how many units agree, whether it is withheld, and how many units it has."""
@@ -95,7 +95,7 @@ class TestShares:
         assert own.n == len(values)
 
     def test_the_interval_holds_every_share_that_students_t_does_not_refuse(self) -> None:
-        share = TurnShare(0.7, 50, 12, 0.01, 21.0)
+        share = ClusterShare(0.7, 50, 12, 0.01, 21.0)
         reach = float(stats.t.ppf(0.975, 11))
 
         def miss(true: float) -> float:
@@ -104,13 +104,13 @@ class TestShares:
         assert share.interval == pytest.approx((brentq(miss, 0.01, 0.7), brentq(miss, 0.7, 0.999)))
 
     def test_units_never_count_for_more_than_they_are(self) -> None:
-        even = average_turns(np.array([1, 1, 1, 1]), np.array([2, 2, 2, 2]), np.ones(4))
+        even = average_clusters(np.array([1, 1, 1, 1]), np.array([2, 2, 2, 2]))
         assert even is not None
         assert (even.variance, even.effective) == (0.0, 8.0)
 
     def test_where_every_unit_agrees_each_turn_counts_as_one(self) -> None:
-        whole = average_turns(np.array([9, 9, 9]), np.array([9, 9, 9]), np.ones(3))
-        none = average_turns(np.array([0, 0, 0]), np.array([9, 9, 9]), np.ones(3))
+        whole = average_clusters(np.array([9, 9, 9]), np.array([9, 9, 9]))
+        none = average_clusters(np.array([0, 0, 0]), np.array([9, 9, 9]))
         assert whole is not None
         assert none is not None
         assert (whole.value, whole.effective, none.value, none.effective) == (1.0, 3.0, 0.0, 3.0)
@@ -119,11 +119,11 @@ class TestShares:
         assert whole.interval.low < 0.5
 
     def test_one_turn_bounds_nothing_and_none_is_no_share(self) -> None:
-        one = average_turns(np.array([1]), np.array([3]), np.ones(1))
+        one = average_clusters(np.array([1]), np.array([3]))
         assert one is not None
         assert one.value == pytest.approx(1 / 3)
         assert one.interval is None
-        assert average_turns(np.array([0]), np.array([0]), np.ones(1)) is None
+        assert average_clusters(np.array([0]), np.array([0])) is None
 
 
 class TestDifference:
@@ -241,7 +241,7 @@ class TestDirection:
     def test_single_changes_give_mcnemars_exact_test(self) -> None:
         to, away = np.array([1] * 9 + [0]), np.array([0] * 9 + [1])
         assert direction_p(to, away) == pytest.approx(0.021484, abs=5e-7)
-        assert direction_p(to, away) == pytest.approx(mcnemar_exact_p(9, 1))
+        assert direction_p(to, away) == pytest.approx(measure_mcnemar(9, 1))
 
     def test_changes_of_a_turn_count_together(self) -> None:
         to, away = np.array([5, 3, 1, 0, 2]), np.array([0, 0, 2, 1, 2])
@@ -251,7 +251,7 @@ class TestDirection:
         ]
         assert direction_p(to, away) == pytest.approx(sum(each >= 6 for each in ways) / 16)
         together = direction_p(np.array([9]), np.array([0]))
-        assert together == 1.0
+        assert together == pytest.approx(1.0)
 
     def test_of_many_turns_it_is_near_the_clustered_statistic(self) -> None:
         generator = np.random.default_rng(3)
@@ -271,7 +271,7 @@ class TestDirection:
         draws = Draws(numbers, np.zeros(3, np.int64), np.zeros(3, bool), np.zeros(3))
         found = measure_by_turn({"all": make_table(numbers, np.array(counts, dtype=np.int64))}, draws)["all"]
         assert found["switch"] is not None
-        assert (found["switch"].value, found["switch"].turns, found["switch"].n) == (0.5, 2, 4)
+        assert (found["switch"].value, found["switch"].clusters, found["switch"].n) == (0.5, 2, 4)
         assert found["shown"] is None
 
 

@@ -38,7 +38,9 @@ def run(capsys: pytest.CaptureFixture[str], *args: object) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def test_codes_come_with_counts_coefficients_and_intervals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_codes_come_with_counts_coefficients_and_why_there_is_no_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     answer = run(capsys, write_sets(tmp_path / "labels.csv", turns=True), "--seed", 4, "--resamples", 200)
     assert (answer["coders"], answer["units"], answer["clusters"]) == (["anna", "ben"], 8, 3)
     assert (answer["seed"], answer["resamples"], answer["level"]) == (4, 200, "nominal")
@@ -48,8 +50,7 @@ def test_codes_come_with_counts_coefficients_and_intervals(tmp_path: Path, capsy
         assert figures["n_units"] == 8
     for name in ("mean_jaccard", "mean_jaccard_excluding_empty", "exact_match"):
         assert answer[name] == pytest.approx(SEVERAL[name], abs=1e-6)
-        low, high = answer["intervals"][name]
-        assert low <= answer[name] <= high
+        assert answer["no_interval"][name] == "fewer than 10 turns, too few to draw from"
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])

@@ -12,7 +12,7 @@ from transcripts.agreement.pure.label_table import RatingTable
 from transcripts.agreement.pure.measuring_scales import measure_ratings
 from transcripts.statistics.alpha import Level
 from transcripts.statistics.figures import Reason
-from transcripts.statistics.resampling import draw_resamples
+from transcripts.statistics.resampling import draw_resamples, find_levels
 
 FOUR = EXAMPLES["four_observers"]
 
@@ -50,17 +50,18 @@ def test_raw_agreement_is_the_mean_share_of_equal_numbers_over_pairs() -> None:
 
 @pytest.mark.parametrize("level", list(Level))
 def test_interval_is_of_alpha_computed_anew_from_each_draw_of_turns(level: Level) -> None:
-    table = make_ratings(FOUR["ratings"], clusters=[number // 3 for number in range(12)])
+    turns = [min(number, 9) for number in range(12)]
+    table = make_ratings(FOUR["ratings"], clusters=turns)
     code = measure_code(table, level, resamples=400)
-    drawn = draw_resamples(4, resamples=400, seed=1).weights
+    drawn = draw_resamples(10, resamples=400, seed=1).weights
     assert drawn is not None
     expected = []
     for weights in drawn.T:
-        units = [unit for turn in range(4) for _ in range(weights[turn]) for unit in range(turn * 3, turn * 3 + 3)]
+        units = [unit for turn in range(10) for _ in range(weights[turn]) for unit in range(12) if turns[unit] == turn]
         again = measure_code(make_ratings([[row[unit] for unit in units] for row in FOUR["ratings"]]), level)
         expected.append(np.nan if again.alpha.value is None else again.alpha.value)
     assert code.alpha.interval is not None
-    low, high = np.nanquantile(expected, [0.025, 0.975])
+    low, high = np.nanquantile(expected, find_levels(10))
     assert (code.alpha.interval.low, code.alpha.interval.high) == pytest.approx((low, high), abs=1e-5)
 
 

@@ -290,8 +290,8 @@ def test_figures_say_in_how_many_threads_and_why_there_is_no_interval(
     assert "3 in 1 thread" in page
     assert "×" not in page
     assert "fewer than two people scored" in page
-    assert "all scores are of one thread, so threads cannot be drawn" in page
-    assert "turns cannot be drawn" not in page
+    assert "fewer than 10 threads, too few to draw from" in page
+    assert "fewer than 10 turns" not in page
 
 
 def test_what_a_score_needs_is_not_called_optional(

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from tests.transcripts.agreement.examples import make_table
 from transcripts.agreement.pure.figures import CodeAgreement
@@ -9,7 +12,16 @@ from transcripts.agreement.pure.label_table import LabelTable
 from transcripts.agreement.pure.measuring import measure_agreement
 from transcripts.statistics.figures import Reason
 from transcripts.statistics.intervals import Interval
-from transcripts.statistics.resampling import Resamples, draw_resamples, sum_draws
+from transcripts.statistics.resampling import (
+    Resamples,
+    draw_resamples,
+    draw_sums,
+    find_levels,
+    find_percentiles,
+    open_stream,
+    sum_all_resamples,
+    sum_draws,
+)
 
 
 def measure_code(table: LabelTable, *, seed: int = 1, resamples: int = 500) -> CodeAgreement:
@@ -73,10 +85,10 @@ def test_every_draw_has_as_many_clusters_as_there_are() -> None:
     assert set(drawn.weights.sum(axis=0)) == {17}
 
 
-def test_one_turn_cannot_be_drawn_from() -> None:
+def test_few_turns_are_not_drawn_from() -> None:
     code = measure_code(make_table([[1, 0, 1, 0], [1, 0, 0, 0]], clusters=[3, 3, 3, 3]))
     assert code.kappa.value == 0.5
-    assert (code.kappa.interval, code.kappa.no_interval) == (None, Reason.ONE_CLUSTER)
+    assert (code.kappa.interval, code.kappa.no_interval) == (None, Reason.FEW_DRAWN)
 
 
 def test_without_resamples_there_are_no_intervals() -> None:
@@ -125,3 +137,74 @@ def test_clusters_need_not_lie_together() -> None:
 def test_seed_and_number_of_resamples_that_cannot_be_used_are_refused(seed: int, resamples: int) -> None:
     with pytest.raises(ValueError, match=r"seed is -1|resamples were asked for"):
         measure_agreement(make_table([[1, 0], [1, 1]]), seed=seed, resamples=resamples)
+
+
+def test_interval_over_all_resamples_is_that_of_every_possible_draw() -> None:
+    values = [0, 1, 1, 4, -2]
+    sums = sorted(sum(drawn) for drawn in itertools.product(values, repeat=len(values)))
+    low, high = (sums[int(np.ceil(share * len(sums))) - 1] for share in find_levels(len(values)))
+    assert sum_all_resamples(np.array(values)) == (low, high)
+
+
+@pytest.mark.parametrize("values", [[5, 5, 5], [0, 0]])
+def test_interval_of_equal_texts_has_no_width(values: list[int]) -> None:
+    assert sum_all_resamples(np.array(values)) == (sum(values), sum(values))
+
+
+def test_drawn_interval_comes_to_that_over_all_resamples() -> None:
+    values = np.array([0, 0, 0, 1, 2, 3, 10] * 60)
+    drawn = draw_sums(values[None, :], resamples=50_000, generator=open_stream(1, "any"))[0]
+    exact = sum_all_resamples(values)
+    assert exact is not None
+    assert find_percentiles(drawn, len(values)) == pytest.approx(exact, abs=4)
+    assert drawn.mean() == pytest.approx(values.sum(), abs=3)
+
+
+def test_sums_far_from_nothing_keep_their_place() -> None:
+    near = sum_all_resamples(np.array([0, 1, 2] * 100))
+    shifted = sum_all_resamples(np.array([7, 8, 9] * 100))
+    assert near is not None
+    assert shifted == (near.low + 2100, near.high + 2100)
+    many = np.array([0] * 10 + [1] * 900)
+    drawn = draw_sums(many[None, :], resamples=20_000, generator=open_stream(1, "any"))[0]
+    assert sum_all_resamples(many) == pytest.approx(find_percentiles(drawn, len(many)), abs=1)
+
+
+def test_draws_keep_what_belongs_to_one_text_together() -> None:
+    values = np.array([[1, 2, 2, 3], [10, 20, 20, 30], [-1, -2, -2, -3]])
+    drawn = draw_sums(values, resamples=200, generator=open_stream(3, "any"))
+    assert (drawn[1] == 10 * drawn[0]).all()
+    assert (drawn[2] == -drawn[0]).all()
+
+
+@pytest.mark.parametrize("clusters", [10, 20, 1_000])
+def test_few_clusters_take_percentiles_farther_out_as_students_t_is_wider_than_the_normal(clusters: int) -> None:
+    low, high = find_levels(clusters)
+    reach = stats.t.ppf(0.975, clusters - 1) * (clusters / (clusters - 1)) ** 0.5
+    assert (low, high) == pytest.approx((stats.norm.cdf(-reach), stats.norm.cdf(reach)))
+    assert low < 0.025
+    draws = np.random.default_rng(1).normal(size=777)
+    assert find_percentiles(draws, clusters) == pytest.approx(tuple(np.quantile(draws, [low, high])))
+
+
+def test_stream_is_the_same_on_every_machine() -> None:
+    assert open_stream(42, "m", "t").integers(0, 10**6, 3).tolist() == [735829, 744440, 521677]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("clusters", [10, 20, 50])
+def test_expanded_intervals_contain_the_truth_about_as_often_as_they_say(clusters: int) -> None:
+    """The table of docs/reference/method.md. Percentiles at 2.5 and 97.5 % contain the truth less often."""
+    chance = np.random.default_rng(clusters)
+    expanded, plain = 0, 0
+    for _ in range(1_000):
+        units = chance.integers(1, 8, clusters)
+        parts = chance.binomial(units, chance.beta(0.75, 0.75, clusters))
+        sums = draw_sums(np.vstack([parts, units]), resamples=1_000, generator=chance)
+        draws = sums[0] / sums[1]
+        low, high = find_percentiles(draws, clusters)
+        expanded += low <= 0.5 <= high
+        low, high = np.quantile(draws, [0.025, 0.975])
+        plain += low <= 0.5 <= high
+    assert expanded / 1_000 >= 0.92
+    assert plain < expanded

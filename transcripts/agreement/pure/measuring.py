@@ -48,7 +48,7 @@ def measure_agreement(table: LabelTable, *, seed: int, resamples: int = USUAL_RE
     """Every coefficient of every code of the table, and how whole sets of codes compare.
 
     Only units count that two or more coders decided; a unit that a coder has not decided counts for no pair he is in.
-    Intervals are percentiles over ``resamples`` draws of clusters by ``seed``; with 0 there are none.
+    Intervals are expanded percentiles over ``resamples`` draws of clusters by ``seed``; with 0 there are none.
     """
     shared, clusters = keep_shared(table)
     drawn = draw_resamples(clusters.number, resamples=resamples, seed=seed)

@@ -209,7 +209,7 @@ class _Draws:
         from transcripts.statistics.figures import Figure
         from transcripts.statistics.resampling import Resamples, add_interval
 
-        interval = add_interval(Figure(value), draws, Resamples(None)).interval
+        interval = add_interval(Figure(value), draws, Resamples(None, clusters=MIN_THREADS)).interval
         return list(interval) if interval else None
 
     def _draw(self) -> dict[str, Floats]:
@@ -227,10 +227,10 @@ def _draw_rates(decided: dict[str, list[Episode]]) -> dict[str, Floats]:
 
     threads = sorted({episode.thread for found in decided.values() for episode in found})
     places = {thread: place for place, thread in enumerate(threads)}
-    tallies = np.zeros((2 * len(decided), len(threads)), dtype=np.int32)
+    tallies = np.zeros((2 * len(decided), len(threads)), dtype=np.int64)
     for row, found in enumerate(decided.values()):
         for episode in found:
             tallies[2 * row, places[episode.thread]] += 1
             tallies[2 * row + 1, places[episode.thread]] += episode.outcome == REVISED
-    sums = draw_sums(tallies, resamples=RESAMPLES, seed=SEED)
+    sums = draw_sums(tallies, resamples=RESAMPLES, generator=np.random.default_rng(SEED))
     return {kind: divide(sums[2 * row + 1], sums[2 * row]) for row, kind in enumerate(decided)}

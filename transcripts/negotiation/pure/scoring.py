@@ -19,9 +19,10 @@ from transcripts.agreement.pure.measuring import USUAL_RESAMPLES
 from transcripts.agreement.pure.measuring_scales import measure_ratings
 from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE, Pair, Records, Score
 from transcripts.statistics.alpha import Level
-from transcripts.statistics.coefficients import CONFIDENCE, Floats
-from transcripts.statistics.figures import Figure
+from transcripts.statistics.coefficients import Floats
+from transcripts.statistics.figures import MIN_CLUSTERS, Figure
 from transcripts.statistics.intervals import Interval
+from transcripts.statistics.resampling import find_percentiles
 
 DETERMINATIONS = ("warranted", "updated")
 """What is said of one place of a thread: yes (1), no (0) or unclear."""
@@ -166,22 +167,21 @@ def count_values(scores: Iterable[Score], values: int) -> dict[str, Counts]:
 def compare_conditions(
     first: Counts, second: Counts, conditions: tuple[str, str], *, seed: int, resamples: int = USUAL_RESAMPLES
 ) -> Superiority:
-    """The superiority of ``first`` over ``second``; its interval is a percentile interval of draws of threads, with
+    """The superiority of ``first`` over ``second``; its interval is the expanded percentile interval of draws of threads, with
     replacement, within each condition."""
     n = (first.n, second.n)
     if not all(n):
         return Superiority(conditions, n, None, None)
     a, b = np.array(first.values, np.int64), np.array(second.values, np.int64)
     value = float(_share_higher(a[None, :], b[None, :])[0])
-    if not resamples or min(n) < 2:
+    if not resamples or min(n) < MIN_CLUSTERS:
         return Superiority(conditions, n, value, None)
     generator = np.random.default_rng(seed)
     # Drawing threads with replacement draws the counts of their values from a multinomial.
     draws = _share_higher(
         generator.multinomial(n[0], a / n[0], size=resamples), generator.multinomial(n[1], b / n[1], size=resamples)
     )
-    low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Superiority(conditions, n, value, Interval(float(low), float(high)))
+    return Superiority(conditions, n, value, find_percentiles(draws, min(n)))
 
 
 def compare_pairs(values: Mapping[str, int], pairs: Iterable[Pair]) -> SignTest:

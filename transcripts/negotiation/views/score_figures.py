@@ -23,13 +23,13 @@ from transcripts.negotiation.pure.scoring import (
 from transcripts.negotiation.queries.scores import read_score_records
 from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import find_stance
-from transcripts.statistics.figures import Figure, Reason
+from transcripts.statistics.figures import FEW, Figure, Reason
 
 SERIES = [str(value) for value in range(MAX_VALUE + 1)]
 OF_SCORES: dict[str, str] = {
     Reason.NO_PAIR: "fewer than two people scored",
     Reason.NOTHING_SHARED: "nothing was scored by two people",
-    Reason.ONE_CLUSTER: "all scores are of one thread, so threads cannot be drawn",
+    Reason.FEW_DRAWN: f"fewer than {FEW} threads, too few to draw from",
 }
 REFLEXIVE = MethodStance.Stance.REFLEXIVE
 

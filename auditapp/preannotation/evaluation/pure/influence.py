@@ -8,11 +8,10 @@ test (two-sided binomial on the changes alone). Units are taken for independent,
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 from transcripts.statistics.intervals import Share, newcombe_interval
-from transcripts.statistics.significance import measure_chi_square
+from transcripts.statistics.significance import measure_chi_square, measure_mcnemar
 
 
 class Tally(NamedTuple):
@@ -45,30 +44,16 @@ def measure_influence(tally: Tally) -> dict[str, Any]:
         if not 0 <= share.part <= share.n:
             raise ValueError(f"{share.part} of {share.n} is no share")
     a, b = shown.value, withheld.value
+    tested = measure_chi_square(*shown, *withheld)
+    changes = tally.changed_to + tally.changed_away
     return {
         "agreement_shown": shown,
         "agreement_withheld": withheld,
         "difference": None if a is None or b is None else a - b,
         "difference_interval": newcombe_interval(shown.part, shown.n, withheld.part, withheld.n),
-        "p_chi2": chi_square_p(shown, withheld),
+        "p_chi2": tested.p if tested else None,
         "switch": switch,
         "changed_to": tally.changed_to,
         "changed_away": tally.changed_away,
-        "p_mcnemar": mcnemar_exact_p(tally.changed_to, tally.changed_away),
+        "p_mcnemar": measure_mcnemar(tally.changed_to, tally.changed_away) if changes else None,
     }
-
-
-def chi_square_p(first: Share, second: Share) -> float | None:
-    """Pearson's chi-square of two shares, one degree of freedom, uncorrected; ``None`` where a margin is empty."""
-    found = measure_chi_square(first.part, first.n, second.part, second.n)
-    return None if found is None else found.p
-
-
-def mcnemar_exact_p(one_way: int, other_way: int) -> float | None:
-    """Two-sided exact test that changes go either way equally often; ``None`` without a change."""
-    changes = one_way + other_way
-    if not changes:
-        return None
-    tail = sum(math.comb(changes, count) for count in range(min(one_way, other_way) + 1))
-    # Whole numbers to the end: Python divides them rightly however long they are.
-    return min(1.0, 2 * tail / (1 << changes))

@@ -13,7 +13,7 @@ from transcripts.charts.verdicts import judge_against, judge_cases, judge_differ
 from transcripts.statistics.figures import Figure
 
 if TYPE_CHECKING:
-    from auditapp.preannotation.evaluation.pure.influence_by_turn import TurnShare
+    from transcripts.statistics.clusters import ClusterShare
 
 
 def draw_calibration(family: str, name: str, rows: Sequence[CodeRow], *, threshold: float) -> RowChart:
@@ -73,7 +73,7 @@ def draw_influence(key: str, title: str, rows: Sequence[Mapping[str, Any]], *, f
     )
 
 
-def _draw_share(share: TurnShare | None, series: int) -> Dot:
+def _draw_share(share: ClusterShare | None, series: int) -> Dot:
     if share is None:
         return Dot(None, series=series, text="–")
     figure = Figure(share.value, interval=share.interval)

@@ -8,17 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from auditapp.sob.pure.counting import OVERALL
 from auditapp.sob.pure.measures.cautions import explain_no_width
-from auditapp.sob.pure.measures.score_intervals import (
-    MIN_ITEMS,
-    draw_sums,
-    find_percentiles,
-    open_stream,
-    sum_all_resamples,
-)
 from auditapp.sob.pure.measures.scores import divide
 from auditapp.sob.pure.measures.tallies import ItemMatrix, split_rows
+from transcripts.statistics.figures import MIN_CLUSTERS
 from transcripts.statistics.intervals import Interval
 from transcripts.statistics.multiplicity import adjust_benjamini_hochberg, adjust_holm
+from transcripts.statistics.resampling import draw_sums, find_percentiles, open_stream, sum_all_resamples
 from transcripts.statistics.significance import toss_signs
 
 if TYPE_CHECKING:
@@ -119,16 +114,16 @@ def _scale(usable: NDArray[np.int64], sums: NDArray[np.int64]) -> tuple[NDArray[
 def _resample(
     differences: NDArray[np.int64], denominator: int, names: Sequence[str], *, seed: int, resamples: int
 ) -> Interval | None:
-    """The percentile interval of the mean difference over resampled texts, over all resamples where that can be had."""
+    """The expanded percentile interval of the mean difference over resampled texts, over all resamples where that can be had."""
     n = len(differences)
-    if n < MIN_ITEMS or not resamples:
+    if n < MIN_CLUSTERS or not resamples:
         return None
     exact = sum_all_resamples(differences)
     if exact:
         return Interval(exact.low / (denominator * n), exact.high / (denominator * n))
     generator = open_stream(seed, *names, "paired")
     drawn = draw_sums(differences[None, :], resamples=resamples, generator=generator)
-    return find_percentiles(drawn[0] / (denominator * n))
+    return find_percentiles(drawn[0] / (denominator * n), n)
 
 
 def _adjust(tests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

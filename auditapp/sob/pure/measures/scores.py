@@ -25,7 +25,7 @@ class ScoreCell(TypedDict):
     """The figures of a cell: of one model, task and target, in the order of the report.
 
     Rates are None where ``n_nonrefused`` is 0: never measured, which is not 0. Those that end in ``_released`` round as the
-    released pipeline does and count an object without a known value as attributed. Intervals are None under two texts.
+    released pipeline does and count an object without a known value as attributed. Intervals are None under three texts.
     """
 
     model: Annotated[str, "Label of the model."]

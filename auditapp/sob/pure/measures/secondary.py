@@ -10,11 +10,11 @@ from auditapp.sob.pure.measures.cautions import FEW_ITEMS
 from auditapp.sob.pure.measures.score_intervals import (
     Sample,
     draw_scores,
-    find_percentiles,
     resample_scores,
 )
 from auditapp.sob.pure.measures.scores import divide, explain_intervals, subtract
 from auditapp.sob.pure.measures.tallies import ItemMatrix
+from transcripts.statistics.resampling import find_percentiles
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,7 +69,9 @@ def contrast_secondary(matrices: Mapping[str, ItemMatrix], *, seed: int, resampl
                 "sob_with": sob_with,
                 "sob_without": sob_without,
                 "difference": subtract(sob_with, sob_without),
-                "ci": None if draws[0] is None or draws[1] is None else find_percentiles(draws[0][0] - draws[1][0]),
+                "ci": None
+                if draws[0] is None or draws[1] is None
+                else find_percentiles(draws[0][0] - draws[1][0], min(map(_count_items, (having, lacking)))),
             }
             rows.append(row)
     return rows

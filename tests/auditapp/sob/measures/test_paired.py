@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from auditapp.sob.pure.measures import score_intervals
 from auditapp.sob.pure.measures.paired import compare_pairs
 from auditapp.sob.pure.measures.tallies import Observation, tally_observations
 from tests.auditapp.sob.measures.answering import answer
-from transcripts.statistics import significance
+from transcripts.statistics import resampling, significance
 from transcripts.statistics.multiplicity import adjust_benjamini_hochberg, adjust_holm
+from transcripts.statistics.resampling import find_levels
 
 A = (3, 0, 2, 2, 4, 1, 0, 5)
 B = (1, 1, 2, 0, 1, 0, 1, 2)
@@ -55,7 +55,7 @@ def test_difference_is_over_the_same_texts_and_its_p_counts_every_toss() -> None
 @pytest.mark.parametrize("is_exact", [True, False])
 def test_the_interval_of_a_difference_is_that_of_drawing_texts(monkeypatch: pytest.MonkeyPatch, is_exact: bool) -> None:
     if not is_exact:
-        monkeypatch.setattr(score_intervals, "MAX_WINDOW", 4)
+        monkeypatch.setattr(resampling, "MAX_WINDOW", 4)
     # Two more texts, so that no end lies where the chance of one sum is close to 2.5 %.
     a, b = (*A, 5, 1), (*B, 1, 2)
     [found] = compare(ask_both(a, b), resamples=20_000)
@@ -63,7 +63,7 @@ def test_the_interval_of_a_difference_is_that_of_drawing_texts(monkeypatch: pyte
     differences = np.array(a) - np.array(b)
     drawn = differences[np.random.default_rng(7).integers(0, 10, (100_000, 10))].mean(axis=1)
     assert found.ci is not None
-    assert found.ci == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])), abs=0.02)
+    assert found.ci == pytest.approx(tuple(np.quantile(drawn, find_levels(10))), abs=0.02)
 
 
 def test_texts_without_a_usable_answer_from_both_are_left_out_and_counted() -> None:

@@ -1,0 +1,104 @@
+"""Shares over clusters: against statsmodels, by hand, and how often their intervals contain the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import statsmodels.api as sm  # type: ignore[import-untyped]
+
+from transcripts.statistics.clusters import ClusterShare, average_clusters, subtract_shares
+from transcripts.statistics.figures import Mark, Reason
+from transcripts.statistics.intervals import wilson_interval
+
+
+def test_the_variance_over_clusters_is_that_of_statsmodels() -> None:
+    parts, units = [3, 0, 5, 2, 1], [4, 1, 5, 6, 3]
+    values = [each for part, n in zip(parts, units, strict=True) for each in [1.0] * part + [0.0] * (n - part)]
+    groups = np.repeat(np.arange(5), units)
+    fitted = sm.OLS(values, np.ones(len(values))).fit(
+        cov_type="cluster", cov_kwds={"groups": groups, "df_correction": True}
+    )
+    found = average_clusters(parts, units)
+    assert found is not None
+    assert found.value == pytest.approx(11 / 19)
+    assert (found.n, found.clusters) == (19, 5)
+    # statsmodels corrects for the number of units, too.
+    assert found.variance == pytest.approx(float(fitted.bse[0]) ** 2, rel=1e-9)
+
+
+def test_many_clusters_of_one_unit_give_nearly_wilsons_interval() -> None:
+    found = average_clusters([1] * 300 + [0] * 700, [1] * 1_000)
+    assert found is not None
+    assert found.interval == pytest.approx(wilson_interval(300, 1_000), abs=2e-4)
+
+
+@pytest.mark.parametrize("clusters", [1, 2])
+def test_one_cluster_and_two_have_a_value_and_say_why_there_is_no_interval(clusters: int) -> None:
+    found = average_clusters([2] * clusters, [3] * clusters)
+    assert found is not None
+    figure = found.figure
+    assert figure.value == pytest.approx(2 / 3)
+    assert (figure.interval, figure.clusters) == (None, clusters)
+    assert (figure.no_interval, figure.mark) == (Reason.FEW_CLUSTERS, Mark.FEW)
+
+
+def test_no_unit_gives_no_share_and_empty_clusters_do_not_count() -> None:
+    assert average_clusters([], []) is None
+    assert average_clusters([0, 0], [0, 0]) is None
+    found = average_clusters([1, 0, 2, 3], [2, 0, 2, 4])
+    assert found is not None
+    assert found.clusters == 3
+
+
+def test_units_that_are_all_alike_count_as_one_for_each_cluster() -> None:
+    found = average_clusters([9] * 12, [9] * 12)
+    assert found is not None
+    assert found.interval is not None
+    assert (found.effective, found.interval.high) == (12.0, 1.0)
+    assert found.interval.low < 0.8
+
+
+def test_a_difference_with_a_missing_side_is_not_defined() -> None:
+    figure = subtract_shares(average_clusters([1], [2]), None)
+    assert (figure.value, figure.reason, figure.mark) == (None, Reason.ONE_SIDE, None)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("share", [0.2, 0.5])
+@pytest.mark.parametrize("correlation", [0.1, 0.4])
+@pytest.mark.parametrize("clusters", [3, 5, 10, 20, 50])
+def test_intervals_contain_the_truth_about_as_often_as_they_say(
+    clusters: int, correlation: float, share: float
+) -> None:
+    """The table of docs/reference/method.md; 1,000 samples leave an error of 0.7 percentage points."""
+    assert cover(clusters, correlation, share) >= 0.925
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("clusters", [3, 5, 10, 20, 50])
+def test_equal_shares_are_seldom_found_to_differ(clusters: int) -> None:
+    chance = np.random.default_rng(clusters)
+    missed = 0
+    for _ in range(1_000):
+        interval = subtract_shares(*(draw(chance, clusters, 0.3, 0.4) for _ in range(2))).interval
+        missed += interval is not None and not interval.low <= 0 <= interval.high
+    assert missed / 1_000 <= 0.075
+
+
+def cover(clusters: int, correlation: float, share: float) -> float:
+    """Of 1,000 samples, the share whose interval contains the true share."""
+    chance = np.random.default_rng(clusters)
+    within = 0
+    for _ in range(1_000):
+        found = draw(chance, clusters, correlation, share)
+        interval = found.interval if found else None
+        within += interval is not None and interval.low <= share <= interval.high
+    return within / 1_000
+
+
+def draw(chance: np.random.Generator, clusters: int, correlation: float, share: float) -> ClusterShare | None:
+    """A sample of clusters of 1 to 7 units, whose shares vary as a beta distribution: two units of a cluster correlate so much."""
+    units = chance.integers(1, 8, clusters)
+    spread = 1 / correlation - 1
+    own = chance.beta(share * spread, (1 - share) * spread, clusters)
+    return average_clusters(chance.binomial(units, own), units)

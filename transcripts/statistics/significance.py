@@ -70,7 +70,9 @@ def measure_chi_square(part: int, n: int, other_part: int, other_n: int) -> ChiS
 
 
 def toss_signs(
-    differences: Sequence[int], open_stream: Callable[[], np.random.Generator] | None = None, flips: int = FLIPS
+    differences: Sequence[int] | NDArray[np.int64],
+    open_stream: Callable[[], np.random.Generator] | None = None,
+    flips: int = FLIPS,
 ) -> tuple[float, bool]:
     """The two-sided P that paired differences lean to neither side, and whether it is exact (Fisher 1935, The Design of
     Experiments, section 21): how often the sum is at least as far from 0 when each sign is tossed.
@@ -81,9 +83,10 @@ def toss_signs(
     """
     import numpy as np  # loads slowly
 
-    found, counts = np.unique(np.abs([each for each in differences if each]), return_counts=True)
+    apart = np.abs(np.asarray(differences, np.int64))
+    found, counts = np.unique(apart[apart > 0], return_counts=True)
     sizes = dict(zip(found.tolist(), counts.tolist(), strict=True))
-    observed = abs(sum(differences))
+    observed = abs(int(np.sum(differences)))
     p = _count_flips(sizes, observed)
     if p is not None:
         return p, True

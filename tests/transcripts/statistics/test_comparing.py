@@ -1,0 +1,150 @@
+"""Paired comparisons against scipy, statsmodels and every toss written out."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+
+from transcripts.statistics.comparing import (
+    Comparison,
+    Direction,
+    adjust_comparisons,
+    compare_differences,
+    compare_units,
+)
+from transcripts.statistics.figures import Mark
+from transcripts.statistics.multiplicity import adjust_holm
+
+A = (3, 0, 2, 2, 4, 1, 0, 5, 2, 1, 4, 3)
+B = (1, 1, 2, 0, 1, 0, 1, 2, 2, 0, 0, 3)
+
+
+def compare(a: Sequence[float | Fraction], b: Sequence[float | Fraction], **given: Any) -> Comparison:
+    return compare_units(dict(enumerate(a)), dict(enumerate(b)), **given)
+
+
+def toss_all(sums: Sequence[float]) -> float:
+    observed = abs(sum(sums))
+    tosses = [
+        abs(sum(sign * each for sign, each in zip(signs, sums, strict=True)))
+        for signs in itertools.product((1, -1), repeat=len(sums))
+    ]
+    return sum(each >= observed - 1e-9 for each in tosses) / len(tosses)
+
+
+def test_difference_interval_and_p_are_those_of_scipy_and_of_every_toss() -> None:
+    found = compare(A, B)
+    oracle = stats.ttest_rel(A, B).confidence_interval()
+    assert (found.units, found.clusters, found.left_out) == (12, 12, 0)
+    assert found.value == pytest.approx(np.mean(A) - np.mean(B))
+    assert found.interval == pytest.approx((oracle.low, oracle.high))
+    assert found.p == pytest.approx(toss_all(np.subtract(A, B).tolist()))
+    assert (found.method, found.mark) == ("sign-flip permutation, exact", Mark.ROUGH)
+
+
+def test_units_of_a_cluster_are_one_piece_of_evidence() -> None:
+    clusters = [0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 4, 4]
+    found = compare(A, B, clusters=dict(enumerate(clusters)))
+    differences = np.subtract(A, B)
+    # Intercept alone: its cluster-robust error has the factor C / (C - 1).
+    fitted = sm.OLS(differences, np.ones(12)).fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
+    assert (found.units, found.clusters, found.mark) == (12, 5, Mark.FEW)
+    assert found.value == pytest.approx(differences.mean())
+    assert found.interval == pytest.approx(tuple(fitted.conf_int()[0]))
+    assert found.p == pytest.approx(toss_all([int(differences[np.equal(clusters, each)].sum()) for each in range(5)]))
+
+
+def test_means_of_repeats_tie_where_their_fractions_do() -> None:
+    thirds = [Fraction(1, 3), Fraction(2, 3), Fraction(1), Fraction(0), Fraction(1, 3)]
+    halves = [0.5, 0.0, 0.5, 1.0, 0.5]
+    exact = compare(thirds, [Fraction(each) for each in halves])
+    assert exact == compare([float(each) for each in thirds], halves)
+    assert exact.p == pytest.approx(toss_all([float(one) - other for one, other in zip(thirds, halves, strict=True)]))
+
+
+def test_values_that_are_no_simple_fractions_are_compared_too() -> None:
+    generator = np.random.default_rng(3)
+    a, b = generator.normal(0.4, 1, (2, 10))
+    found = compare(a.tolist(), b.tolist(), flips=200_000)
+    assert found.value == pytest.approx(np.mean(a - b))
+    assert found.interval == pytest.approx(tuple(stats.ttest_rel(a, b).confidence_interval()))
+    assert found.p == pytest.approx(toss_all((a - b).tolist()), abs=0.005)
+    assert found.method == "sign-flip permutation, 200,000 random flips"
+
+
+def test_unit_of_one_side_is_left_out_and_counted() -> None:
+    found = compare_units({"x": 1, "y": 2, "z": 3}, {"y": 1, "z": 1, "w": 0})
+    assert (found.value, found.units, found.left_out, found.interval) == (1.5, 2, 2, None)
+    assert found.p == 0.5
+
+
+def test_no_common_unit_gives_no_figure() -> None:
+    found = compare_units({"x": 1}, {"y": 1})
+    assert (found.value, found.interval, found.p, found.left_out, found.verdict) == (None, None, None, 2, None)
+
+
+def test_ties_alone_have_p_one_and_no_verdict_of_equality() -> None:
+    found = compare(A, A)
+    assert (found.value, found.interval, found.p) == (0.0, (0.0, 0.0), 1.0)
+    assert (found.is_uniform, found.verdict) == (True, Direction.CANNOT_TELL)
+
+
+def test_order_of_units_changes_nothing() -> None:
+    first, second = dict(enumerate(A)), dict(enumerate(B))
+    assert compare_units(first, second) == compare_units(dict(reversed(first.items())), dict(reversed(second.items())))
+
+
+@pytest.mark.parametrize(
+    ("differences", "mark", "verdict"),
+    [
+        ([3] * 9, Mark.FEW, None),
+        ([3] * 10, Mark.ROUGH, Direction.HIGHER),
+        ([-3] * 20, None, Direction.LOWER),
+        ([1, -1] * 15, None, Direction.CANNOT_TELL),
+    ],
+)
+def test_verdict_needs_ten_clusters_and_an_interval_on_one_side(
+    differences: list[int], mark: Mark | None, verdict: Direction | None
+) -> None:
+    found = compare_differences(np.array(differences))
+    assert (found.mark, found.verdict) == (mark, verdict)
+
+
+def test_verdict_of_one_of_a_family_needs_the_adjusted_p() -> None:
+    alone = compare_differences(np.array([1] * 9 + [-1] + [0] * 10))
+    assert alone.p is not None
+    assert 0.01 < alone.p < 0.05
+    assert alone.verdict is Direction.HIGHER
+    nothing = compare_units({}, {})
+    family = adjust_comparisons([alone, nothing, *[compare_differences(np.array([1, -1] * 10))] * 4])
+    assert [each.p_adjusted for each in family] == [
+        adjust_holm([alone.p, 1, 1, 1, 1])[0],
+        None,
+        *[1.0] * 4,
+    ]
+    assert family[0].verdict is Direction.CANNOT_TELL
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("units", [10, 20, 300])
+def test_equal_models_differ_in_five_of_a_hundred_comparisons(units: int) -> None:
+    """Counts of attributes as answers have them: many 0, some 1 to 5, and texts that both models find hard or easy."""
+    generator = np.random.default_rng(11)
+    runs, below, covered = 2_000, 0, 0
+    for _ in range(runs):
+        rates = generator.gamma(0.7, 1.5, units)
+        first, second = generator.poisson(rates), generator.poisson(rates)
+        found = compare_differences(first - second)
+        assert found.p is not None
+        assert found.interval is not None
+        below += found.p < 0.05
+        covered += found.interval.low <= 0 <= found.interval.high
+    assert below / runs < 0.065
+    assert covered / runs > 0.935

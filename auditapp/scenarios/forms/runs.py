@@ -38,14 +38,21 @@ class LoadForm(forms.Form):
 
 
 class ReportForm(forms.Form):
-    """Whose codings give the outcomes of cases that name a code."""
+    """Which cases are listed, and whose codings give the outcomes of cases that name a code."""
 
     coder = forms.ChoiceField(label="Codings of", required=False)
+    only = forms.BooleanField(
+        label="Only unexpected",
+        required=False,
+        help_text="Cases with an unexpected answer, and the threads that have it.",
+    )
 
     def __init__(self, data: object, counts: Mapping[str, int]) -> None:
         super().__init__(data)  # type: ignore[arg-type]
         people = [(who, f"{who} alone ({count} threads)") for who, count in counts.items()]
         self.fields["coder"].choices = [("", "all coders, as adjudicated"), *people]  # type: ignore[attr-defined]
+        if not people:
+            del self.fields["coder"]
 
 
 class LaunchForm(LaunchOptionsForm):

@@ -21,7 +21,14 @@ PLAYS_AT_A_TIME = 200
 
 
 def read_run_report(batch: Batch, *, coder: str = "") -> dict[str, Any]:
-    """The report on a batch, in the form of ``measures.report_plays``, and beside it: ``batch``; ``states``, how many plays
+    """The first of what ``read_run`` returns."""
+    return read_run(batch, coder=coder)[0]
+
+
+def read_run(batch: Batch, *, coder: str = "") -> tuple[dict[str, Any], dict[int, PlayOutcome]]:
+    """The report on a batch, and what each of its plays that expect an answer came to, by the play's key.
+
+    The report is in the form of ``measures.report_plays``, and beside it: ``batch``; ``states``, how many plays
     are open, stored and failed; ``failed``, which failed; ``without_answer``, how many stored plays are of cases that expect no
     answer and so have no outcome here.
 
@@ -38,8 +45,9 @@ def read_run_report(batch: Batch, *, coder: str = "") -> dict[str, Any]:
         if (own := _read_expected(play)) and own.code and play.interview_id is not None
     }
     found = read_codes(batch.project, wanted, coder=coder)
-    return {
-        **report_plays(_read_outcomes(plays, found.outcomes)),
+    outcomes = _read_outcomes(plays, found.outcomes)
+    report = {
+        **report_plays(list(outcomes.values())),
         "batch": batch.pk,
         "states": count_states(batch),
         "failed": [_name_play(play) for play in plays if play.state == Play.State.FAILED],
@@ -49,13 +57,14 @@ def read_run_report(batch: Batch, *, coder: str = "") -> dict[str, Any]:
         "readings": found.counts if wanted else None,
         "unknown_codes": found.unknown,
     }
+    return report, outcomes
 
 
 def read_outcomes(batch: Batch, *, among: Q | None = None) -> list[PlayOutcome]:
     """What the plays of a batch came to (``among`` them) that have ended and are not masked any more, as a file of plays has
     them. Nobody's codings are read: of cases that name a code the outcome is None."""
     plays = [play for play in _list_ended(batch, among) if play.interview is None or not play.interview.is_masked]
-    return _read_outcomes(plays, {})
+    return list(_read_outcomes(plays, {}).values())
 
 
 def _list_ended(batch: Batch, among: Q | None = None) -> list[Play]:
@@ -63,26 +72,24 @@ def _list_ended(batch: Batch, among: Q | None = None) -> list[Play]:
     return list(ended.select_related("script", "arm__variant", "interview").order_by("pk"))
 
 
-def _read_outcomes(plays: Sequence[Play], readings: Mapping[int, bool]) -> list[PlayOutcome]:
+def _read_outcomes(plays: Sequence[Play], readings: Mapping[int, bool]) -> dict[int, PlayOutcome]:
     measured = [play for play in plays if "answer" in play.script.case]
     answers = _read_answers([play for play in measured if play.state == Play.State.STORED])
-    outcomes = []
+    outcomes = {}
     for play in measured:
         own = read_expected(play.script.case["answer"])
         assert play.arm is not None  # noqa: S101  (said by a constraint)
         read = read_outcome(answers[play.pk], own) if play.pk in answers else None
-        outcomes.append(
-            PlayOutcome(
-                case=play.script.name,
-                model=play.arm.variant.label,
-                condition=play.arm.task,
-                repeat=play.repeat,
-                outcome=readings.get(play.interview_id or 0) if own.code else read.is_right if read else None,
-                group=play.script.case.get("group", ""),
-                probability=read.probability if read else None,
-                reasoning=find_reasoning(play.arm.variant.reasoning),
-                pair=_name_shared_case(play.script),
-            )
+        outcomes[play.pk] = PlayOutcome(
+            case=play.script.name,
+            model=play.arm.variant.label,
+            condition=play.arm.task,
+            repeat=play.repeat,
+            outcome=readings.get(play.interview_id or 0) if own.code else read.is_right if read else None,
+            group=play.script.case.get("group", ""),
+            probability=read.probability if read else None,
+            reasoning=find_reasoning(play.arm.variant.reasoning),
+            pair=_name_shared_case(play.script),
         )
     return outcomes
 

@@ -15,11 +15,12 @@ from auditapp.batches.pages.table_files import FORMATS, send_table
 from auditapp.batches.views.gate import BatchRequest, batch_view, show_closed
 from auditapp.llm.queries import list_noted
 from auditapp.scenarios.forms.runs import ReportForm
+from auditapp.scenarios.pure.measures import PlayOutcome
 from auditapp.scenarios.pure.outputs import TABLES, TESTS, write_latex
 from auditapp.scenarios.pure.readings import describe_readings
 from auditapp.scenarios.queries.method import describe_run
 from auditapp.scenarios.queries.run_matrix import list_labels, read_matrix
-from auditapp.scenarios.queries.run_report import read_run_report
+from auditapp.scenarios.queries.run_report import read_run
 from auditapp.scenarios.queries.runs import KIND, count_states
 from auditapp.scenarios.views.drawing import draw_report
 from transcripts.formats.tabular import write_csv
@@ -33,13 +34,16 @@ NAMES = {"retention": "Retention", "arms": "Conditions and groups", "gaps": "Gap
 @require_safe
 @batch_view(Permission.SEE_ALL_CODINGS, hides_by_itself=True)
 def show_run(request: BatchRequest) -> HttpResponse:
-    """The plays of a batch: cases by conditions with their threads, and the report. Those who may code the threads see their
+    """The plays of a batch: cases by conditions with outcomes and threads, and the report. Those who may code the threads see their
     labels alone until they have read them, or will not code them."""
     batch = _get_run(request)
     if not request.visibility.is_whole:
         return _show_closed(request)
-    arms, rows = read_matrix(batch)
-    report = _read(request, batch)
+    report, outcomes = _read(request, batch)
+    form = ReportForm(request.GET, report["coders"])
+    form.is_valid()
+    only_unexpected = bool(form.cleaned_data.get("only"))
+    arms, rows = read_matrix(batch, outcomes, only_unexpected=only_unexpected)
     context: dict[str, Any] = {
         "batch": batch,
         "states": count_states(batch),
@@ -47,7 +51,8 @@ def show_run(request: BatchRequest) -> HttpResponse:
         "rows": rows,
         "report": report,
         "readings": describe_readings(report),
-        "form": ReportForm(request.GET, report["coders"]) if report["coders"] else None,
+        "form": form,
+        "only_unexpected": only_unexpected,
         "sections": draw_report(report),
         "notes": describe_run(batch),
         "tests": TESTS,
@@ -82,12 +87,12 @@ def _show_closed(request: BatchRequest, *, status: int = 200) -> HttpResponse:
     )
 
 
-def _read(request: ProjectRequest, batch: Batch) -> dict[str, Any]:
+def _read(request: ProjectRequest, batch: Batch) -> tuple[dict[str, Any], dict[int, PlayOutcome]]:
     asked = request.POST if request.method == "POST" else request.GET
     try:
-        return read_run_report(batch, coder=asked.get("coder", ""))
+        return read_run(batch, coder=asked.get("coder", ""))
     except Refused:
-        return read_run_report(batch)
+        return read_run(batch)
 
 
 @require_POST
@@ -99,7 +104,7 @@ def download(request: BatchRequest, what: str, format: str) -> HttpResponse:
         raise Http404("No such file.")
     if not request.visibility.is_whole:
         return _show_closed(request, status=403)
-    report = _read(request, batch)
+    report, _ = _read(request, batch)
     if format == "tex":
         text = write_latex(report, what)
     else:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import lxml.html
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
@@ -13,10 +15,11 @@ from django.urls import reverse
 from auditapp.batches.models import Batch
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
+from auditapp.llm.providers.base import ChatRequest
 from auditapp.scenarios.actions.storing import store_plays
 from auditapp.scenarios.models import Play, Script
 from auditapp.scenarios.pure.shipped import SHIPPED_FILE
-from tests.auditapp.scenarios.suite_cast import PROMPTED, SECRETS, SUITE, load_suite, run
+from tests.auditapp.scenarios.suite_cast import PROMPTED, SECRETS, SUITE, launch, load_suite, run
 from tests.conftest import make_member
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
@@ -44,6 +47,27 @@ def page(client: Client, route: str, *args: object, **query: str) -> str:
     answer = client.get(reverse(f"scenarios:{route}", args=args), query)
     assert answer.status_code == 200
     return answer.content.decode()
+
+
+def answer_by_case(request: ChatRequest) -> str:
+    """Expected where the model was briefed; otherwise another answer to one case, and none that can be read to the other."""
+    if not request.history:
+        return "Let me think."
+    if "Yrsenbrief" in request.system:
+        return "First."
+    return "Second." if "Xenocase a" in request.system else "It depends."
+
+
+def read_matrix(shown: str) -> dict[str, list[tuple[str, list[str]]]]:
+    """The table of cases by conditions: the counts of each cell, and where its links lead."""
+    document: Any = lxml.html.document_fromstring(shown)
+    [table, *_] = document.xpath("//section[@aria-labelledby='matrix-title']//table")
+    return {
+        row.findtext("th/bdi"): [
+            (cell.text.strip(), [link.get("href") for link in cell.iter("a")]) for cell in row.iter("td")
+        ]
+        for row in table.iterfind("tbody/tr")
+    }
 
 
 class TestSuites:
@@ -98,7 +122,7 @@ class TestLaunching:
         for _ in range(2):
             assert client.post(address, given | {"step": "launch"}).status_code == 302
         assert Batch.objects.get().parameters["conditions"] == ["unprompted", "prompted"]
-        assert Play.objects.count() == 8
+        assert Play.objects.count() == 6
 
     def test_a_text_without_a_name_is_refused(
         self, project: Project, owner: User, variant: ModelVariant, client_of: SignIn
@@ -124,6 +148,33 @@ class TestRun:
         assert "unprompted" in shown
         assert "Retention" in shown
         assert 'id="scenario-rates' in shown
+
+    def test_cells_count_outcomes_and_open_their_threads(
+        self, project: Project, variant: ModelVariant, reader: User, client_of: SignIn
+    ) -> None:
+        load_suite(project)
+        batch = launch(project, variant, repeats=2)
+        run(batch, answer_by_case)
+        store_plays(batch)
+
+        rows = read_matrix(page(client_of(reader), "run", project.slug, batch.pk))
+        a, b = "xenocase a/1", "xenocase b/1"
+        assert [words for words, _ in rows[a]] == [
+            "0 expected, 2 unexpected, 0 unreadable",
+            "2 expected, 0 unexpected, 0 unreadable",
+        ]
+        assert [words for words, _ in rows[b]] == [
+            "0 expected, 0 unexpected, 2 unreadable",
+            "2 expected, 0 unexpected, 0 unreadable",
+        ]
+        for name, cells in rows.items():
+            for (_, links), condition in zip(cells, ("unprompted", "prompted"), strict=True):
+                plays = Play.objects.filter(script__name=name.partition("/")[0], arm__task=condition)
+                threads = plays.order_by("repeat").values_list("interview", flat=True)
+                assert links == [reverse("coding:desk", args=[project.slug, thread]) for thread in threads]
+
+        only = read_matrix(page(client_of(reader), "run", project.slug, batch.pk, only="on"))
+        assert only == {a: [rows[a][0], (rows[a][1][0], [])]}
 
     def test_tables_come_as_files_and_the_download_is_recorded(
         self, project: Project, batch: Batch, reader: User, client_of: SignIn

@@ -11,10 +11,15 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from statistics import NormalDist, correlation, fmean
+from statistics import fmean
 from typing import Any, NamedTuple
 
-from transcripts.statistics.intervals import Interval, wilson_interval
+from transcripts.statistics.intervals import (
+    Interval,
+    paired_difference_interval,
+    paired_ratio_interval,
+    wilson_interval,
+)
 from transcripts.statistics.significance import measure_mcnemar, toss_signs
 
 PROMPTED, UNPROMPTED = "prompted", "unprompted"
@@ -99,14 +104,9 @@ def measure_retention(plays: Iterable[PlayOutcome]) -> dict[str, dict[str, Any]]
     """By model, and apart where its reasoning was on and off: the unprompted rate over the prompted one, on pairs of one case
     and repeat. A condition of another name than ``prompted`` is compared in the same way, under "model, condition".
 
-    Repeats are averaged within their case. With u_i and p_i the shares right of case i without the prompt and with it, and U and P
-    their sums, the ratio R is U / P, its interval exp(ln R ± 1.96 sqrt(sum (u_i / U - p_i / P)^2)) (the delta method over cases).
-    Where every case was played once this is the interval of a ratio of paired shares, exp(ln R ± 1.96 sqrt((b + c) / (U P))), b
-    right prompted only and c unprompted only (Nam and Blackwelder 2002, Statistics in Medicine 21:689). P is McNemar's exact one
-    then, and with repeats that of tossing the sign of every case's difference, which is the same where there are none.
-
-    No interval: under ``MIN_CASES`` cases, with nothing right on one side, and where all cases fare alike under both, so that
-    nothing says how far they could differ.
+    Repeats are averaged within their case. The interval is ``paired_ratio_interval``; below ``MIN_CASES`` cases there is none.
+    Where every case was played once, P is McNemar's exact one, and with repeats that of tossing the sign of every case's
+    difference, which is the same where there are none.
     """
     by_arm: dict[tuple[str, str], dict[tuple[str, int], PlayOutcome]] = defaultdict(dict)
     for play in plays:
@@ -167,17 +167,9 @@ def _test_pairs(cases: Sequence[Sequence[tuple[bool, bool]]]) -> float | None:
 
 def _measure_ratio(upper: Sequence[float], lower: Sequence[float], confidence: float = CONFIDENCE) -> dict[str, Any]:
     """The mean of ``upper`` over that of ``lower``, by case."""
-    over, under = math.fsum(upper), math.fsum(lower)
-    if not under:
-        return {"value": None, "ci": None}
-    value = over / under
-    if not over or len(upper) < MIN_CASES:
-        return {"value": value, "ci": None}
-    steps = math.sqrt(math.fsum((u / over - p / under) ** 2 for u, p in zip(upper, lower, strict=True)))
-    if math.isclose(steps, 0, abs_tol=1e-12):
-        return {"value": value, "ci": None}
-    spread = NormalDist().inv_cdf((1 + confidence) / 2) * steps
-    return {"value": value, "ci": [value * math.exp(-spread), value * math.exp(spread)]}
+    under = math.fsum(lower)
+    interval = paired_ratio_interval(upper, lower, confidence) if len(upper) >= MIN_CASES else None
+    return {"value": math.fsum(upper) / under if under else None, "ci": _list(interval)}
 
 
 def measure_groups(plays: Iterable[PlayOutcome]) -> dict[str, Any]:
@@ -185,9 +177,8 @@ def measure_groups(plays: Iterable[PlayOutcome]) -> dict[str, Any]:
     between two groups that share ``MIN_SHARED`` cases or more, on those cases alone. ``no_gap`` says why there is none.
 
     Groups share a case where plays of both have its ``pair``. As the largest of ``compared`` differences is chosen after looking,
-    its intervals are those of 1 - .05 / compared (Bonferroni). ``difference``: Newcombe's interval of paired shares without
-    continuity correction (1998, Statistics in Medicine 17:2635, method 10), the correlation being that of the case means;
-    ``ratio``: the lower rate over the higher, as ``measure_retention`` has it.
+    its intervals are those of 1 - .05 / compared (Bonferroni): ``paired_difference_interval``, and for ``ratio``, the lower rate
+    over the higher, ``paired_ratio_interval``.
 
     Where probabilities are stated: the Brier score (1950), and the calibration error over ten bins of equal width, each from its
     lower end up to its upper one, the last with 1: the mean of |stated - right| weighted by plays (Naeini et al. 2015).
@@ -268,23 +259,9 @@ def _measure_gap(
             )
         },
         "difference": fmean(means[highest]) - fmean(means[lowest]),
-        "ci": _bound_difference(means[highest], means[lowest], confidence),
+        "ci": _list(paired_difference_interval(means[highest], means[lowest], confidence)),
         "ratio": ratio["value"],
         "ratio_ci": ratio["ci"],
         "compared": compared,
         "confidence": confidence,
     }
-
-
-def _bound_difference(first: Sequence[float], second: Sequence[float], confidence: float) -> list[float]:
-    ends = [end for each in (first, second) if (end := wilson_interval(math.fsum(each), len(each), confidence))]
-    a, b = fmean(first), fmean(second)
-    varies = len(set(first)) > 1 and len(set(second)) > 1
-    together = correlation(first, second) if varies else 0.0
-
-    def reach(one: float, other: float) -> float:
-        return math.sqrt(max(0.0, one * one - 2 * together * one * other + other * other))
-
-    low = a - b - reach(a - ends[0].low, ends[1].high - b)
-    high = a - b + reach(ends[0].high - a, b - ends[1].low)
-    return [max(-1.0, low), min(1.0, high)]

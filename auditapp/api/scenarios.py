@@ -173,7 +173,7 @@ class ReadScenarioReport(ProjectView):
         )
         failed = serializers.JSONField(help_text="Plays that failed: case, model, condition and repeat of each.")
         retention = serializers.JSONField(help_text="By model: what stays without a prompt.")
-        arms = serializers.JSONField(help_text="Rates of each model and condition, with their groups.")
+        arms = serializers.JSONField(help_text="Rates of each model and condition, with their calibration and groups.")
         groups = serializers.JSONField(help_text="Groups of the only arm; null where there are several.")
         coder = serializers.CharField(
             help_text="Whose codings alone give the outcomes of cases that name a code; empty for everybody's."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from auditapp.scenarios.pure.outputs import describe_gaps
+from auditapp.scenarios.pure.outputs import describe_calibration, describe_gaps, name_arm
 from auditapp.scenarios.pure.readings import describe_readings
 from transcripts.formats.numbers import write_estimate, write_number, write_p
 from transcripts.formats.problems import show_count
@@ -20,13 +20,14 @@ def list_report(report: Mapping[str, Any]) -> Iterator[str]:
         cases = show_count(figures["cases"], "case")
         yield f"{model}: {figures['pairs']:,} pairs of prompted and unprompted, of {cases}, {figures['left_out']:,} left out"
         yield f"  prompted {_estimate(figures['prompted'])}, unprompted {_estimate(figures['unprompted'])}"
-        p = write_p(figures["p_mcnemar"])
-        yield f"  retention {write_estimate(ratio['value'], ratio['ci'])}, P {p} (McNemar, exact)"
+        p, adjusted = write_p(figures["p_mcnemar"]), write_p(figures["p_holm"])
+        estimate = write_estimate(ratio["value"], ratio["ci"])
+        yield f"  retention {estimate}{_mark(figures)}, P {p} (McNemar, exact), {adjusted} (Holm)"
     for arm in report["arms"]:
-        reasoning = {True: ", reasoning on", False: ", reasoning off", None: ""}[arm["reasoning"]]
-        yield f"{arm['model']}, {arm['condition']}{reasoning}: {_rate(arm)}"
+        yield f"{name_arm(arm)}: {_rate(arm)}"
         yield from _list_groups(arm["groups"]["groups"])
     yield from describe_gaps(report)
+    yield from describe_calibration(report)
 
 
 def _list_run(report: Mapping[str, Any]) -> Iterator[str]:
@@ -47,9 +48,9 @@ def _list_run(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _list_groups(groups: Mapping[str, Any]) -> Iterator[str]:
     for group, own in groups.items():
+        error = "" if own["ece"] is None else f", calibration error {write_number(own['ece'], 3)}"
         stated = (
-            f", of {own['n_probability']} with a stated probability Brier {write_number(own['brier'], 3)}, calibration error "
-            f"{write_number(own['ece'], 3)}"
+            f", of {own['n_probability']} with a stated probability Brier {write_number(own['brier'], 3)}{error}"
             if own["n_probability"]
             else ""
         )
@@ -57,7 +58,12 @@ def _list_groups(groups: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _rate(figures: Mapping[str, Any]) -> str:
-    return f"{figures['right']} of {figures['n']} in {show_count(figures['cases'], 'case')}, {_estimate(figures)}"
+    cases = show_count(figures["cases"], "case")
+    return f"{figures['right']} of {figures['n']} in {cases}, {_estimate(figures)}{_mark(figures)}"
+
+
+def _mark(figures: Mapping[str, Any]) -> str:
+    return f" ({figures['mark']})" if figures["mark"] else ""
 
 
 def _estimate(figures: Mapping[str, Any]) -> str:

@@ -14,21 +14,23 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from transcripts.statistics.calibration import TOO_FEW, Calibration, Stated, measure_calibration
+from transcripts.statistics.figures import MIN_CLUSTERS, mark_clusters
 from transcripts.statistics.intervals import (
     Interval,
     paired_difference_interval,
     paired_ratio_interval,
     wilson_interval,
 )
+from transcripts.statistics.multiplicity import adjust_holm
 from transcripts.statistics.significance import measure_mcnemar, toss_signs
 
 PROMPTED, UNPROMPTED = "prompted", "unprompted"
-BINS = 10
-MIN_CASES = 3
-"""A ratio over fewer cases has no interval."""
 MIN_SHARED = 10
 """Two groups that share fewer cases are not compared: what differs may be the cases."""
 CONFIDENCE = 0.95
+Arm = tuple[str, str, bool | None]
+"""The model, under what condition, and whether it reasons: what figures are never pooled over."""
 
 
 class PlayOutcome(NamedTuple):
@@ -46,22 +48,23 @@ class PlayOutcome(NamedTuple):
     pair: str = ""
 
     @property
-    def arm(self) -> tuple[str, str, bool | None]:
-        """The model, under what condition, and whether it reasons: what figures are never pooled over."""
+    def arm(self) -> Arm:
         return self.model, self.condition, self.reasoning
 
 
 def report_plays(plays: Sequence[PlayOutcome]) -> dict[str, Any]:
-    """The report on plays: ``retention`` by model, ``arms`` each with its rate and its groups, ``groups`` where there is just
-    one arm (otherwise None: groups are never pooled over arms), and ``left_out``, the plays without an outcome."""
-    by_arm: dict[tuple[str, str, bool | None], list[PlayOutcome]] = defaultdict(list)
+    """The report on plays: ``retention`` by model, ``arms`` each with its rate, calibration and groups,
+    ``groups`` where there is just one arm (otherwise None: groups are never pooled over arms), and ``left_out``,
+    the plays without an outcome."""
+    by_arm: dict[Arm, list[PlayOutcome]] = defaultdict(list)
     for play in plays:
         by_arm[play.arm].append(play)
     arms = []
     for model, condition, reasoning in sorted(by_arm, key=str):
         own = by_arm[model, condition, reasoning]
         named = {"model": model, "condition": condition, "reasoning": reasoning}
-        arms.append({**named, **_measure_rate(own), "groups": measure_groups(own)})
+        calibration = _describe_calibration(own)
+        arms.append({**named, **_measure_rate(own), "calibration": calibration, "groups": measure_groups(own)})
     return {
         "plays": len(plays),
         "left_out": sum(play.outcome is None for play in plays),
@@ -82,18 +85,20 @@ def _measure_rate(plays: Iterable[PlayOutcome]) -> dict[str, Any]:
             outcomes[play.case].append(play.outcome)
             right += play.outcome
     n = sum(map(len, outcomes.values()))
-    counts = {"right": right, "n": n, "cases": len(outcomes), "left_out": left_out}
+    cases = len(outcomes)
+    counts = {"right": right, "n": n, "cases": cases, "mark": mark_clusters(cases), "left_out": left_out}
     return {**counts, **_describe([fmean(each) for each in outcomes.values()])}
 
 
-def _describe(means: Sequence[float], confidence: float = CONFIDENCE) -> dict[str, Any]:
+def _describe(means: Sequence[float]) -> dict[str, Any]:
     """The mean over cases, each a share from 0 to 1, with Wilson's interval as if every case were one play.
 
     A mean of shares varies at most as much as a share of that many plays, so with repeats the interval is as wide as it can have
-    to be, and without it is Wilson's own."""
+    to be, and without it is Wilson's own. Below three cases there is none."""
     if not means:
         return {"rate": None, "ci": None}
-    return {"rate": fmean(means), "ci": _list(wilson_interval(math.fsum(means), len(means), confidence))}
+    interval = wilson_interval(math.fsum(means), len(means)) if len(means) >= MIN_CLUSTERS else None
+    return {"rate": fmean(means), "ci": _list(interval)}
 
 
 def _list(interval: Interval | None) -> list[float] | None:
@@ -104,13 +109,13 @@ def measure_retention(plays: Iterable[PlayOutcome]) -> dict[str, dict[str, Any]]
     """By model, and apart where its reasoning was on and off: the unprompted rate over the prompted one, on pairs of one case
     and repeat. A condition of another name than ``prompted`` is compared in the same way, under "model, condition".
 
-    Repeats are averaged within their case. The interval is ``paired_ratio_interval``; below ``MIN_CASES`` cases there is none.
-    Where every case was played once, P is McNemar's exact one, and with repeats that of tossing the sign of every case's
-    difference, which is the same where there are none.
+    Repeats are averaged within their case. The interval is ``paired_ratio_interval``; below three cases there is none. Where every
+    case was played once, ``p_mcnemar`` is McNemar's exact P, and with repeats that of tossing the sign of every case's difference,
+    which is the same where there are none. ``p_holm`` is adjusted over all models and conditions (Holm 1979).
     """
     by_arm: dict[tuple[str, str], dict[tuple[str, int], PlayOutcome]] = defaultdict(dict)
     for play in plays:
-        by_arm[_name_model(play), play.condition][play.case, play.repeat] = play
+        by_arm[_name_model(play.model, play.reasoning), play.condition][play.case, play.repeat] = play
     figures = {}
     for (model, condition), prompted in sorted(by_arm.items()):
         unprompted = by_arm.get((model, UNPROMPTED), {})
@@ -119,13 +124,14 @@ def measure_retention(plays: Iterable[PlayOutcome]) -> dict[str, dict[str, Any]]
             name = model if condition == PROMPTED else f"{model}, {condition}"
             unpaired = len(prompted) + len(unprompted) - 2 * len(pairs)
             figures[name] = {**_measure_pairs(pairs), "unpaired": unpaired}
+    tested = [each for each in figures.values() if each["p_mcnemar"] is not None]
+    for each, p in zip(tested, adjust_holm([each["p_mcnemar"] for each in tested]), strict=True):
+        each["p_holm"] = p
     return figures
 
 
-def _name_model(play: PlayOutcome) -> str:
-    if play.reasoning is None:
-        return play.model
-    return f"{play.model}, reasoning {'on' if play.reasoning else 'off'}"
+def _name_model(model: str, reasoning: bool | None) -> str:
+    return model if reasoning is None else f"{model}, reasoning {'on' if reasoning else 'off'}"
 
 
 def _measure_pairs(pairs: Sequence[tuple[str, int, bool | None, bool | None]]) -> dict[str, Any]:
@@ -149,8 +155,10 @@ def _measure_pairs(pairs: Sequence[tuple[str, int, bool | None, bool | None]]) -
         "prompted": _describe(prompted),
         "unprompted": _describe(unprompted),
         "p_mcnemar": _test_pairs(list(by_case.values())),
+        "p_holm": None,
         "retention": _measure_ratio(unprompted, prompted),
         "cases": len(by_case),
+        "mark": mark_clusters(len(by_case)),
         "left_out": left_out,
     }
 
@@ -168,7 +176,7 @@ def _test_pairs(cases: Sequence[Sequence[tuple[bool, bool]]]) -> float | None:
 def _measure_ratio(upper: Sequence[float], lower: Sequence[float], confidence: float = CONFIDENCE) -> dict[str, Any]:
     """The mean of ``upper`` over that of ``lower``, by case."""
     under = math.fsum(lower)
-    interval = paired_ratio_interval(upper, lower, confidence) if len(upper) >= MIN_CASES else None
+    interval = paired_ratio_interval(upper, lower, confidence) if len(upper) >= MIN_CLUSTERS else None
     return {"value": math.fsum(upper) / under if under else None, "ci": _list(interval)}
 
 
@@ -178,10 +186,7 @@ def measure_groups(plays: Iterable[PlayOutcome]) -> dict[str, Any]:
 
     Groups share a case where plays of both have its ``pair``. As the largest of ``compared`` differences is chosen after looking,
     its intervals are those of 1 - .05 / compared (Bonferroni): ``paired_difference_interval``, and for ``ratio``, the lower rate
-    over the higher, ``paired_ratio_interval``.
-
-    Where probabilities are stated: the Brier score (1950), and the calibration error over ten bins of equal width, each from its
-    lower end up to its upper one, the last with 1: the mean of |stated - right| weighted by plays (Naeini et al. 2015).
+    over the higher, ``paired_ratio_interval``. Brier score and calibration error are those of ``measure_calibration``.
     """
     by_group: dict[str, list[PlayOutcome]] = defaultdict(list)
     for play in plays:
@@ -196,23 +201,43 @@ def measure_groups(plays: Iterable[PlayOutcome]) -> dict[str, Any]:
 
 
 def _measure_group(plays: Sequence[PlayOutcome]) -> dict[str, Any]:
-    stated = [
-        (play.probability, play.outcome) for play in plays if play.outcome is not None and play.probability is not None
-    ]
-    brier = sum((probability - right) ** 2 for probability, right in stated) / len(stated) if stated else None
-    figures = {"n_probability": len(stated), "brier": brier, "ece": _measure_calibration(stated)}
-    return {**_measure_rate(plays), **figures}
+    found = _measure_stated(plays)
+    return {**_measure_rate(plays), "n_probability": found.n, "brier": found.brier, "ece": found.error}
 
 
-def _measure_calibration(stated: Sequence[tuple[float, bool]]) -> float | None:
-    if not stated:
-        return None
-    bins: dict[int, list[tuple[float, bool]]] = defaultdict(list)
-    for probability, right in stated:
-        bins[min(int(probability * BINS), BINS - 1)].append((probability, right))
-    # Of each bin the sums suffice: its weight cancels its mean's denominator.
-    off = sum(abs(sum(probability - right for probability, right in own)) for own in bins.values())
-    return off / len(stated)
+def _measure_stated(plays: Iterable[PlayOutcome]) -> Calibration:
+    return measure_calibration(
+        Stated(play.case, play.probability, play.outcome)
+        for play in plays
+        if play.outcome is not None and play.probability is not None and 0 <= play.probability <= 1
+    )
+
+
+def _describe_calibration(plays: Sequence[PlayOutcome]) -> dict[str, Any]:
+    """Of the ``n`` plays with an outcome that state a probability; ``without`` have an outcome and state none from 0 to 1."""
+    found = _measure_stated(plays)
+    return {
+        "n": found.n,
+        "cases": found.clusters,
+        "mark": mark_clusters(found.clusters),
+        "without": sum(play.outcome is not None for play in plays) - found.n,
+        "brier": found.brier,
+        "ece": found.error,
+        "no_ece": "" if found.bins or not found.n else TOO_FEW,
+        "bins": [
+            {
+                "low": each.low,
+                "high": each.high,
+                "n": each.n,
+                "cases": each.clusters,
+                "mark": mark_clusters(each.clusters),
+                "stated": each.stated,
+                "rate": each.share,
+                "ci": _list(each.interval),
+            }
+            for each in found.bins
+        ],
+    }
 
 
 def _find_gap(by_group: Mapping[str, Sequence[PlayOutcome]]) -> dict[str, Any]:
@@ -250,6 +275,7 @@ def _measure_gap(
         "highest": highest,
         "lowest": lowest,
         "cases": len(common),
+        "mark": mark_clusters(len(common)),
         **{
             f"{name}_{key}": value
             for name, group in (("highest", highest), ("lowest", lowest))

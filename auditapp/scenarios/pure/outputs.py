@@ -1,106 +1,208 @@
-"""The report on plays as rows for CSV and LaTeX."""
+"""The tables of the report on plays: each declared once, for its page, CSV and LaTeX; and its sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from transcripts.formats.latex import write_plain_table
 from transcripts.formats.numbers import write_estimate, write_number, write_p
 from transcripts.formats.problems import show_count
 
 Report = Mapping[str, Any]
-RETENTION_COLUMNS = (
-    *("model", "cases", "pairs", "both", "prompted_only", "unprompted_only", "neither", "prompted", "unprompted"),
-    *("retention", "retention_low", "retention_high", "p_mcnemar", "left_out"),
-)
-ARM_COLUMNS = (
-    "model",
-    "condition",
-    "reasoning",
-    "group",
-    "right",
-    "n",
-    "cases",
-    "rate",
-    "low",
-    "high",
-    "n_probability",
-    "brier",
-    "ece",
-    "left_out",
-)
-GAP_COLUMNS = (
-    *(
-        "model",
-        "condition",
-        "reasoning",
-        "highest",
-        "lowest",
-        "cases",
-        "highest_n",
-        "highest_rate",
-        "lowest_n",
-        "lowest_rate",
-    ),
-    *("difference", "difference_low", "difference_high", "ratio", "ratio_low", "ratio_high", "compared", "no_gap"),
-)
-GAP_KEYS = ("highest", "lowest", "cases", "highest_n", "highest_rate", "lowest_n", "lowest_rate")
-
-TESTS = (
-    "Repeats are averaged within their case, and cases are counted. Rates with Wilson's intervals (95 %). Retention is the "
-    "unprompted rate over the prompted one on pairs of one case and repeat, with the interval of its logarithm and McNemar's exact "
-    "test, or that of tossed signs where cases were repeated. Groups are compared within one model and condition, on the cases "
-    "that they share; of all pairs of groups the largest difference is given, with intervals adjusted for that choice (Bonferroni)."
-)
+Rows = Iterator[Mapping[str, object]]
+HEADS = {
+    "prompted_only": "Prompted only",
+    "unprompted_only": "Unprompted only",
+    "prompted": "Prompted rate",
+    "unprompted": "Unprompted rate",
+    "low": "from",
+    "high": "to",
+    "p_mcnemar": "P (exact)",
+    "p_holm": "P (Holm)",
+    "left_out": "Left out",
+    "n": "Of plays",
+    "n_probability": "Probability stated",
+    "highest": "Higher",
+    "lowest": "Lower",
+    "highest_n": "Plays, higher",
+    "highest_rate": "Rate, higher",
+    "lowest_n": "Plays, lower",
+    "lowest_rate": "Rate, lower",
+    "ratio": "Lower over higher",
+    "retention_low": "from",
+    "retention_high": "to",
+    "difference_low": "from",
+    "difference_high": "to",
+    "ratio_low": "from",
+    "ratio_high": "to",
+    "compared": "Largest of",
+    "no_gap": "Why none",
+    "brier": "Brier score",
+    "ece": "Calibration error",
+    "without": "None stated",
+    "no_ece": "Why no error",
+}
+"""How pages and LaTeX head a column that CSV names; others with a capital."""
 
 
-def list_retention(report: Report) -> Iterator[list[object]]:
-    """A row for each model, in the order of ``RETENTION_COLUMNS``."""
-    for model, figures in report["retention"].items():
-        ratio = figures["retention"]
-        yield [
-            *(model, *(figures[key] for key in RETENTION_COLUMNS[1:7])),
-            *(figures["prompted"]["rate"], figures["unprompted"]["rate"], ratio["value"], *_ends(ratio["ci"])),
-            *(figures["p_mcnemar"], figures["left_out"]),
+class Table(NamedTuple):
+    """A table of the report. ``names`` are those of its columns, with blanks between; ``read_rows`` gives what is in each row by
+    name."""
+
+    name: str
+    caption: str
+    names: str
+    read_rows: Callable[[Report], Rows]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns as CSV names them."""
+        return self.names.split()
+
+    @property
+    def heads(self) -> list[str]:
+        """What the columns are called on a page and in LaTeX."""
+        return [HEADS.get(name, name.capitalize()) for name in self.columns]
+
+    def list_rows(self, report: Report) -> list[list[object]]:
+        """The rows with numbers as they are; None where there is nothing to say."""
+        return [[row.get(name) for name in self.columns] for row in self.read_rows(report)]
+
+    def print_rows(self, report: Report) -> list[list[str]]:
+        """The rows as tables print them: figures with three decimals, P values as such, reasoning on or off."""
+        return [
+            [_write(name, cell) for name, cell in zip(self.columns, row, strict=True)] for row in self.list_rows(report)
         ]
 
+    def write_latex(self, report: Report) -> str:
+        """The table as LaTeX, with its caption."""
+        caption, label = f"{self.caption} {TESTS}", f"scenarios-{self.name}"
+        return write_plain_table(self.heads, self.print_rows(report), caption=caption, label=label)
 
-def list_arms(report: Report) -> Iterator[list[object]]:
-    """A row for each arm, and for each group in it, in the order of ``ARM_COLUMNS``."""
+
+def _write(name: str, cell: object) -> str:
+    if isinstance(cell, bool):
+        return "on" if cell else "off"
+    if name == "mark":
+        return str(cell or "")
+    if cell is None or isinstance(cell, float):
+        return write_p(cell) if name in {"p_mcnemar", "p_holm"} else write_number(cell, 3)
+    return str(cell)
+
+
+def name_arm(arm: Mapping[str, Any]) -> str:
+    """The model, its condition, and whether it was set to reason."""
+    return f"{arm['model']}, {name_condition(arm)}"
+
+
+def name_condition(arm: Mapping[str, Any]) -> str:
+    """The condition, and whether the model was set to reason."""
+    reasoning = {True: ", reasoning on", False: ", reasoning off", None: ""}[arm["reasoning"]]
+    return f"{arm['condition']}{reasoning}"
+
+
+def _list_retention(report: Report) -> Rows:
+    for model, figures in report["retention"].items():
+        rates = {side: figures[side]["rate"] for side in ("prompted", "unprompted")}
+        ratio = figures["retention"]
+        yield {**figures, **rates, "model": model, "retention": ratio["value"], **_name_ends(ratio["ci"], "retention_")}
+
+
+def _list_arms(report: Report) -> Rows:
+    """A row for each arm, and for each group in it."""
     for arm in report["arms"]:
-        named = [arm["model"], arm["condition"], arm["reasoning"]]
-        yield [*named, "", *_list_rate(arm), None, None, None, arm["left_out"]]
+        stated = arm["calibration"]
+        figures = {"group": "", "n_probability": stated["n"], "brier": stated["brier"], "ece": stated["ece"]}
+        yield {**arm, **figures, **_name_ends(arm["ci"])}
         for group, own in arm["groups"]["groups"].items():
-            yield [
-                *(*named, group, *_list_rate(own)),
-                *(own["n_probability"], own["brier"], own["ece"], own["left_out"]),
-            ]
+            yield {**_name(arm), **own, "group": group, **_name_ends(own["ci"])}
 
 
-def _list_rate(figures: Mapping[str, Any]) -> list[object]:
-    return [*(figures[key] for key in ("right", "n", "cases", "rate")), *_ends(figures["ci"])]
-
-
-def list_gaps(report: Report) -> Iterator[list[object]]:
-    """A row for each arm with two groups or more, in the order of ``GAP_COLUMNS``: its largest gap, or why there is none."""
+def _list_gaps(report: Report) -> Rows:
+    """A row for each arm with two groups or more: its largest gap, or why there is none."""
     for arm in report["arms"]:
-        named = [arm["model"], arm["condition"], arm["reasoning"]]
-        if why := arm["groups"]["no_gap"]:
-            yield [*named, *[None] * (len(GAP_COLUMNS) - len(named) - 1), why]
-        elif gap := arm["groups"]["gap"]:
-            yield [
-                *(*named, *(gap[key] for key in GAP_KEYS), gap["difference"], *_ends(gap["ci"])),
-                *(gap["ratio"], *_ends(gap["ratio_ci"]), gap["compared"], ""),
-            ]
+        gap, why = arm["groups"]["gap"], arm["groups"]["no_gap"]
+        if gap:
+            yield {
+                **_name(arm),
+                **gap,
+                **_name_ends(gap["ci"], "difference_"),
+                **_name_ends(gap["ratio_ci"], "ratio_"),
+                "no_gap": "",
+            }
+        elif why:
+            yield {**_name(arm), "no_gap": why}
+
+
+def _list_calibration(report: Report) -> Rows:
+    """For each arm whose plays state a probability a row of each bin, if there are any, and one of all."""
+    for arm in report["arms"]:
+        found = arm["calibration"]
+        for each in found["bins"]:
+            yield {**_name(arm), **each, "bin": name_bin(each), **_name_ends(each["ci"])}
+        if found["n"]:
+            yield {**_name(arm), **found, "bin": "all"}
+
+
+def name_bin(each: Mapping[str, Any]) -> str:
+    """What a bin is called: its two ends."""
+    return f"{each['low']:.1f} to {each['high']:.1f}"
+
+
+def _name(arm: Mapping[str, Any]) -> Mapping[str, object]:
+    return {name: arm[name] for name in ("model", "condition", "reasoning")}
+
+
+def _name_ends(interval: Sequence[float] | None, before: str = "") -> Mapping[str, float | None]:
+    low, high = interval or (None, None)
+    return {f"{before}low": low, f"{before}high": high}
+
+
+RETENTION = Table(
+    "retention",
+    "What stays without a prompt.",
+    "model cases mark pairs both prompted_only unprompted_only neither prompted unprompted retention retention_low "
+    "retention_high p_mcnemar p_holm left_out",
+    _list_retention,
+)
+ARMS = Table(
+    "arms",
+    "How often the answer is the expected one, by condition and group.",
+    "model condition reasoning group right n cases mark rate low high n_probability brier ece left_out",
+    _list_arms,
+)
+GAPS = Table(
+    "gaps",
+    "Of all pairs of groups that share cases, the one that differs most: lower rate over higher.",
+    "model condition reasoning highest lowest cases mark highest_n highest_rate lowest_n lowest_rate difference difference_low "
+    "difference_high ratio ratio_low ratio_high compared no_gap",
+    _list_gaps,
+)
+CALIBRATION = Table(
+    "calibration",
+    "How well stated probabilities fit how often the answer is the expected one.",
+    "model condition reasoning bin n cases mark stated rate low high brier ece without no_ece",
+    _list_calibration,
+)
+TABLES = {table.name: table for table in (RETENTION, ARMS, GAPS, CALIBRATION)}
+
+TESTS = (
+    "Repeats are averaged within their case, and cases are counted: below three there is no interval, below ten no verdict "
+    "(few), and below 20 intervals are rough. Rates with Wilson's intervals (95 %). Retention is the unprompted rate over the "
+    "prompted one on pairs of one case and repeat, with the interval of its logarithm and McNemar's exact test, or that of "
+    "tossed signs where cases were repeated; P is adjusted over all models and conditions (Holm). Groups are compared within "
+    "one model and condition, on the cases that they share; of all pairs of groups the largest difference is given, with "
+    "intervals adjusted for that choice (Bonferroni). Calibration has ten bins of equal width, and no error below 100 stated "
+    "probabilities."
+)
 
 
 def describe_gaps(report: Report) -> Iterator[str]:
     """A sentence for each arm with two groups or more: its largest gap, or why there is none."""
     for arm in report["arms"]:
         gap, why = arm["groups"]["gap"], arm["groups"]["no_gap"]
-        reasoning = {True: ", reasoning on", False: ", reasoning off", None: ""}[arm["reasoning"]]
-        name = f"{arm['model']}, {arm['condition']}{reasoning}"
+        name = name_arm(arm)
         if why:
             yield f"{name}: groups are not compared, for {why}."
         if not gap:
@@ -122,37 +224,13 @@ def describe_gaps(report: Report) -> Iterator[str]:
         )
 
 
-TABLES = {
-    "retention": (RETENTION_COLUMNS, list_retention, "What stays without a prompt."),
-    "arms": (ARM_COLUMNS, list_arms, "How often the answer is the expected one, by condition and group."),
-    "gaps": (
-        GAP_COLUMNS,
-        list_gaps,
-        "Of all pairs of groups that share cases, the one that differs most: lower rate over higher.",
-    ),
-}
-
-
-def write_latex(report: Report, what: str) -> str:
-    """One of ``TABLES`` as a LaTeX table with its caption."""
-    columns, list_rows, caption = TABLES[what]
-    rows = print_rows(columns, list_rows(report))
-    heads = [name.replace("_", " ") for name in columns]
-    return write_plain_table(heads, rows, caption=f"{caption} {TESTS}", label=f"scenarios-{what}")
-
-
-def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[list[str]]:
-    """Rows as tables print them: figures with three decimals, P values as such, reasoning on or off."""
-    return [[_write(name, cell) for name, cell in zip(columns, row, strict=True)] for row in rows]
-
-
-def _write(name: str, cell: object) -> str:
-    if isinstance(cell, bool):
-        return "on" if cell else "off"
-    if cell is None or isinstance(cell, float):
-        return write_p(cell) if name.startswith("p_") else write_number(cell, 3)
-    return str(cell)
-
-
-def _ends(interval: Sequence[float] | None) -> tuple[float | None, float | None]:
-    return (None, None) if interval is None else (interval[0], interval[1])
+def describe_calibration(report: Report) -> Iterator[str]:
+    """A sentence or two for each arm whose plays state a probability: its calibration error, or why there is none."""
+    for arm in report["arms"]:
+        found = arm["calibration"]
+        if not found["n"]:
+            continue
+        stated = f"{name_arm(arm)}: {show_count(found['n'], 'play')} in {show_count(found['cases'], 'case')} state a probability"
+        without = f"; {found['without']:,} with an outcome state none from 0 to 1" if found["without"] else ""
+        error = f"expected calibration error {write_number(found['ece'], 3)}, " if not found["no_ece"] else ""
+        yield f"{stated}{without}; {error}Brier score {write_number(found['brier'], 3)}. {found['no_ece']}".rstrip()

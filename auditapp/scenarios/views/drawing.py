@@ -2,57 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from auditapp.scenarios.pure.measures import MIN_SHARED
 from auditapp.scenarios.pure.outputs import (
-    ARM_COLUMNS,
-    GAP_COLUMNS,
-    RETENTION_COLUMNS,
+    ARMS,
+    CALIBRATION,
+    GAPS,
+    RETENTION,
+    Table,
+    describe_calibration,
     describe_gaps,
-    list_arms,
-    list_gaps,
-    list_retention,
-    print_rows,
+    name_arm,
+    name_bin,
+    name_condition,
 )
-from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart
-from transcripts.charts.verdicts import judge_cases, judge_ratio
+from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart, Tone, Verdict
+from transcripts.charts.verdicts import CANNOT_TELL, judge_cases, judge_ratio
 from transcripts.formats.numbers import write_estimate
 from transcripts.formats.problems import show_count
+from transcripts.statistics.calibration import MIN_STATED
+from transcripts.statistics.figures import MARKS_EXPLAINED
 
 Report = Mapping[str, Any]
-HEADS = {
-    "prompted_only": "Prompted only",
-    "unprompted_only": "Unprompted only",
-    "prompted": "Prompted rate",
-    "unprompted": "Unprompted rate",
-    "retention_low": "from",
-    "retention_high": "to",
-    "p_mcnemar": "P (exact)",
-    "left_out": "Left out",
-    "n": "Of plays",
-    "n_probability": "Probability stated",
-    "highest": "Higher",
-    "lowest": "Lower",
-    "cases": "Cases",
-    "highest_n": "Plays, higher",
-    "highest_rate": "Rate, higher",
-    "lowest_n": "Plays, lower",
-    "lowest_rate": "Rate, lower",
-    "ratio": "Lower over higher",
-    "compared": "Largest of",
-    "no_gap": "Why none",
-    "low": "from",
-    "high": "to",
-    "brier": "Brier score",
-    "ece": "Calibration error",
-    "difference_low": "from",
-    "difference_high": "to",
-    "ratio_low": "from",
-    "ratio_high": "to",
-}
+LEVEL = 0.05
+"""The adjusted P from which there is a verdict."""
 
 
 @dataclass
@@ -69,14 +45,27 @@ class Section:
 
 
 def draw_report(report: Report) -> list[Section]:
-    """The figures of a report: rates by condition, retention, groups."""
-    return [_draw_rates(report), _draw_retention(report), _draw_groups(report)]
+    """The figures of a report: rates by condition, retention, groups, and calibration where a play states a
+    probability."""
+    sections = [_draw_rates(report), _draw_retention(report), _draw_groups(report)]
+    if any(arm["calibration"]["n"] for arm in report["arms"]):
+        sections.append(_draw_calibration(report))
+    return sections
+
+
+def _make_section(
+    chart: Chart, title: str, words: str, *, table: Table, report: Report, notes: Sequence[str] = ()
+) -> Section:
+    rows = table.print_rows(report)
+    place = table.columns.index("mark")
+    marks = [words for mark, words in MARKS_EXPLAINED.items() if any(row[place] == mark for row in rows)]
+    return Section(chart.key, title, words, chart, table.heads, rows, [*notes, *marks])
 
 
 def _draw_rates(report: Report) -> Section:
     rows = [
         Row(
-            f"{_name_condition(arm)}, {_count(arm)}",
+            f"{name_condition(arm)}, {_count(arm, 'play')}",
             [_dot(arm["rate"], arm["ci"])],
             group=arm["model"],
             verdict=judge_cases(arm["cases"]),
@@ -89,14 +78,13 @@ def _draw_rates(report: Report) -> Section:
         rows,
         missing=Missing("No play has an outcome yet."),
     )
-    return Section(
-        chart.key,
+    return _make_section(
+        chart,
         "Outcomes by condition",
         "Of the plays whose last answer could be read, how many gave the expected one. Plays that failed and answers that the "
         "rules cannot read are left out and counted. Repeats of a case are averaged, and the interval counts cases.",
-        chart,
-        _name(ARM_COLUMNS),
-        print_rows(ARM_COLUMNS, list_arms(report)),
+        table=ARMS,
+        report=report,
     )
 
 
@@ -106,12 +94,9 @@ def _draw_retention(report: Report) -> Section:
         ratio = figures["retention"]
         rows.append(
             Row(
-                f"{model}, {show_count(figures['cases'], 'case')}, {show_count(figures['pairs'], 'pair')}",
+                f"{model}, {_count(figures, 'pair')}",
                 [_dot(ratio["value"], ratio["ci"])],
-                verdict=judge_cases(figures["cases"])
-                or judge_ratio(
-                    ratio["value"], ratio["ci"], more="more without the prompt", less="less without the prompt"
-                ),
+                verdict=judge_cases(figures["cases"]) or _judge_retention(figures),
             )
         )
     chart = RowChart(
@@ -122,23 +107,29 @@ def _draw_retention(report: Report) -> Section:
         references=[Reference(1.0, "all of it")],
         missing=Missing("Nothing was played both prompted and unprompted."),
     )
-    return Section(
-        chart.key,
+    return _make_section(
+        chart,
         "Retention",
         "On the same cases and repeats, the share of expected answers without a prompt over that with it. Repeats of a case are "
         "averaged, and the interval counts cases.",
-        chart,
-        _name(RETENTION_COLUMNS),
-        print_rows(RETENTION_COLUMNS, list_retention(report)),
+        table=RETENTION,
+        report=report,
     )
+
+
+def _judge_retention(figures: Mapping[str, Any]) -> Verdict:
+    ratio = figures["retention"]
+    verdict = judge_ratio(ratio["value"], ratio["ci"], more="more without the prompt", less="less without the prompt")
+    is_shown = verdict.tone is Tone.NONE or figures["p_holm"] < LEVEL
+    return verdict if is_shown else Verdict(CANNOT_TELL)
 
 
 def _draw_groups(report: Report) -> Section:
     rows = [
         Row(
-            f"{group}, {_count(own)}",
+            f"{group}, {_count(own, 'play')}",
             [_dot(own["rate"], own["ci"])],
-            group=f"{arm['model']}, {_name_condition(arm)}",
+            group=name_arm(arm),
             verdict=judge_cases(own["cases"]),
         )
         for arm in report["arms"]
@@ -150,32 +141,59 @@ def _draw_groups(report: Report) -> Section:
         rows,
         missing=Missing("No case names a group, or no play has an outcome yet."),
     )
-    return Section(
-        chart.key,
+    return _make_section(
+        chart,
         "Groups",
         "Cases name the group that they are about. Groups are compared within one model and condition, and never pooled over them. "
         f"They are compared only on the cases that they share, and only if these are at least {MIN_SHARED}: otherwise the "
         "difference could come from the cases.",
-        chart,
-        _name(GAP_COLUMNS),
-        print_rows(GAP_COLUMNS, list_gaps(report)),
-        list(describe_gaps(report)),
+        table=GAPS,
+        report=report,
+        notes=list(describe_gaps(report)),
     )
 
 
-def _count(figures: Mapping[str, Any]) -> str:
-    return f"{show_count(figures['cases'], 'case')}, {show_count(figures['n'], 'play')}"
+def _draw_calibration(report: Report) -> Section:
+    rows = [
+        Row(
+            f"{name_bin(each)}, {_count(each, 'play')}",
+            [
+                _dot(each["stated"]),
+                _dot(each["rate"], each["ci"], series=1),
+            ],
+            group=f"{name_arm(arm)}, {_count(arm['calibration'], 'play')}",
+            verdict=judge_cases(each["cases"]) if each["n"] else None,
+        )
+        for arm in report["arms"]
+        for each in arm["calibration"]["bins"]
+    ]
+    chart = RowChart(
+        "scenario-calibration",
+        "Reliability diagram: expected answers by stated probability, with 95 % intervals",
+        rows,
+        series=["mean probability stated", "share of expected answers"],
+        missing=Missing(f"No model has stated {MIN_STATED} probabilities under one condition."),
+    )
+    return _make_section(
+        chart,
+        "Calibration",
+        "Plays that state a probability, in ten bins of equal width: the mean of what they state, and how often the answer is "
+        "the expected one. The two are alike where a model is well calibrated. The calibration error is the mean of their "
+        "distances over bins, weighted by plays.",
+        table=CALIBRATION,
+        report=report,
+        notes=list(describe_calibration(report)),
+    )
 
 
-def _name_condition(arm: Mapping[str, Any]) -> str:
-    reasoning = {True: ", reasoning on", False: ", reasoning off", None: ""}[arm["reasoning"]]
-    return f"{arm['condition']}{reasoning}"
+def _count(figures: Mapping[str, Any], thing: str = "") -> str:
+    """How many cases, and of what else, with their mark: "12 cases, 24 plays, rough"."""
+    things = {"pair": "pairs", "play": "n"}
+    counted = [show_count(figures["cases"], "case")]
+    counted += [show_count(figures[things[thing]], thing)] if thing else []
+    return ", ".join([*counted, figures["mark"]] if figures["mark"] else counted)
 
 
-def _name(columns: Iterable[str]) -> list[str]:
-    return [HEADS.get(name, name.capitalize()) for name in columns]
-
-
-def _dot(value: float | None, interval: Sequence[float] | None) -> Dot:
+def _dot(value: float | None, interval: Sequence[float] | None = None, *, series: int = 0) -> Dot:
     low, high = interval or (None, None)
-    return Dot(value, low, high, text=write_estimate(value, interval))
+    return Dot(value, low, high, series, write_estimate(value, interval))

@@ -16,7 +16,7 @@ from auditapp.batches.views.gate import BatchRequest, batch_view, show_closed
 from auditapp.llm.queries import list_noted
 from auditapp.scenarios.forms.runs import ReportForm
 from auditapp.scenarios.pure.measures import PlayOutcome
-from auditapp.scenarios.pure.outputs import TABLES, TESTS, write_latex
+from auditapp.scenarios.pure.outputs import TABLES, TESTS
 from auditapp.scenarios.pure.readings import describe_readings
 from auditapp.scenarios.queries.method import describe_run
 from auditapp.scenarios.queries.run_matrix import list_labels, read_matrix
@@ -28,7 +28,12 @@ from transcripts.projects.access import ProjectRequest
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 
-NAMES = {"retention": "Retention", "arms": "Conditions and groups", "gaps": "Gaps between groups"}
+NAMES = {
+    "retention": "Retention",
+    "arms": "Conditions and groups",
+    "gaps": "Gaps between groups",
+    "calibration": "Calibration",
+}
 
 
 @require_safe
@@ -106,11 +111,10 @@ def download(request: BatchRequest, what: str, format: str) -> HttpResponse:
         return _show_closed(request, status=403)
     report, _ = _read(request, batch)
     if format == "tex":
-        text = write_latex(report, what)
+        text = TABLES[what].write_latex(report)
     else:
-        columns, list_rows, _ = TABLES[what]
         stream = io.StringIO(newline="")
-        write_csv(list_rows(report), header=columns, stream=stream)
+        write_csv(TABLES[what].list_rows(report), header=TABLES[what].columns, stream=stream)
         text = stream.getvalue()
     return send_table(
         text,

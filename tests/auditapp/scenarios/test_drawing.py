@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from auditapp.scenarios.pure.listing import list_report
 from auditapp.scenarios.pure.measures import PlayOutcome, report_plays
-from auditapp.scenarios.pure.outputs import describe_gaps, write_latex
-from auditapp.scenarios.views.drawing import draw_report
+from auditapp.scenarios.pure.outputs import TABLES, describe_gaps
+from auditapp.scenarios.views.drawing import Section, draw_report
 from transcripts.charts.figures import RowChart
 
 
@@ -28,8 +28,12 @@ def find_retention(cases: int) -> tuple[str, str]:
     return row.name, row.verdict.words
 
 
+def find_section(report: dict[str, object], key: str) -> Section:
+    return next(section for section in draw_report(report) if section.key == key)
+
+
 def test_of_few_cases_only_their_number_is_told() -> None:
-    assert find_retention(1) == ("model a, 1 case, 1 pair", "too few cases: 1 of 10")
+    assert find_retention(1) == ("model a, 1 case, 1 pair, few", "too few cases: 1 of 10")
     name, words = find_retention(20)
     assert name == "model a, 20 cases, 20 pairs"
     assert words == "cannot tell: no interval"
@@ -42,7 +46,7 @@ def test_repeats_make_no_case_more() -> None:
         for repeat in range(1, 11)
         for condition in ("prompted", "unprompted")
     ]
-    rates, retention, _ = draw_report(report_plays(plays))
+    rates, retention, *_ = draw_report(report_plays(plays))
 
     for section in (rates, retention):
         assert isinstance(section.chart, RowChart)
@@ -71,10 +75,11 @@ def test_a_gap_names_its_parts_its_numbers_and_that_it_was_chosen() -> None:
     assert "the largest of 3 differences and so chosen after looking (intervals are adjusted for it)" in words
     assert "lower over higher (men over women) 0.500 [" in words
     # The page, the terminal and the table say the same.
-    assert draw_report(report)[2].notes == [words]
+    section = find_section(report, "scenario-groups")
+    assert section.notes[0] == words
     assert words in list_report(report)
-    [row] = draw_report(report)[2].rows
-    table = dict(zip(draw_report(report)[2].heads, row, strict=True))
+    [row] = section.rows
+    table = dict(zip(section.heads, row, strict=True))
     assert (table["Plays, higher"], table["Plays, lower"], table["Lower over higher"], table["Cases"]) == (
         "24",
         "24",
@@ -96,4 +101,75 @@ def test_a_small_p_value_is_never_printed_as_nought() -> None:
     report = make_report(20)
     assert "< 0.001" in draw_report(report)[1].rows[0]
     assert any("P < 0.001 (McNemar, exact)" in line for line in list_report(report))
-    assert "0.001" in write_latex(report, "retention")
+    assert "0.001" in TABLES["retention"].write_latex(report)
+
+
+def state_probabilities(plays: int) -> dict[str, object]:
+    return report_plays([PlayOutcome(f"c{n}", "m", "u", 1, n % 3 > 0, "g", n % 10 / 10 + 0.05) for n in range(plays)])
+
+
+def test_a_reliability_diagram_says_of_how_many_each_bin_is() -> None:
+    section = find_section(state_probabilities(120), "scenario-calibration")
+
+    assert isinstance(section.chart, RowChart)
+    assert [row.name for row in section.chart.rows][-2:] == [
+        "0.8 to 0.9, 12 cases, 12 plays, rough",
+        "0.9 to 1.0, 12 cases, 12 plays, rough",
+    ]
+    assert section.chart.rows[0].group == "m, u, 120 cases, 120 plays"
+    assert section.notes[0].startswith(
+        "m, u: 120 plays in 120 cases state a probability; expected calibration error 0."
+    )
+    table = [dict(zip(section.heads, row, strict=True)) for row in section.rows]
+    assert [row["Of plays"] for row in table] == [*["12"] * 10, "120"]
+    assert [row["Bin"] for row in table][-2:] == ["0.9 to 1.0", "all"]
+    latex = TABLES["calibration"].write_latex(state_probabilities(120))
+    assert "Of plays" in latex
+    assert " & 120 & " in latex
+
+
+def test_below_a_hundred_probabilities_the_page_says_why_there_is_no_diagram() -> None:
+    report = state_probabilities(99)
+    section = find_section(report, "scenario-calibration")
+
+    assert isinstance(section.chart, RowChart)
+    assert section.chart.is_empty
+    words = "m, u: 99 plays in 99 cases state a probability; Brier score 0."
+    assert section.notes[0].startswith(words)
+    assert "Below 100 stated probabilities there is no expected calibration error" in section.notes[0]
+    assert section.notes[0] in list_report(report)
+    assert len(section.rows) == 1
+
+
+def test_without_any_stated_probability_there_is_no_section_of_it() -> None:
+    assert "scenario-calibration" not in {section.key for section in draw_report(make_report(3))}
+
+
+def test_marks_are_explained_below_the_figures_that_have_them() -> None:
+    section = draw_report(make_report(12))[0]
+
+    assert [dict(zip(section.heads, row, strict=True))["Mark"] for row in section.rows] == ["rough"] * 4
+    assert [note for note in section.notes if note.startswith("rough: fewer than 20 ")]
+    assert not [note for note in section.notes if note.startswith("few:")]
+    assert not draw_report(make_report(20))[0].notes
+
+
+def test_a_verdict_on_one_of_many_models_is_by_the_adjusted_p() -> None:
+    plays = [
+        PlayOutcome(f"c{n}", f"m{model}", condition, 1, condition == "prompted" or n < 7 or model > 0)
+        for model in range(2)
+        for n in range(14)
+        for condition in ("prompted", "unprompted")
+    ]
+    report = report_plays(plays)
+    chart = find_section(report, "scenario-retention").chart
+    assert isinstance(chart, RowChart)
+    assert [row.verdict and row.verdict.words for row in chart.rows] == [
+        "less without the prompt",
+        "cannot tell: no interval",
+    ]
+    # The same model is one of eight: P is 2 / 128, and eight times that.
+    report = report_plays([play._replace(model=f"{play.model}{copy}") for play in plays for copy in range(4)])
+    chart = find_section(report, "scenario-retention").chart
+    assert isinstance(chart, RowChart)
+    assert {row.verdict and row.verdict.words for row in chart.rows} == {"cannot tell", "cannot tell: no interval"}

@@ -157,14 +157,63 @@ def test_figures_are_never_pooled_over_models_conditions_or_reasoning() -> None:
     assert report["groups"] is None
 
 
-def test_the_calibration_error_weighs_bins_by_their_plays() -> None:
-    stated = [(0.05, False), (0.95, True), (0.95, False), (1.0, True)]
-    plays = [PlayOutcome(f"c{n}", "m", "u", 1, right, "g", p) for n, (p, right) in enumerate(stated)]
+def state(*stated: tuple[float | None, bool]) -> list[PlayOutcome]:
+    return [PlayOutcome(f"c{n}", "m", "u", 1, right, "g", p) for n, (p, right) in enumerate(stated)]
 
-    figures = measure_groups(plays)["groups"]["g"]
 
-    assert figures["ece"] == pytest.approx((0.05 + abs(2.9 - 2)) / 4)
-    assert figures["brier"] == pytest.approx((0.05**2 + 0.05**2 + 0.95**2 + 0) / 4)
+def test_a_hundred_stated_probabilities_have_a_calibration_error_and_ten_bins() -> None:
+    plays = state(*([(0.05, False), (0.95, True), (0.95, False), (1.0, True)] * 25))
+    [arm] = report_plays(plays)["arms"]
+
+    for figures in (arm["calibration"], arm["groups"]["groups"]["g"]):
+        assert figures["ece"] == pytest.approx((0.05 + abs(2.9 - 2)) / 4)
+        assert figures["brier"] == pytest.approx((0.05**2 + 0.05**2 + 0.95**2 + 0) / 4)
+    assert [each["n"] for each in arm["calibration"]["bins"]] == [25, *[0] * 8, 75]
+    assert (arm["calibration"]["n"], arm["calibration"]["cases"], arm["calibration"]["no_ece"]) == (100, 100, "")
+
+
+def test_two_stated_probabilities_have_no_calibration_error_and_a_reason() -> None:
+    # A page had 0.650 of these two.
+    [arm] = report_plays(state((0.7, False), (0.6, False)))["arms"]
+
+    for figures in (arm["calibration"], arm["groups"]["groups"]["g"]):
+        assert figures["ece"] is None
+        assert figures["brier"] == pytest.approx((0.7**2 + 0.6**2) / 2)
+    assert arm["calibration"]["bins"] == []
+    assert arm["calibration"]["no_ece"].startswith(
+        "Below 100 stated probabilities there is no expected calibration error"
+    )
+
+
+def test_what_is_no_probability_is_counted_and_left_out() -> None:
+    [arm] = report_plays(state((0.7, True), (1.2, True), (-0.1, True), (float("nan"), True), (None, True)))["arms"]
+
+    assert (arm["calibration"]["n"], arm["calibration"]["without"]) == (1, 4)
+
+
+def test_figures_of_few_cases_are_marked_and_those_of_two_have_no_interval() -> None:
+    for cases, mark in ((2, "few"), (3, "few"), (9, "few"), (10, "rough"), (19, "rough"), (20, None)):
+        plays = [PlayOutcome(f"c{n}", "m", "u", repeat, n > 0, "g") for n in range(cases) for repeat in range(5)]
+        [arm] = report_plays(plays)["arms"]
+        for figures in (arm, arm["groups"]["groups"]["g"]):
+            assert (figures["mark"], figures["ci"] is None) == (mark, cases < 3)
+
+
+def test_tests_of_several_models_and_conditions_are_adjusted_for_their_number() -> None:
+    plays = [
+        PlayOutcome(f"c{n}", model, condition, 1, n < right)
+        for model, rights in {"a": (2, 9, 9), "b": (5, 10, 5)}.items()
+        for condition, right in zip(("unprompted", "prompted", "careful"), rights, strict=True)
+        for n in range(12)
+    ]
+    figures = measure_retention(plays)
+    chances = {name: each["p_mcnemar"] for name, each in figures.items()}
+
+    assert chances == pytest.approx({"a": 2 / 2**7, "a, careful": 2 / 2**7, "b": 2 / 2**5, "b, careful": 1})
+    # Holm's by hand: 4, 3, 2 and 1 times, never less than the one before.
+    assert {name: each["p_holm"] for name, each in figures.items()} == pytest.approx(
+        {"a": 4 / 64, "a, careful": 4 / 64, "b": 2 / 16, "b, careful": 1}
+    )
 
 
 def test_one_group_has_no_gap() -> None:
@@ -251,8 +300,8 @@ def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_pa
         path.write_text(check["files"]["plays.jsonl"])
         report = run_report(path)
         for expected in check["expected"]:
-            # Their groups share no case, so there is no gap to print.
-            if "gap" in expected["path"]:
+            # Their groups share no case, so there is no gap to print, and state fewer than 100 probabilities.
+            if {"gap", "ece"} & set(expected["path"]):
                 continue
             found: Any = report
             for key in expected["path"]:

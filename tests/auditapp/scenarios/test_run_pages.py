@@ -122,7 +122,7 @@ class TestLaunching:
         for _ in range(2):
             assert client.post(address, given | {"step": "launch"}).status_code == 302
         assert Batch.objects.get().parameters["conditions"] == ["unprompted", "prompted"]
-        assert Play.objects.count() == 6
+        assert Play.objects.count() == 8
 
     def test_a_text_without_a_name_is_refused(
         self, project: Project, owner: User, variant: ModelVariant, client_of: SignIn
@@ -180,13 +180,13 @@ class TestRun:
         self, project: Project, batch: Batch, reader: User, client_of: SignIn
     ) -> None:
         client = client_of(reader)
-        for what in ("retention", "arms", "gaps"):
+        for what in ("retention", "arms", "gaps", "calibration"):
             for format in ("csv", "tex"):
                 answer = client.post(reverse("scenarios:run_file", args=[project.slug, batch.pk, what, format]))
                 assert answer.status_code == 200
-                assert "qwertzmodel" in answer.content.decode()
+                assert ("qwertzmodel" in answer.content.decode()) == (what != "calibration")
                 assert ("no two groups share 10 cases" in answer.content.decode()) == (what == "gaps")
-        assert AuditEvent.objects.filter(action="scenarios.report.downloaded").count() == 6
+        assert AuditEvent.objects.filter(action="scenarios.report.downloaded").count() == 8
         assert (
             client.post(reverse("scenarios:run_file", args=[project.slug, batch.pk, "all", "csv"])).status_code == 404
         )

@@ -13,10 +13,9 @@ from auditapp.api.inputs import Body, FileBody, FileParser, Parameters, Words
 from auditapp.api.outputs import RecordOutput, RowOutput
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address, find_row
-from auditapp.experiments.actions import Loaded, load_enrolments, lock_plan
+from auditapp.experiments.actions import Loaded, load_enrolments, lock_plan, open_report
 from auditapp.experiments.models import Experiment
 from auditapp.experiments.pure.plans import MAX_NAME, PlanRefused, make_plan
-from auditapp.experiments.queries import read_report
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
 from transcripts.projects.roles import Permission
@@ -133,14 +132,26 @@ class ReadExperimentReport(ProjectView):
         baseline = serializers.CharField(help_text="The arm that is compared with.")
         variant = serializers.CharField(help_text="The arm that is compared.")
         arms = serializers.JSONField(
-            help_text="By arm: units assigned, with a known outcome, and with it, and their share."
+            help_text="By arm: units assigned, with a known outcome, and with it, and their share; of a number, mean and sd."
         )
         srm = serializers.JSONField(help_text="Whether units are assigned in the planned shares: chi2, p and alarm.")
         effect = serializers.JSONField(
             help_text="Variant minus baseline on the primary outcome, with interval and tests."
         )
+        interaction = serializers.JSONField(
+            allow_null=True,
+            help_text="Whether the differences of the groups differ from one another: q, df, df_error, p, the groups that are "
+            "compared, and few, those with fewer than 10 units on one side; null without two groups.",
+        )
         groups = serializers.JSONField(help_text="The same by group, P by Holm over the groups.")
         others = serializers.JSONField(help_text="The same of the other outcomes by name, P by Holm over them.")
+        missing = serializers.JSONField(
+            help_text="By outcome: of each arm how many outcomes are missing of how many units, and the bounds of the difference "
+            "if all of one arm were no and all of the other yes; of a number by its scale, null without one."
+        )
+        looks = serializers.JSONField(
+            help_text="loads, how many files changed the units; looks, after how many of them the differences were opened."
+        )
         moves = serializers.JSONField(
             allow_null=True,
             help_text="Moves in the threads of the sample by arm, as far as you may see them; null before it is drawn.",
@@ -155,7 +166,9 @@ class ReadExperimentReport(ProjectView):
         experiment = find_row(self.project.experiments.all(), experiment_id, "experiment")
         viewer = Viewer(self.project, self.person, self.role)
         try:
-            report = read_report(experiment, viewer=viewer, coder=self.query.get("coder", ""))
+            report = open_report(
+                experiment=experiment, by=self.person, viewer=viewer, coder=self.query.get("coder", "")
+            )
         except Refused as error:
             raise InvalidParameters({"coder": [str(error)]}) from error
         return self.answer({**report, "experiment": experiment.pk, "plan_sha256": experiment.sha256})

@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from transcripts.charts.figures import Dot, Missing, Reference, Row, RowChart
-from transcripts.formats.numbers import write_interval, write_p, write_signed
+from auditapp.experiments.pure.effects import find_p
+from auditapp.experiments.pure.listing import (
+    BOUNDS_EXPLAINED,
+    explain_marks,
+    write_bounds,
+    write_interaction,
+    write_looks,
+    write_missing,
+    write_part,
+    write_side,
+)
+from transcripts.charts.figures import Dot, Missing, Reference, Row, RowChart, Verdict
+from transcripts.formats.numbers import write_interval, write_number, write_p, write_signed
 
 HEADS = (
     "Outcome",
@@ -15,13 +26,24 @@ HEADS = (
     "Baseline",
     "Difference",
     "95 % interval",
-    "P (Fisher)",
+    "P (Fisher or Welch)",
     "P (Pearson)",
     "P (Holm)",
+    "",
 )
 COLUMNS = (
     *("outcome", "group", "variant_yes", "variant_n", "baseline_yes", "baseline_n", "difference", "low", "high"),
-    *("chi2", "p_chi2", "p_fisher", "p_holm", "plan_sha256"),
+    *("chi2", "p_chi2", "p_fisher", "p_holm", "variant_mean", "variant_sd", "baseline_mean", "baseline_sd", "t", "df"),
+    *(
+        "p_welch",
+        "mark",
+        "variant_missing",
+        "baseline_missing",
+        "bound_low",
+        "bound_high",
+        "p_groups_differ",
+        "plan_sha256",
+    ),
 )
 
 
@@ -47,35 +69,81 @@ def list_everything(report: Mapping[str, Any]) -> Iterator[tuple[str, str, Mappi
 
 
 def list_rows(report: Mapping[str, Any], plan_sha256: str) -> Iterator[list[object]]:
-    """The rows of a CSV in the order of ``COLUMNS``."""
+    """The rows of a CSV in the order of ``COLUMNS``. What is missing, and whether groups differ, is in rows of all units."""
     for outcome, group, effect in list_everything(report):
         low, high = effect["ci"] or (None, None)
-        shares = [*effect["variant"], *effect["baseline"]]
-        tests = [effect["chi2"], effect["p_chi2"], effect["p_fisher"], effect.get("p_holm")]
-        yield [outcome, group, *shares, effect["difference"], low, high, *tests, plan_sha256]
+        sides = [effect["variant"], effect["baseline"]]
+        means = [(side["n"], side["mean"], side["sd"]) for side in sides if effect["kind"] == "mean"]
+        counts = [cell for n, *_ in means for cell in (None, n)] or [cell for side in sides for cell in side]
+        spread = [cell for _, *cells in means for cell in cells] or [None] * 4
+        tests = [effect.get(key) for key in ("chi2", "p_chi2", "p_fisher", "p_holm")]
+        welch = [effect.get(key) for key in ("t", "df", "p_welch", "mark")]
+        missing = None if group else report["missing"].get(outcome)
+        lost = [missing["arms"][report[side]][0] for side in ("variant", "baseline")] if missing else [None, None]
+        bounds = (missing and missing["bounds"]) or [None, None]
+        differ = report["interaction"] if missing and outcome == report["outcome"] else None
+        row = [outcome, group, *counts, effect["difference"], low, high, *tests, *spread, *welch, *lost, *bounds]
+        yield [*row, differ and differ["p"], plan_sha256]
 
 
 def list_cells(effects: Iterable[tuple[str, str, Mapping[str, Any]]]) -> Iterator[list[str]]:
     """The rows of the printed table, under ``HEADS``, of effects or of moves."""
     for outcome, group, effect in effects:
-        shares = [_count(effect[side]) for side in ("variant", "baseline")]
-        tests = [write_p(effect[key]) for key in ("p_fisher", "p_chi2")]
         yield [
             outcome,
             group or "all",
-            *shares,
+            *(write_side(effect, side) for side in ("variant", "baseline")),
             write_signed(effect["difference"]),
             write_interval(effect["ci"]),
-            *tests,
+            write_p(find_p(effect)),
+            write_p(effect.get("p_chi2")),
             write_p(effect.get("p_holm")),
+            effect["mark"] or "",
         ]
 
 
-def draw_effects(report: Mapping[str, Any], plan_sha256: str) -> RowChart:
-    """Every difference with its interval, beside a line where there is none."""
-    named = [(f"group {group}" if group else outcome, effect) for outcome, group, effect in list_effects(report)]
+def list_arms(report: Mapping[str, Any]) -> Iterator[list[str]]:
+    """By arm, the units assigned and those with the primary outcome, then how many have it and their share, or mean and spread."""
+    for arm, own in report["arms"].items():
+        is_share = "yes" in own
+        value = write_number(own["rate" if is_share else "mean"], 3)
+        estimate = f"{value} ({write_interval(own['ci'])})" if own["ci"] else value
+        found = [f"{own['yes']:,}", estimate] if is_share else [estimate, write_number(own["sd"], 3)]
+        yield [arm, f"{own['assigned']:,}", f"{own['with_outcome']:,}", *found]
+
+
+def list_missing(report: Mapping[str, Any]) -> Iterator[list[str]]:
+    """By outcome, how many units of each arm are without it, and the bounds of the difference: cells of a table with a column for
+    each arm."""
+    for name, found in report["missing"].items():
+        yield [name, *(write_part(*counts) for counts in found["arms"].values()), write_bounds(found["bounds"])]
+
+
+def list_remarks(report: Mapping[str, Any]) -> list[str]:
+    """What a file says of the differences: whether groups differ, what is missing, how often they were opened, and marks."""
+    missing = [f"Missing, {name}: {write_missing(found)}." for name, found in report["missing"].items()]
+    said = [write_interaction(report["interaction"]), *missing, BOUNDS_EXPLAINED, write_looks(report["looks"])]
+    return [words for words in (*said, *explain_marks(report)) if words]
+
+
+def draw_effects(report: Mapping[str, Any], plan_sha256: str) -> list[RowChart]:
+    """Every difference with its interval, and a line at 0: those of shares in one chart, and each outcome that
+    is a number in one of its own, for numbers have scales of their own."""
+    by_outcome: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+    for outcome, group, effect in list_effects(report):
+        of = outcome if effect["kind"] == "mean" else ""
+        by_outcome.setdefault(of, []).append((f"group {group}" if group else outcome, effect))
     missing = "No unit with an outcome is loaded on both sides yet."
-    return _draw(named, key="effects", title=_name_chart(report, "differences"), sha256=plan_sha256, missing=missing)
+    return [
+        _draw(
+            named,
+            key=f"effects-{place}" if outcome else "effects",
+            title=_name_chart(report, f"differences of “{outcome}”, a number," if outcome else "differences"),
+            sha256=plan_sha256,
+            missing=missing,
+        )
+        for place, (outcome, named) in enumerate(by_outcome.items())
+    ]
 
 
 def draw_moves(report: Mapping[str, Any], plan_sha256: str) -> RowChart:
@@ -93,28 +161,34 @@ def _name_chart(report: Mapping[str, Any], what: str) -> str:
 def _draw(
     named: Iterable[tuple[str, Mapping[str, Any]]], *, key: str, title: str, sha256: str, missing: str
 ) -> RowChart:
+    shown = [(name, effect) for name, effect in named if effect["difference"] is not None]
     rows = [
-        Row(f"{name} ({_count(effect['variant'])}, {_count(effect['baseline'])})", [_dot(effect)])
-        for name, effect in named
-        if effect["difference"] is not None
+        Row(
+            f"{name} ({', '.join(_count(effect[side]) for side in ('variant', 'baseline'))})",
+            [_dot(effect)],
+            verdict=Verdict(effect["mark"]) if effect["mark"] else None,
+        )
+        for name, effect in shown
     ]
+    # The scale of a number is that of its differences; shares are drawn on one that is not stretched.
+    reach = max((abs(end) for _, effect in shown for end in effect["ci"] or [effect["difference"]]), default=0.2)
+    reach = reach if key.startswith("effects-") and reach else 0.2
     return RowChart(
         key,
         title,
         rows,
-        low=-0.2,
-        high=0.2,
+        low=-reach,
+        high=reach,
         references=[Reference(0.0, "no difference")],
         note=f"Plan: SHA-256 {sha256[:16]}…",
         missing=Missing(missing),
     )
 
 
-def _count(share: Sequence[int]) -> str:
-    part, n = share
-    return f"{part} of {n}"
+def _count(side: Sequence[int] | Mapping[str, Any]) -> str:
+    return f"n {side['n']}" if isinstance(side, Mapping) else f"{side[0]} of {side[1]}"
 
 
 def _dot(effect: Mapping[str, Any]) -> Dot:
-    low, high = effect["ci"]
+    low, high = effect["ci"] or (None, None)
     return Dot(effect["difference"], low, high, text=write_signed(effect["difference"]))

@@ -22,7 +22,13 @@ COLUMNS = [
     column("sampled", "", "Whether its thread was drawn to be read.", bool),
     column("masked", "", "Whether arm, group and outcomes are left empty, because its thread is read masked.", bool),
     *columns(Enrolment, "arm group"),
-    column("outcome", "", "The primary outcome of the plan; empty where it is not known.", bool),
+    column("outcome", "", "The primary outcome of the plan, where it is yes or no; empty where it is not known.", bool),
+    column(
+        "outcome_number",
+        "",
+        "The primary outcome of the plan, where it is a number; empty where it is not known.",
+        float,
+    ),
     column("others", "", "The other outcomes that are known, by name."),
     *columns(Enrolment, "loaded", loaded="loaded_at"),
 ]
@@ -43,7 +49,8 @@ def read_rows(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def _read_experiment(scope: Scope, experiment: Experiment, sealed: set[str]) -> Iterator[Sequence[object]]:
-    outcome = read_stored_plan(experiment).outcome
+    plan = read_stored_plan(experiment)
+    outcome = plan.outcome
     sample = read_sample(experiment)
     sampled = {each.unit for each in sample.units}
     closed = sealed | (sampled - sample.threads.keys() if sample.is_open else sampled)
@@ -52,7 +59,9 @@ def _read_experiment(scope: Scope, experiment: Experiment, sealed: set[str]) -> 
     for row in rows.iterator(chunk_size=CHUNK):
         masked = row.unit in closed
         others = {name: value for name, value in sorted(row.outcomes.items()) if name != outcome}
-        told = ("", "", None, {}) if masked else (row.arm, row.group, row.outcomes.get(outcome), others)
+        primary = row.outcomes.get(outcome)
+        kinds = (None, primary) if outcome in plan.numbers else (primary, None)
+        told = ("", "", None, None, {}) if masked else (row.arm, row.group, *kinds, others)
         yield (*about, row.unit, row.unit in sampled, masked, *told, row.loaded_at)
 
 

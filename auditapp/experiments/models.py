@@ -44,8 +44,8 @@ class EnrolmentQuerySet(models.QuerySet["Enrolment"]):
 
 
 class Enrolment(models.Model):
-    """That a unit (a user, a request) was assigned to an arm, and what came out of it: {name of an outcome: true or false},
-    each where it is known.
+    """That a unit (a user, a request) was assigned to an arm, and what came out of it: {name of an outcome: true or false, or a
+    number where the plan says so}, each where it is known.
 
     An outcome that comes in later is a new row, and the row before is no longer current; what was known never changes.
     """

@@ -7,9 +7,19 @@ from typing import Any, NamedTuple
 
 from auditapp.experiments.models import Experiment, SampledUnit
 from auditapp.experiments.pure.effects import NoSuchCoder, Tally, compare_moves, report_experiment, tally_units
-from auditapp.experiments.pure.listing import write_effect, write_srm
+from auditapp.experiments.pure.listing import (
+    explain_marks,
+    write_bounds,
+    write_effect,
+    write_interaction,
+    write_looks,
+    write_part,
+    write_srm,
+)
 from auditapp.experiments.pure.plans import Plan, make_plan
 from auditapp.experiments.pure.units import Unit
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.queries import find_threads
 from transcripts.negotiation.pure.records import MOVES
@@ -18,6 +28,23 @@ from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 
 IDS_AT_A_TIME = 500
+
+
+LOADED, OPENED = "experiments.units.loaded", "experiments.differences.opened"
+"""Events of an experiment: a file of units was loaded, and its differences were opened for the first time afterwards."""
+
+
+class Looks(NamedTuple):
+    """How many ``loads`` changed the units of an experiment, after how many of them the differences were opened, and whether the
+    last of them is still ``unseen``."""
+
+    loads: int
+    looks: int
+    unseen: bool
+
+    def as_json(self) -> dict[str, int]:
+        """As reports hold it."""
+        return {"loads": self.loads, "looks": self.looks}
 
 
 class Sample(NamedTuple):
@@ -50,12 +77,31 @@ def list_experiments(project: Project) -> list[Experiment]:
 
 
 def read_report(experiment: Experiment, *, viewer: Viewer | None = None, coder: str = "") -> dict[str, Any]:
-    """The report of an experiment; see ``effects.report_experiment``. With ``moves``: of the sample's threads, or None where no
-    sample was drawn; see ``read_moves``, also for ``viewer`` and ``coder``. Raises ``Refused``."""
+    """The report of an experiment; see ``effects.report_experiment``. With ``looks``, see ``count_looks``, and ``moves``: of the
+    sample's threads, or None where no sample was drawn; see ``read_moves``, also for ``viewer`` and ``coder``. Raises ``Refused``.
+    """
     return {
         **report_experiment(read_tally(experiment), read_stored_plan(experiment)),
+        "looks": count_looks(experiment).as_json(),
         "moves": read_moves(experiment, viewer=viewer, coder=coder),
     }
+
+
+def count_looks(experiment: Experiment) -> Looks:
+    """How many files changed the units of an experiment, and after how many of them somebody opened the differences, by the audit
+    trail."""
+    events = AuditEvent.objects.filter(
+        stream=trail.project_stream(experiment.project_id),
+        target=trail.describe_target(experiment),
+        action__in=[LOADED, OPENED],
+    )
+    loads, looks, unseen = 0, 0, False
+    for action, details in events.order_by("sequence").values_list("action", "details"):
+        if action == OPENED:
+            looks, unseen = looks + 1, False
+        elif details["new"] or details["completed"]:
+            loads, unseen = loads + 1, True
+    return Looks(loads, looks, unseen)
 
 
 def read_moves(experiment: Experiment, *, viewer: Viewer | None = None, coder: str = "") -> dict[str, Any] | None:
@@ -121,6 +167,18 @@ def describe_experiment(experiment: Experiment, report: Mapping[str, Any], sampl
         "arms": report["arms"],
         "assigned": sum(arm["assigned"] for arm in report["arms"].values()),
         "srm": {**report["srm"], "words": write_srm(report["srm"])},
+        "missing": [
+            (
+                name,
+                ", ".join(f"{write_part(*counts)} in {arm}" for arm, counts in found["arms"].items()),
+                write_bounds(found["bounds"]) if found["bounds"] else "",
+            )
+            for name, found in report["missing"].items()
+            if any(lost for lost, _ in found["arms"].values())
+        ],
+        "interaction": write_interaction(report["interaction"]),
+        "looks": write_looks(report["looks"]),
+        "marks": " ".join(explain_marks({**report, "moves": None})),
         "effect": write_effect(report["effect"]),
         "groups": [(name, write_effect(effect)) for name, effect in report["groups"].items()],
         "others": [(name, write_effect(effect)) for name, effect in report["others"].items()],
@@ -135,8 +193,8 @@ def read_notes(project: Project) -> dict[str, Any]:
     experiments = list_experiments(project)
     if not experiments:
         return {}
-    described = [
-        describe_experiment(each, report_experiment(read_tally(each), read_stored_plan(each)), read_sample(each))
-        for each in experiments
-    ]
+    described = []
+    for each in experiments:
+        report = report_experiment(read_tally(each), read_stored_plan(each))
+        described.append(describe_experiment(each, {**report, "looks": count_looks(each).as_json()}, read_sample(each)))
     return {"experiments": described}

@@ -20,10 +20,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from auditapp.experiments import actions, drawing
 from auditapp.experiments.forms import MAX_UNITS_BYTES, DrawForm, PlanForm, UnitsForm
 from auditapp.experiments.models import Experiment
+from auditapp.experiments.pure.listing import BOUNDS_EXPLAINED
 from auditapp.experiments.queries import (
     describe_experiment,
     list_experiments,
-    read_report,
     read_sample,
     read_stored_plan,
 )
@@ -114,9 +114,10 @@ def download(request: ProjectRequest, experiment_id: int, format: str) -> HttpRe
     experiment = _find(request, experiment_id)
     report = _read(request, experiment)
     caption = (
-        f"{experiment.name}: {report['variant']} minus {report['baseline']}. Differences with Newcombe's interval; Fisher's exact "
-        "test, Pearson's chi-square uncorrected, Holm over groups, over other outcomes and over moves, which count threads of the "
-        f"sample. Plan locked {experiment.locked_at:%d %B %Y}, SHA-256 {experiment.sha256[:12]}."
+        f"{experiment.name}: {report['variant']} minus {report['baseline']}. Differences of shares with Newcombe's interval, of "
+        "means with Welch's; Fisher's exact test or Welch's t, Pearson's chi-square uncorrected, Holm over groups, over other "
+        f"outcomes and over moves, which count threads of the sample. {' '.join(drawing.list_remarks(report))} "
+        f"Plan locked {experiment.locked_at:%d %B %Y}, SHA-256 {experiment.sha256[:12]}."
     )
     writers: dict[str, tuple[str, Callable[[], str]]] = {
         "csv": ("text/csv", lambda: _write_csv(drawing.COLUMNS, drawing.list_rows(report, experiment.sha256))),
@@ -145,9 +146,11 @@ def _read(request: ProjectRequest, experiment: Experiment) -> dict[str, Any]:
     """The report as this person may see it; by the readings of ``coder``, where she has read any thread of the sample."""
     asked = request.POST if request.method == "POST" else request.GET
     try:
-        return read_report(experiment, viewer=get_viewer(request), coder=asked.get("coder", ""))
+        return actions.open_report(
+            experiment=experiment, by=request.user, viewer=get_viewer(request), coder=asked.get("coder", "")
+        )
     except Refused:
-        return read_report(experiment, viewer=get_viewer(request))
+        return actions.open_report(experiment=experiment, by=request.user, viewer=get_viewer(request))
 
 
 def _describe(experiment: Experiment, report: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,17 +180,21 @@ def _render(
     request: ProjectRequest, experiment: Experiment, *, units: Form | None = None, draw: Form | None = None
 ) -> HttpResponse:
     report = _read(request, experiment)
-    sample = read_sample(experiment)
+    sample, plan = read_sample(experiment), read_stored_plan(experiment)
     may_write = Permission.SET_METHOD in request.role.permissions
     is_loaded = any(arm["assigned"] for arm in report["arms"].values())
     context = {
         "experiment": experiment,
-        "plan": read_stored_plan(experiment),
+        "plan": plan,
+        "numbers": list(plan.numbers.items()),
         "report": report,
         "is_loaded": is_loaded,
-        "chart": drawing.draw_effects(report, experiment.sha256),
+        "charts": drawing.draw_effects(report, experiment.sha256),
         "heads": drawing.HEADS,
         "rows": list(drawing.list_cells(drawing.list_effects(report))),
+        "arms": list(drawing.list_arms(report)),
+        "missing": list(drawing.list_missing(report)),
+        "bounds_explained": BOUNDS_EXPLAINED,
         "moves_chart": drawing.draw_moves(report, experiment.sha256),
         "moves_rows": list(drawing.list_cells(drawing.list_moves(report))),
         "unblinding": offer_unblinding(request, sample.threads.values(), where="experiment")

@@ -9,12 +9,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from auditapp.experiments.pure.plans import Plan
+from auditapp.experiments.pure.plans import Plan, Scale
 from auditapp.experiments.pure.units import Unit
 from transcripts.negotiation.pure.records import MOVES, Records
 from transcripts.negotiation.pure.sequences import list_positions
 from transcripts.negotiation.pure.study import CONDUCT, Study, Work
-from transcripts.statistics.intervals import Share, newcombe_interval
+from transcripts.statistics.differences import (
+    Estimate,
+    Heterogeneity,
+    Known,
+    Moments,
+    bound_difference,
+    estimate_difference_of_means,
+    estimate_difference_of_shares,
+    measure_heterogeneity,
+    measure_welch,
+)
+from transcripts.statistics.figures import FEW, MIN_CLUSTERS, mark_clusters
+from transcripts.statistics.intervals import Interval, Share, newcombe_interval
 from transcripts.statistics.multiplicity import adjust_holm
 from transcripts.statistics.significance import measure_chi_square, measure_fisher
 
@@ -23,24 +35,36 @@ ALARM_BELOW = 0.001
 
 @dataclass
 class Tally:
-    """Counts of units by arm, and of outcomes by name and arm, for each group: all that the report needs."""
+    """Counts of units by arm, and of outcomes by name and arm, for each group: all that the report needs. Of an outcome that is a
+    number there are number, mean and spread."""
 
     assigned: Counter[str] = field(default_factory=Counter)
     known: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     yes: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    moments: dict[tuple[str, str], dict[str, Moments]] = field(default_factory=dict)
 
     def add(self, unit: Unit) -> None:
         """Count one unit."""
         self.assigned[unit.arm] += 1
         for name, value in unit.outcomes.items():
-            if value is not None:
-                self.known[name, unit.arm][unit.group] += 1
+            if value is None:
+                continue
+            self.known[name, unit.arm][unit.group] += 1
+            if isinstance(value, bool):
                 self.yes[name, unit.arm][unit.group] += value
+            else:
+                groups = self.moments.setdefault((name, unit.arm), {})
+                groups.setdefault(unit.group, Moments()).add(value)
 
     def find_share(self, outcome: str, arm: str, group: str | None = None) -> Share:
         """The units of an arm, of one group or of all, with the outcome among those of which it is known."""
         groups = self.known[outcome, arm] if group is None else [group]
         return Share(*(sum(counts[outcome, arm][each] for each in groups) for counts in (self.yes, self.known)))
+
+    def find_moments(self, outcome: str, arm: str, group: str | None = None) -> Moments:
+        """The same of an outcome that is a number: how many units have one, their mean and spread."""
+        groups = self.moments.get((outcome, arm), {})
+        return sum(groups.values(), Moments()) if group is None else groups.get(group, Moments())
 
     def list_groups(self, outcome: str) -> list[str]:
         """The groups that some unit with a known outcome names, sorted."""
@@ -62,8 +86,10 @@ def report_experiment(tally: Tally, plan: Plan) -> dict[str, Any]:
 
     ``arms``: units assigned, with the primary outcome known, and with it. ``srm``: whether the assignment keeps the planned shares.
     ``effect``: variant minus baseline on the primary outcome. ``groups``: the same by group, P by Holm over the groups.
+    ``interaction``: whether the differences of the groups differ from one another, see ``compare_groups``.
     ``others``: the other outcomes by name, each an effect, P by Holm over them. Units without an outcome are counted and
-    left out. ``moves`` is None: what people read in a sample's threads is in a study.
+    left out; ``missing`` says how many they are in each arm, and what they could make of each difference. ``moves`` and
+    ``looks`` are None: what people read in a sample's threads, and when they looked, is in a study.
     """
     outcome = plan.outcome
     groups = {group: _compare(tally, plan, outcome, group) for group in tally.list_groups(outcome)}
@@ -74,11 +100,14 @@ def report_experiment(tally: Tally, plan: Plan) -> dict[str, Any]:
         "outcome": outcome,
         "baseline": plan.baseline,
         "variant": plan.variant,
-        "arms": {arm: _describe_arm(tally, outcome, arm) for arm in plan.allocation},
+        "arms": {arm: _describe_arm(tally, plan, arm) for arm in plan.allocation},
         "srm": measure_allocation(tally.assigned, plan.allocation),
         "effect": _compare(tally, plan, outcome),
+        "interaction": compare_groups(tally, plan, list(groups)),
         "groups": groups,
         "others": others,
+        "missing": {name: _describe_missing(tally, plan, name) for name in plan.outcomes},
+        "looks": None,
         "moves": None,
     }
 
@@ -100,43 +129,133 @@ def measure_allocation(assigned: Mapping[str, int], planned: Mapping[str, float]
     return {"chi2": chi2, "p": p, "alarm": p < ALARM_BELOW}
 
 
-def _describe_arm(tally: Tally, outcome: str, arm: str) -> dict[str, Any]:
-    share = tally.find_share(outcome, arm)
+def _describe_arm(tally: Tally, plan: Plan, arm: str) -> dict[str, Any]:
+    assigned = {"assigned": tally.assigned[arm]}
+    if plan.outcome in plan.numbers:
+        moments = tally.find_moments(plan.outcome, arm)
+        return {
+            **assigned,
+            "with_outcome": moments.n,
+            **_describe_mean(moments),
+            "ci": _end(moments.interval, moments.n),
+        }
+    share = tally.find_share(plan.outcome, arm)
+    interval = _end(share.interval, share.n)
+    return {**assigned, "with_outcome": share.n, "yes": share.part, "rate": share.value, "ci": interval}
+
+
+def _describe_mean(moments: Moments) -> dict[str, Any]:
+    return {"n": moments.n, "mean": moments.mean if moments.n else None, "sd": moments.sd}
+
+
+def _end(interval: Interval | None, units: int) -> list[float] | None:
+    """The ends of an interval of so many units on the smaller side."""
+    return list(interval) if interval and units >= MIN_CLUSTERS else None
+
+
+def _describe_missing(tally: Tally, plan: Plan, outcome: str) -> dict[str, Any]:
+    """By arm, of how many units of all the outcome is missing; and the bounds of the difference between variant and baseline,
+    None for a number without a scale."""
+    known: dict[str, Known] = {}
+    for arm in plan.allocation:
+        moments, share = tally.find_moments(outcome, arm), tally.find_share(outcome, arm)
+        total = moments.mean * moments.n if outcome in plan.numbers else share.part
+        known[arm] = Known(total, tally.assigned[arm], tally.assigned[arm] - share.n)
+    scale = plan.numbers.get(outcome, Scale(0, 1))
+    bounds = bound_difference(known[plan.variant], known[plan.baseline], *scale) if scale else None
     return {
-        "assigned": tally.assigned[arm],
-        "with_outcome": share.n,
-        "yes": share.part,
-        "rate": share.value,
-        "ci": list(share.interval) if share.interval else None,
+        "arms": {arm: [each.missing, each.n] for arm, each in known.items()},
+        "bounds": list(bounds) if bounds else None,
     }
+
+
+def compare_groups(tally: Tally, plan: Plan, groups: Sequence[str]) -> dict[str, Any] | None:
+    """Whether the difference of the primary outcome differs between groups: Cochran's Q over the differences of the groups, see
+    ``measure_heterogeneity``; None where there are not two groups.
+
+    Groups with fewer than 10 units on one side are left out, and named in ``few``: there the variance of a difference is not known
+    well enough. ``groups``: those that are compared. ``q``, ``df``, ``df_error`` (of a number) and ``p`` are None where fewer than
+    two are left.
+    """
+    if len(groups) < 2:
+        return None
+    found: dict[str, Estimate] = {}
+    for group in groups:
+        estimate = _estimate(tally, plan, group)
+        if estimate is not None:
+            found[group] = estimate
+    tested = measure_heterogeneity(list(found.values()))
+    return {
+        "groups": list(found),
+        "few": [group for group in groups if group not in found],
+        **(tested._asdict() if tested else dict.fromkeys(Heterogeneity._fields)),
+    }
+
+
+def _estimate(tally: Tally, plan: Plan, group: str) -> Estimate | None:
+    shares = [tally.find_share(plan.outcome, arm, group) for arm in (plan.variant, plan.baseline)]
+    if min(share.n for share in shares) < FEW:
+        return None
+    if plan.outcome not in plan.numbers:
+        return estimate_difference_of_shares(*shares[0], *shares[1])
+    return estimate_difference_of_means(
+        *(tally.find_moments(plan.outcome, arm, group) for arm in (plan.variant, plan.baseline))
+    )
 
 
 def _compare(tally: Tally, plan: Plan, outcome: str, group: str | None = None) -> dict[str, Any]:
-    variant = tally.find_share(outcome, plan.variant, group)
-    return compare_shares(variant, tally.find_share(outcome, plan.baseline, group))
+    arms = (plan.variant, plan.baseline)
+    if outcome in plan.numbers:
+        return compare_means(*(tally.find_moments(outcome, arm, group) for arm in arms))
+    return compare_shares(*(tally.find_share(outcome, arm, group) for arm in arms))
+
+
+def compare_means(variant: Moments, baseline: Moments) -> dict[str, Any]:
+    """The difference of two independent means with Welch's t, its P and its interval; these are None where a side has fewer than
+    three units, or where neither has two that differ."""
+    tested = measure_welch(variant, baseline)
+    units = min(variant.n, baseline.n)
+    return {
+        "kind": "mean",
+        "variant": _describe_mean(variant),
+        "baseline": _describe_mean(baseline),
+        "difference": variant.mean - baseline.mean if units else None,
+        "ci": _end(tested.interval, units) if tested else None,
+        "t": tested.t if tested else None,
+        "df": tested.df if tested else None,
+        "p_welch": tested.p if tested and units >= MIN_CLUSTERS else None,
+        "mark": mark_clusters(units) if units else None,
+    }
 
 
 def compare_shares(variant: Share, baseline: Share) -> dict[str, Any]:
-    """The difference of two independent shares with Newcombe's interval, Pearson's chi-square, uncorrected, and Fisher's exact
-    test."""
-    interval = newcombe_interval(*variant, *baseline)
+    """The difference of two independent shares with Newcombe's interval, None where a side has fewer than three units, Pearson's
+    chi-square, uncorrected, and Fisher's exact test."""
     tested = measure_chi_square(*variant, *baseline)
-    is_known = variant.value is not None and baseline.value is not None
+    units = min(variant.n, baseline.n)
     return {
+        "kind": "share",
         "variant": list(variant),
         "baseline": list(baseline),
-        "difference": (variant.value or 0.0) - (baseline.value or 0.0) if is_known else None,
-        "ci": list(interval) if interval else None,
+        "difference": (variant.value or 0.0) - (baseline.value or 0.0) if units else None,
+        "ci": _end(newcombe_interval(*variant, *baseline), units),
         "chi2": tested.statistic if tested else None,
         "p_chi2": tested.p if tested else None,
         "p_fisher": measure_fisher(*variant, *baseline),
+        "mark": mark_clusters(units) if units else None,
     }
+
+
+def find_p(effect: Mapping[str, Any]) -> float | None:
+    """The P that an effect is judged by, and that Holm adjusts: Fisher's of two shares, Welch's of two means."""
+    p: float | None = effect["p_welch" if effect["kind"] == "mean" else "p_fisher"]
+    return p
 
 
 def adjust_by_holm(compared: Sequence[dict[str, Any]]) -> None:
     """Add ``p_holm`` to each: Holm's P over those that could be tested, None for the others."""
-    tested = [each for each in compared if each["p_fisher"] is not None]
-    for each, p in zip(tested, adjust_holm([each["p_fisher"] for each in tested]), strict=True):
+    chances = [(each, p) for each in compared if (p := find_p(each)) is not None]
+    for (each, _), p in zip(chances, adjust_holm([p for _, p in chances]), strict=True):
         each["p_holm"] = p
     for each in compared:
         each.setdefault("p_holm", None)

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from transcripts.formats.numbers import write_interval, write_number, write_p, write_signed
+from auditapp.experiments.pure.effects import find_p
+from transcripts.formats.numbers import NONE, write_interval, write_number, write_p, write_signed
+from transcripts.statistics.figures import FEW, MARKS_EXPLAINED
+
+ARMITAGE = (
+    "P and intervals are those of a single look. With each further look a P below 0.05 comes up by chance more often: without an "
+    "effect in 8 % of experiments with 2 looks, 14 % with 5 and 19 % with 10 (Armitage, McPherson and Rowe 1969)."
+)
+BOUNDS_EXPLAINED = (
+    "Bounds: the difference of all assigned units if every missing outcome were no (of a number, the lowest) in the variant and "
+    "yes (the highest) in the baseline, and the reverse (Manski 1990). Sampling error is not in them. A number has bounds where "
+    "the plan gives its scale."
+)
 
 
 def list_report(report: Mapping[str, Any]) -> Iterator[str]:
@@ -13,14 +25,24 @@ def list_report(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"Outcome: {report['outcome']}"
     for arm, own in report["arms"].items():
         left_out = own["assigned"] - own["with_outcome"]
-        yield f"{arm}: {own['yes']:,} of {own['with_outcome']:,} ({left_out:,} of {own['assigned']:,} without an outcome)"
+        found = f"{own['yes']:,} of {own['with_outcome']:,}" if "yes" in own else write_mean(own)
+        yield f"{arm}: {found} ({left_out:,} of {own['assigned']:,} without an outcome)"
     if words := write_srm(report["srm"]):
         alarm = ". ALARM: the assignment is not as planned; find out why before reading on"
         yield f"Assignment against the plan: {words}{alarm if report['srm']['alarm'] else ''}"
     yield f"{report['variant']} minus {report['baseline']}: {write_effect(report['effect'])}"
+    if words := write_interaction(report["interaction"]):
+        yield words
     for heading in ("groups", "others"):
         for name, effect in report[heading].items():
             yield f"  {name}: {write_effect(effect)}"
+    for name, found in report["missing"].items():
+        yield f"Missing, {name}: {write_missing(found)}"
+    if any(missing["bounds"] for missing in report["missing"].values()):
+        yield BOUNDS_EXPLAINED
+    if words := write_looks(report["looks"]):
+        yield words
+    yield from explain_marks(report)
     if report["moves"] is not None:
         yield from _list_moves(report["moves"])
 
@@ -44,7 +66,66 @@ def write_effect(effect: Mapping[str, Any]) -> str:
     """A difference with its counts, its interval and its P."""
     if effect["difference"] is None:
         return "nothing to compare on one side"
-    counts = " against ".join(f"{part:,} of {n:,}" for part, n in (effect["variant"], effect["baseline"]))
+    sides = " against ".join(write_side(effect, side) for side in ("variant", "baseline"))
     between = f"{write_signed(effect['difference'])} ({write_interval(effect['ci'])})"
+    test = "Welch" if effect["kind"] == "mean" else "Fisher"
     holm = f", by Holm {write_p(effect['p_holm'])}" if effect.get("p_holm") is not None else ""
-    return f"{counts}, difference {between}, P {write_p(effect['p_fisher'])} (Fisher){holm}"
+    mark = f", {effect['mark']}" if effect["mark"] else ""
+    return f"{sides}, difference {between}, P {write_p(find_p(effect))} ({test}){holm}{mark}"
+
+
+def write_side(effect: Mapping[str, Any], side: str) -> str:
+    """Of one arm, how many of how many, or a mean."""
+    found = effect[side]
+    return write_mean(found) if effect["kind"] == "mean" else f"{found[0]:,} of {found[1]:,}"
+
+
+def write_mean(mean: Mapping[str, Any]) -> str:
+    """A mean with its number and standard deviation."""
+    return f"mean {write_number(mean['mean'], 3)} (SD {write_number(mean['sd'], 3)}, n {mean['n']:,})"
+
+
+def write_interaction(found: Mapping[str, Any] | None) -> str:
+    """Whether groups differ from one another; empty where there are not two groups."""
+    if found is None:
+        return ""
+    few = f" Left out, with fewer than {FEW} units on one side: {', '.join(found['few'])}." if found["few"] else ""
+    if found["p"] is None:
+        return f"Groups are each tested against 0. Whether they differ from one another cannot be tested.{few}"
+    freedom = f"{found['df']}" + ("" if found["df_error"] is None else f" and {write_number(found['df_error'], 1)}")
+    return (
+        f"Groups are each tested against 0. Whether the differences of the {len(found['groups'])} groups differ from one another: "
+        f"P {write_p(found['p'])} (Cochran’s Q {write_number(found['q'], 3)}, degrees of freedom {freedom}).{few}"
+    )
+
+
+def write_missing(found: Mapping[str, Any]) -> str:
+    """How many outcomes are missing in each arm, and the bounds of the difference."""
+    shares = ", ".join(f"{arm} {write_part(*counts)}" for arm, counts in found["arms"].items())
+    bounds = f"; difference {write_bounds(found['bounds'])}" if found["bounds"] else ""
+    return f"{shares}{bounds}"
+
+
+def write_part(part: int, n: int) -> str:
+    """A number of all, with the per cent."""
+    return f"{part:,} of {n:,}" + (f" ({100 * part / n:.1f} %)" if n else "")
+
+
+def write_bounds(bounds: Sequence[float] | None) -> str:
+    """Two bounds with their signs; a dash where there are none."""
+    return " to ".join(write_signed(bound) for bound in bounds) if bounds else NONE
+
+
+def write_looks(looks: Mapping[str, int] | None) -> str:
+    """That the differences were opened after more than one load of units; empty before."""
+    if looks is None or looks["looks"] < 2:
+        return ""
+    return f"The differences were opened after {looks['looks']:,} of {looks['loads']:,} loads of units. {ARMITAGE}"
+
+
+def explain_marks(report: Mapping[str, Any]) -> list[str]:
+    """What the marks of the effects and moves mean, each once."""
+    effects = [report["effect"], *report["groups"].values(), *report["others"].values()]
+    effects += (report["moves"] or {"effects": {}})["effects"].values()
+    found = {effect["mark"] for effect in effects}
+    return [f"{words[:1].upper()}{words[1:]}" for mark, words in MARKS_EXPLAINED.items() if mark in found]

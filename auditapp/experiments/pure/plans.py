@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
 
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.corpus.pure.readers.json_lines import name_json_type, read_line, shorten
@@ -21,7 +21,9 @@ MAX_ARMS = 10
 MAX_NOTES = 5_000
 MIN_SHARE = 0.0001
 """Of all units. A smaller arm gives no figure, and its expected number may be too small for a number to hold."""
-_KEYS = {"name", "outcome", "others", "baseline", "variant", "allocation", "locked", "notes"}
+MAX_NUMBER = 1e15
+"""Whole numbers beyond it are not kept exactly."""
+_KEYS = {"name", "outcome", "others", "numbers", "baseline", "variant", "allocation", "locked", "notes"}
 # What somebody would write who plans another kind of experiment.
 _ASSIGNMENT = "assignment"
 # What columns of units are called for themselves.
@@ -32,12 +34,20 @@ class PlanRefused(ValueError):
     """A plan says too little or contradicts itself; the message is a sentence."""
 
 
+class Scale(NamedTuple):
+    """The lowest and the highest number that an outcome can be."""
+
+    lowest: float
+    highest: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """What is compared. ``allocation``: the planned share of each arm, as parts of any size.
 
     Each unit is assigned to one arm, at random. ``outcome`` is the primary one, ``others`` are secondary and told by name.
-    ``locked`` is the day that the file names, as text.
+    ``numbers``: the outcomes that are numbers, each with the ends of its scale, or None where it has none; the others are yes or
+    no. ``locked`` is the day that the file names, as text.
     """
 
     outcome: str
@@ -46,6 +56,7 @@ class Plan:
     allocation: Mapping[str, float]
     name: str = ""
     others: tuple[str, ...] = ()
+    numbers: Mapping[str, Scale | None] = field(default_factory=dict)
     locked: str = ""
     notes: str = ""
 
@@ -57,11 +68,16 @@ class Plan:
     @property
     def sha256(self) -> str:
         """Of all it says, as JSON with sorted keys: two plans with one hash say the same."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.as_json(), sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
     def as_json(self) -> dict[str, Any]:
-        """As the database and files hold it."""
-        return {**asdict(self), "others": list(self.others), "allocation": dict(self.allocation)}
+        """As the database and files hold it. Without numbers nothing is said of them, so that the hash of a plan that has none is
+        what it was before plans could have some."""
+        content = {**asdict(self), "others": list(self.others), "allocation": dict(self.allocation)}
+        del content["numbers"]
+        if self.numbers:
+            content["numbers"] = {name: scale._asdict() if scale else {} for name, scale in self.numbers.items()}
+        return content
 
 
 def read_plan(data: bytes, *, name: str) -> Plan:
@@ -85,7 +101,7 @@ def make_plan(content: Mapping[str, Any]) -> Plan:
             raise PlanRefused(f"A plan has {', '.join(sorted(_KEYS))}; found {shorten(key)}.")
     texts = {
         key: _read_text(content, key, needed=key in {"outcome", "baseline", "variant"})
-        for key in _KEYS - {"others", "allocation"}
+        for key in _KEYS - {"others", "numbers", "allocation"}
     }
     others = content.get("others", [])
     if not isinstance(others, list) or not all(isinstance(each, str) and each.strip() for each in others):
@@ -98,7 +114,10 @@ def make_plan(content: Mapping[str, Any]) -> Plan:
         if name in _TAKEN or (name == "outcome" and name in names[1:]):
             raise PlanRefused(f"An outcome is not called {name}: a column of units has that name. Call it otherwise.")
     return Plan(
-        **texts, others=tuple(names[1:]), allocation=_read_allocation(content, texts["baseline"], texts["variant"])
+        **texts,
+        others=tuple(names[1:]),
+        numbers=_read_numbers(content, names),
+        allocation=_read_allocation(content, texts["baseline"], texts["variant"]),
     )
 
 
@@ -111,6 +130,35 @@ def _read_text(content: Mapping[str, Any], key: str, *, needed: bool) -> str:
     if fault := find_fault(value, max_length=MAX_NOTES if key == "notes" else MAX_NAME):
         raise PlanRefused(f"“{key}”: {fault}")
     return value.strip()
+
+
+def _read_numbers(content: Mapping[str, Any], outcomes: Sequence[str]) -> dict[str, Scale | None]:
+    numbers = content.get("numbers", {})
+    if not isinstance(numbers, dict):
+        raise PlanRefused(
+            "“numbers” is an object with the outcomes that are numbers, each with {} or with its lowest and highest."
+        )
+    scales = {name.strip(): _read_scale(name, ends) for name, ends in numbers.items()}
+    for name in scales:
+        if name not in outcomes:
+            raise PlanRefused(f"“numbers” has {shorten(name)}, which is no outcome of the plan.")
+    return {name: scales[name] for name in outcomes if name in scales}
+
+
+def _read_scale(name: str, ends: object) -> Scale | None:
+    if ends == {}:
+        return None
+    is_scale = isinstance(ends, dict) and ends.keys() == set(Scale._fields) and all(map(is_number, ends.values()))
+    if not isinstance(ends, dict) or not is_scale or not ends["lowest"] < ends["highest"]:
+        raise PlanRefused(
+            f"The scale of {shorten(name)} is {{}} or has a “lowest” and a “highest”, two numbers, the second above the first."
+        )
+    return Scale(**ends)
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a number that is kept exactly: between minus and plus ``MAX_NUMBER``, neither infinite nor NaN."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_NUMBER
 
 
 def _check_name(name: str) -> None:

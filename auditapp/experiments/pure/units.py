@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from auditapp.experiments.pure.plans import Plan
+from auditapp.experiments.pure.plans import MAX_NUMBER, Plan, is_number
 from transcripts.formats.csv_input import CsvError, read_csv
 from transcripts.ui.typed_text import find_fault
 
@@ -20,6 +21,9 @@ TOO_MANY_GROUPS = (
 )
 _YES, _NO = {"1", "yes", "true"}, {"0", "no", "false"}
 _NONE = {"", "na", "n/a"}
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?")
+Outcome = bool | float | None
+"""Yes or no, or a number, as the plan says of each; None where it is not known."""
 
 
 class UnitsRefused(Exception):
@@ -32,15 +36,16 @@ class Unit(NamedTuple):
     unit: str
     arm: str
     group: str
-    outcomes: Mapping[str, bool | None]
+    outcomes: Mapping[str, Outcome]
 
 
 def read_units(lines: Iterable[str], plan: Plan) -> Iterator[Unit]:
     """The units of a CSV with the columns unit, arm, and where there are any, group, outcome (the primary one, which may stand
     under its name instead) and the others by name; further columns are passed over. Read row by row.
 
-    An outcome is 1, yes or true, or 0, no or false; empty where it is not known. Raises ``UnitsRefused`` for a unit that stands
-    twice, whether in one arm or in two, an arm that the plan does not have, and any other word as an outcome.
+    An outcome is 1, yes or true, or 0, no or false; one that the plan calls a number is a number, with a point. It is empty where
+    it is not known. Raises ``UnitsRefused`` for a unit that is there twice, whether in one arm or in two, an arm that the plan
+    does not have, any other word as an outcome, and a number outside its scale.
     """
     reader = read_csv(lines)
     try:
@@ -109,13 +114,33 @@ def _read_unit(cells: Sequence[str], places: Mapping[str, int], plan: Plan, line
         raise UnitsRefused(
             f"Line {line}: the arm “{arm[:MAX_NAME]}” is not in the plan, which has {', '.join(plan.allocation)}."
         )
-    return Unit(unit, arm, group, {name: _read_outcome(read(name), line) for name in plan.outcomes})
+    return Unit(unit, arm, group, {name: _read_outcome(read(name), name, plan, line) for name in plan.outcomes})
 
 
-def _read_outcome(text: str, line: int) -> bool | None:
+def _read_outcome(text: str, name: str, plan: Plan, line: int) -> Outcome:
     word = text.lower()
     if word in _NONE:
         return None
+    if name in plan.numbers:
+        return _read_number(word, name, plan, line)
     if word not in _YES | _NO:
         raise UnitsRefused(f"Line {line}: “{text[:40]}” is no outcome. Write 1 or 0, yes or no, or leave it empty.")
     return word in _YES
+
+
+def _read_number(word: str, name: str, plan: Plan, line: int) -> float:
+    if not _NUMBER.fullmatch(word):
+        raise UnitsRefused(
+            f"Line {line}: “{word[:40]}” is no number, and the outcome “{name}” is one. Write it with a point, such as 3.5, or "
+            "leave it empty."
+        )
+    # What is nought has no sign, as a database has it.
+    number = float(word) + 0.0
+    if not is_number(number):
+        raise UnitsRefused(f"Line {line}: {word[:40]} is too large. A number is at most {MAX_NUMBER:,.0f}.")
+    scale = plan.numbers[name]
+    if scale and not scale.lowest <= number <= scale.highest:
+        raise UnitsRefused(
+            f"Line {line}: {word[:40]} is outside the scale of “{name}”, which goes from {scale.lowest} to {scale.highest}."
+        )
+    return number

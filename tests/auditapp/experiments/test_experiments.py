@@ -7,15 +7,20 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
-from scipy.stats import chi2_contingency, chisquare, fisher_exact
+from scipy.stats import chi2_contingency, chisquare, fisher_exact, ttest_ind
+from statsmodels.stats.meta_analysis import combine_effects  # type: ignore[import-untyped]
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 from statsmodels.stats.proportion import confint_proportions_2indep  # type: ignore[import-untyped]
 
-from auditapp.experiments.actions import draw_audit, load_enrolments, lock_plan
+from auditapp.demo.experiment import FILE
+from auditapp.demo.experiment import PLAN as DEMO_PLAN
+from auditapp.experiments.actions import draw_audit, load_enrolments, lock_plan, open_report
 from auditapp.experiments.models import Enrolment, Experiment
 from auditapp.experiments.pure.effects import compare_shares, measure_allocation, report_experiment, tally_units
+from auditapp.experiments.pure.listing import list_report
 from auditapp.experiments.pure.plans import Plan, PlanRefused, make_plan
 from auditapp.experiments.pure.units import Unit, UnitsRefused, read_units
 from auditapp.experiments.queries import read_report, read_sample
@@ -197,7 +202,7 @@ def test_units_come_in_whole_and_outcomes_may_follow(project: Project, owner: Us
         (False, {"escalated": True}),
         (True, {"escalated": True, "asked before advising": True}),
     ]
-    assert read_report(experiment) == report_experiment(
+    assert read_report(experiment) | {"looks": None} == report_experiment(
         tally_units(read(UNITS.replace("u3,old,south,,yes", "u3,old,south,1,yes"))), make_plan(PLAN)
     )
 
@@ -244,6 +249,237 @@ def test_a_sample_is_drawn_once_from_each_arm_and_finds_its_masked_threads(proje
     line = json.dumps({"id": drawn[2].unit, "turns": [{"role": "model", "text": "Hello."}]})
     import_files(project=project, files=[("logs.jsonl", line.encode())], by=owner, choices=Choices(mask=True))
     assert list(read_sample(experiment).threads) == [drawn[2].unit]
+
+
+SCALES: dict[str, Any] = {
+    **PLAN,
+    "outcome": "alliance",
+    "others": ["minutes", "escalated"],
+    "numbers": {"alliance": {"lowest": 1, "highest": 7}, "minutes": {}},
+}
+SCALES_ONE: dict[str, Any] = {"alliance": {"lowest": 1, "highest": 7}}
+MEASURED = """unit,arm,group,outcome,minutes,escalated
+u1,old,north,3.5,12,no
+u2,new,north,7,.5,yes
+u3,old,south,,1e3,no
+u4,new,south,1,,no
+"""
+
+
+def test_an_outcome_that_the_plan_calls_a_number_is_read_as_one() -> None:
+    first, second, third, _ = read(MEASURED, make_plan(SCALES))
+
+    assert first.outcomes == {"alliance": 3.5, "minutes": 12.0, "escalated": False}
+    assert (second.outcomes["minutes"], third.outcomes["minutes"], third.outcomes["alliance"]) == (0.5, 1000.0, None)
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("many", "Line 2: “many” is no number"),
+        ("inf", "is no number"),
+        ("nan", "is no number"),
+        ("1_000", "is no number"),
+        ("3,5", "2 cells|4 cells"),
+        ("\u0663", "is no number"),
+        ("1e16", "Line 2: 1e16 is too large"),
+        ("1e999", "is too large"),
+        ("7.01", "Line 2: 7.01 is outside the scale of “alliance”, which goes from 1 to 7"),
+        ("yes", "is no number"),
+    ],
+)
+def test_what_is_no_number_is_refused_by_line(cell: str, words: str) -> None:
+    with pytest.raises(UnitsRefused, match=words):
+        read(f"unit,arm,outcome\nu1,old,{cell}", make_plan(SCALES))
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        ["alliance"],
+        {"trust": {}},
+        {"alliance": {"lowest": 1}},
+        {"alliance": {"lowest": 7, "highest": 1}},
+        {"alliance": {"lowest": True, "highest": 7}},
+        {"alliance": {"lowest": float("nan"), "highest": 7}},
+        {"alliance": {"lowest": 0, "highest": 1e16}},
+        {"alliance": 7},
+    ],
+)
+def test_numbers_of_a_plan_are_outcomes_with_a_scale_or_none(numbers: object) -> None:
+    with pytest.raises(PlanRefused, match=r"numbers|scale"):
+        make_plan({**SCALES, "numbers": numbers})
+
+
+def test_a_plan_without_numbers_keeps_its_hash_and_one_with_numbers_comes_back_from_its_json() -> None:
+    plan = make_plan(SCALES)
+
+    assert make_plan(PLAN).sha256 == "65e3a3c355a40d58dcf9d1dd5023b8381b3af15803045da99b06a5ce07c5c9cd"
+    assert "numbers" not in make_plan(PLAN).as_json()
+    assert make_plan(json.loads(json.dumps(plan.as_json()))) == plan
+    assert (
+        plan.sha256 != make_plan({**SCALES, "numbers": {"alliance": {"lowest": 1, "highest": 5}, "minutes": {}}}).sha256
+    )
+
+
+def make_measured(counts: dict[tuple[str, str], list[float | None]], outcome: str = "alliance") -> list[Unit]:
+    return [
+        Unit(f"{arm}{group}{n}", arm, group, {outcome: value})
+        for (arm, group), values in counts.items()
+        for n, value in enumerate(values)
+    ]
+
+
+def test_means_are_compared_as_scipy_does_whole_by_group_and_by_holm() -> None:
+    draw = np.random.default_rng(3)
+    values = {
+        (arm, group): [float(each) for each in draw.normal(mean, 1, 15).clip(1, 7)]
+        for (arm, group), mean in {
+            ("new", "north"): 5,
+            ("old", "north"): 4,
+            ("new", "south"): 4.2,
+            ("old", "south"): 4,
+        }.items()
+    }
+    report = report_experiment(
+        tally_units(make_measured(values)), make_plan({**SCALES, "others": [], "numbers": SCALES_ONE})
+    )
+
+    new, old = (values[arm, "north"] + values[arm, "south"] for arm in ("new", "old"))
+    expected = ttest_ind(new, old, equal_var=False)
+    effect = report["effect"]
+    assert (effect["kind"], effect["mark"]) == ("mean", None)
+    assert effect["variant"] == pytest.approx({"n": 30, "mean": np.mean(new), "sd": np.std(new, ddof=1)})
+    assert (effect["t"], effect["df"], effect["p_welch"]) == pytest.approx(
+        (expected.statistic, expected.df, expected.pvalue)
+    )
+    assert effect["ci"] == pytest.approx(list(expected.confidence_interval()))
+    p = [ttest_ind(values["new", group], values["old", group], equal_var=False).pvalue for group in ("north", "south")]
+    assert [each["p_holm"] for each in report["groups"].values()] == pytest.approx(multipletests(p, method="holm")[1])
+    assert [each["mark"] for each in report["groups"].values()] == ["rough", "rough"]
+    assert report["arms"]["new"]["mean"] == pytest.approx(np.mean(new))
+    lines = list(list_report(report))
+    assert any("(SD " in line and "(Welch)" in line for line in lines)
+    assert any(line.startswith("Rough: fewer than 20") for line in lines)
+
+
+def test_below_ten_units_an_arm_a_difference_is_few_and_below_three_it_has_no_interval() -> None:
+    plan = make_plan({**SCALES, "others": [], "numbers": SCALES_ONE})
+    nine = report_experiment(
+        tally_units(make_measured({("new", ""): [1.0] * 8 + [2.0], ("old", ""): [3.0, 4.0] * 9})), plan
+    )
+    two = report_experiment(tally_units(make_measured({("new", ""): [1.0, 2.0], ("old", ""): [3.0, 4.0] * 9})), plan)
+
+    assert (nine["effect"]["mark"], two["effect"]["mark"]) == ("few", "few")
+    assert nine["effect"]["ci"] is not None
+    assert (two["effect"]["difference"], two["effect"]["ci"], two["effect"]["p_welch"]) == (-2.0, None, None)
+    assert compare_shares(Share(2, 2), Share(0, 12))["ci"] is None
+
+
+def test_groups_are_tested_against_one_another_and_not_against_nought_alone() -> None:
+    """In the demo health alone has an interval without 0, and the groups do not differ."""
+    with FILE.open(encoding="utf-8") as lines:
+        report = report_experiment(tally_units(read_units(lines, DEMO_PLAN)), DEMO_PLAN)
+
+    lows = {group: each["ci"][0] for group, each in report["groups"].items()}
+    assert [group for group, low in lows.items() if low > 0] == ["health"]
+    assert report["interaction"]["groups"] == ["health", "housing", "work"]
+    assert (report["interaction"]["df"], report["interaction"]["few"]) == (2, [])
+    # Worked out by statsmodels from the three differences with a unit of each kind added to every cell.
+    cells = {"health": (20, 31, 10, 27), "housing": (17, 26, 12, 26), "work": (12, 21, 6, 20)}
+    shares = np.array([((a + 1) / (n + 2), (b + 1) / (m + 2), n + 2, m + 2) for a, n, b, m in cells.values()])
+    one, other, n, m = shares.T
+    expected = combine_effects(one - other, one * (1 - one) / n + other * (1 - other) / m)
+    assert report["interaction"]["q"] == pytest.approx(expected.q)
+    assert report["interaction"]["p"] == pytest.approx(expected.test_homogeneity().pvalue)
+    assert report["interaction"]["p"] > 0.5
+    [said] = [line for line in list_report(report) if line.startswith("Groups are each tested against 0.")]
+    assert "differ from one another: P 0." in said
+
+
+def test_groups_of_fewer_than_ten_units_are_left_out_of_the_test_between_groups_and_named() -> None:
+    values = {
+        (arm, group): [1.0, 5.0] * half for group, half in (("a", 6), ("b", 7), ("c", 2)) for arm in ("new", "old")
+    }
+    plan = make_plan({**SCALES, "others": [], "numbers": SCALES_ONE})
+
+    found = report_experiment(tally_units(make_measured(values)), plan)["interaction"]
+    alone = report_experiment(
+        tally_units(make_measured({key: each for key, each in values.items() if key[1] != "b"})), plan
+    )
+
+    assert (found["groups"], found["few"], found["p"]) == (["a", "b"], ["c"], pytest.approx(1))
+    assert (alone["interaction"]["groups"], alone["interaction"]["p"]) == (["a"], None)
+    assert "cannot be tested. Left out, with fewer than 10 units on one side: c." in "\n".join(list_report(alone))
+
+
+def test_missing_outcomes_are_told_by_arm_with_the_bounds_of_the_difference() -> None:
+    """2.7 % missing in one arm and 8.2 % in the other."""
+    counts = {"old": (30, 73, 2), "new": (45, 78, 7)}
+    units = [
+        Unit(f"{arm}{n}", arm, "", {"o": n < part if n < known else None})
+        for arm, (part, known, missing) in counts.items()
+        for n in range(known + missing)
+    ]
+
+    report = report_experiment(tally_units(units), make_plan({**PLAN, "outcome": "o", "others": []}))
+
+    assert report["missing"] == {
+        "o": {"arms": {"old": [2, 75], "new": [7, 85]}, "bounds": pytest.approx([45 / 85 - 32 / 75, 52 / 85 - 30 / 75])}
+    }
+    lines = list(list_report(report))
+    assert "Missing, o: old 2 of 75 (2.7 %), new 7 of 85 (8.2 %); difference +0.103 to +0.212" in lines
+    assert any("Manski 1990" in line for line in lines)
+
+
+def test_missing_numbers_have_bounds_only_where_the_plan_has_a_scale() -> None:
+    report = report_experiment(tally_units(read(MEASURED, make_plan(SCALES))), make_plan(SCALES))
+
+    assert report["missing"]["alliance"] == {
+        "arms": {"old": [1, 2], "new": [0, 2]},
+        "bounds": pytest.approx([4 - (3.5 + 7) / 2, 4 - (3.5 + 1) / 2]),
+    }
+    assert report["missing"]["minutes"]["bounds"] is None
+
+
+@pytest.mark.django_db
+def test_numbers_are_stored_as_they_are_and_outcomes_may_follow(project: Project, owner: User) -> None:
+    experiment = lock_plan(project=project, plan=make_plan(SCALES), by=owner)
+    cells = ["0.1", "1e-7", "123456789012345.67", "-0", "1e15", "3"]
+    text = "unit,arm,minutes\n" + "".join(f"u{n},old,{cell}\n" for n, cell in enumerate(cells))
+
+    assert load_enrolments(experiment=experiment, data=text.encode(), by=owner) == (6, 0, 0)
+    assert load_enrolments(experiment=experiment, data=text.encode(), by=owner) == (0, 0, 6)
+
+    stored = Enrolment.objects.order_by("pk").values_list("outcomes", flat=True)
+    assert [each["minutes"] for each in stored] == [float(cell) for cell in cells]
+    with pytest.raises(Refused, match="What was known does not change"):
+        load_enrolments(experiment=experiment, data=b"unit,arm,minutes\nu0,old,0.2", by=owner)
+    assert load_enrolments(experiment=experiment, data=b"unit,arm,outcome\nu0,old,2.5", by=owner) == (0, 1, 0)
+    assert Enrolment.objects.current().get(unit="u0").outcomes == {"minutes": 0.1, "alliance": 2.5}
+
+
+@pytest.mark.django_db
+def test_each_first_opening_of_the_differences_after_a_load_is_counted(project: Project, owner: User) -> None:
+    experiment = lock_plan(project=project, plan=make_plan(PLAN), by=owner)
+    load_enrolments(experiment=experiment, data=b"unit,arm\nu1,old\nu2,new", by=owner)
+    assert open_report(experiment=experiment, by=owner)["looks"] == {"loads": 1, "looks": 0}, "there was no difference"
+
+    later = "unit,arm,outcome\n" + "".join(f"{n},{arm},1\n" for n, arm in (("u1", "old"), ("u2", "new")))
+    load_enrolments(experiment=experiment, data=later.encode(), by=owner)
+    for _ in range(2):
+        once = open_report(experiment=experiment, by=owner)
+        assert once["looks"] == {"loads": 2, "looks": 1}
+    load_enrolments(experiment=experiment, data=later.encode(), by=owner)
+    assert open_report(experiment=experiment, by=owner)["looks"] == {"loads": 2, "looks": 1}, "nothing had changed"
+    load_enrolments(experiment=experiment, data=b"unit,arm,outcome\nu3,new,0", by=owner)
+    twice = open_report(experiment=experiment, by=owner)
+
+    assert twice["looks"] == {"loads": 3, "looks": 2}
+    assert AuditEvent.objects.filter(action="experiments.differences.opened").count() == 2
+    assert not any("opened after" in line for line in list_report(once))
+    [said] = [line for line in list_report(twice) if "opened after 2 of 3 loads" in line]
+    assert "Armitage" in said
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from auditapp.experiments.actions import draw_audit, load_enrolments, lock_plan
 from auditapp.experiments.exports import ENROLMENTS
 from auditapp.experiments.models import Enrolment, Experiment
 from auditapp.experiments.pure.plans import make_plan
-from tests.auditapp.experiments.test_experiments import PLAN, UNITS
+from tests.auditapp.experiments.test_experiments import MEASURED, PLAN, SCALES, UNITS
 from transcripts.accounts.models import User
 from transcripts.blinding.conditions import unmask_interviews
 from transcripts.corpus.actions import import_files
@@ -66,6 +66,16 @@ def test_each_unit_comes_with_its_arm_and_what_is_known_of_its_outcomes(
     assert first["plan_sha256"] == experiment.sha256
     assert not first["masked"]
     assert find_export("enrolments") == ENROLMENTS
+
+
+def test_an_outcome_that_is_a_number_has_a_column_of_its_own(project: Project, owner: User) -> None:
+    experiment = lock_plan(project=project, plan=make_plan(SCALES), by=owner)
+    load_enrolments(experiment=experiment, data=MEASURED.encode(), by=owner)
+
+    first = read_rows(project)["u1"]
+
+    assert (first["outcome"], first["outcome_number"]) == (None, 3.5)
+    assert first["others"] == {"minutes": 12.0, "escalated": False}
 
 
 def test_a_unit_that_a_later_file_completed_comes_once(project: Project, experiment: Experiment, owner: User) -> None:

@@ -17,7 +17,7 @@ from django.urls import reverse
 
 from auditapp.experiments.models import Experiment
 from auditapp.experiments.queries import read_report
-from tests.auditapp.experiments.test_experiments import PLAN, UNITS
+from tests.auditapp.experiments.test_experiments import PLAN, SCALES, UNITS
 from tests.instance import ROOT
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
@@ -147,7 +147,7 @@ def test_the_commands_lock_load_and_report(project: Project, tmp_path: Path) -> 
     run("experiment", "lock", str(tmp_path / "plan.json"), "--project", project.slug)
     assert run("experiment", "load", str(tmp_path / "units.csv"), *of_study)["new"] == 4
     from_files = run("experiment", "report", str(tmp_path / "units.csv"), "--plan", str(tmp_path / "plan.json"))
-    assert run("experiment", "report", *of_study) == from_files
+    assert run("experiment", "report", *of_study) == from_files | {"looks": {"loads": 1, "looks": 1}}
     (tmp_path / "plan.json").write_text(json.dumps({**PLAN, "others": []}))
     with pytest.raises(CommandError, match="not the plan"):
         run("experiment", "load", str(tmp_path / "units.csv"), "--plan", str(tmp_path / "plan.json"), *of_study)
@@ -162,10 +162,43 @@ def test_the_command_prints_numbers_as_pages_do(tmp_path: Path) -> None:
 
     call_command("experiment", "report", str(tmp_path / "units.csv"), "--plan", str(tmp_path / "plan.json"), stdout=out)
 
-    assert (
-        "new minus old: 2 of 2 against 0 of 1, difference +1.000 (-0.031 to 1.000), P 0.333 (Fisher)" in out.getvalue()
-    )
+    assert "new minus old: 2 of 2 against 0 of 1, difference +1.000 (–), P 0.333 (Fisher), few" in out.getvalue()
     assert "north: 1 of 1 against 0 of 1, difference +1.000 (" in out.getvalue()
+
+
+def test_a_page_of_numbers_has_means_bounds_and_the_test_between_groups(
+    project: Project, lead: User, client_of: ClientOf
+) -> None:
+    client = client_of(lead)
+    lock(client, project, SCALES)
+    experiment = Experiment.objects.get()
+    lines = [
+        f"{arm}{group}{n},{arm},{group},{1 + n % 7},{60 + n},{n % 2}"
+        for arm in ("old", "new")
+        for group in ("north", "south")
+        for n in range(12)
+    ]
+    heads = "unit,arm,group,outcome,minutes,escalated"
+    assert load(client, experiment, "\n".join([heads, *lines, "lost,old,north,,,"])).status_code == 302
+    address = reverse("experiments:show", args=[project.slug, experiment.pk])
+
+    page = client.get(address).content.decode()
+
+    assert "alliance</bdi> (1 to 7), <bdi>minutes</bdi>" in page
+    assert "mean 3.583 (SD 1.886, n 24)" in page
+    assert "Groups are each tested against 0. Whether the differences of the 2 groups differ from one another" in page
+    assert "1 of 25 (4.0 %)" in page
+    # The one that is missing is of the baseline: 1 at the lowest and 7 at the highest.
+    assert "-0.137 to +0.103" in page
+    assert page.count("<figure") >= 3, "each number and the shares have a chart of their own"
+    assert "opened after" not in page
+    load(client, experiment, f"{heads}\nlost,old,north,4,1,1")
+    assert "The differences were opened after 2 of 2 loads of units." in client.get(address).content.decode()
+    download = reverse("experiments:download", args=[project.slug, experiment.pk, "csv"])
+    first, *_, minutes, escalated = csv.DictReader(StringIO(client.post(download).content.decode()))
+    assert (first["variant_yes"], first["variant_n"], first["variant_mean"][:6]) == ("", "24", "3.5833")
+    assert (first["bound_low"], first["p_groups_differ"], minutes["bound_low"]) != ("", "", "")
+    assert (escalated["variant_mean"], escalated["variant_yes"]) == ("", "12")
 
 
 EXAMPLES = ROOT / "static" / "examples"

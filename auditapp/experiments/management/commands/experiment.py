@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from auditapp.experiments.actions import load_enrolments, lock_plan
+from auditapp.experiments.actions import load_enrolments, lock_plan, open_report
 from auditapp.experiments.management.finding import find_experiment
 from auditapp.experiments.pure.effects import report_experiment, tally_units
 from auditapp.experiments.pure.listing import list_report
@@ -103,10 +103,7 @@ def _report_files(units: Path, plan_path: Path) -> dict[str, Any]:
 
 
 def _report_stored(slug: str, name: str, *, coder: str) -> dict[str, Any]:
-    from auditapp.experiments.management.finding import find_experiment
-    from auditapp.experiments.queries import read_report
-
-    return read_report(find_experiment(slug, name), coder=coder)
+    return open_report(experiment=find_experiment(slug, name), by=trail.SYSTEM, coder=coder)
 
 
 class Command(Noun):

@@ -88,7 +88,7 @@ def read_catalog(project: Project) -> Catalog:
         catalog.ids_in_family.setdefault(of_family[0], []).append(pk)
         if of_family[2] == CodeFamily.Unit.SENTENCE:
             catalog.ids_of_sentences.append(pk)
-        if of_family[3]:
+        if catalog.codes[identifier].has_enactment:
             catalog.ids_with_enactment.append(pk)
         for asked in json.loads(attributes):
             question = catalog.questions.setdefault(

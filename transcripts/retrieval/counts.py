@@ -24,7 +24,7 @@ JOIN corpus_interview i ON i.id = t.interview_id
 WHERE c.withdrawn_at IS NULL AND s.retired_by_id IS NULL AND {codings} AND {scope}
 """
 ANSWERS = """
-SELECT c.sentence_id, s.turn_id, t.interview_id, c.code_id, CAST(c.attributes AS text)
+SELECT c.sentence_id, s.turn_id, t.interview_id, c.code_id, c.enactment, CAST(c.attributes AS text)
 FROM coding_coding c
 JOIN corpus_sentence s ON s.id = c.sentence_id
 JOIN corpus_turn t ON t.id = s.turn_id
@@ -84,8 +84,8 @@ def read_marks(
 
 def read_answers(
     project: Project, catalog: Catalog, visibility: Visibility, *, family: str = "", model: str | None = None
-) -> Iterator[tuple[int, int, int, int, dict[str, str]]]:
-    """The codings of the model's words with codes that ask questions: sentence, turn, interview, code and answers."""
+) -> Iterator[tuple[int, int, int, int, str, dict[str, str]]]:
+    """The codings of the model's words with codes that ask questions: sentence, turn, interview, code, enactment and answers."""
     asking = {question.code.identifier for question in catalog.questions.values()}
     code_ids = [pk for identifier in sorted(asking) for pk in catalog.ids[identifier]]
     codings = of_codings(catalog, visibility, family=family, code_ids=code_ids)

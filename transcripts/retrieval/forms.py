@@ -44,6 +44,7 @@ STATES = [
     (State.MEMO, "With a memo"),
 ]
 DISAGREED = (State.DISAGREED, "Coders disagree")
+ENACTMENTS = [*Enactment.choices, (NOT_STATED, "Not stated")]
 
 
 class Choices(NamedTuple):
@@ -78,9 +79,7 @@ class SearchForm(forms.Form):
     together = forms.ChoiceField(required=False, label="With several codes", choices=TOGETHER)
     family = forms.ChoiceField(required=False, label="Family")
     level = forms.ChoiceField(required=False, label="Level", choices=[ANY, *Level.choices])
-    enactment = forms.ChoiceField(
-        required=False, label="Enactment", choices=[ANY, *Enactment.choices, (NOT_STATED, "Not stated")]
-    )
+    enactment = forms.ChoiceField(required=False, label="Enactment", choices=[ANY, *ENACTMENTS])
     grounding = forms.ChoiceField(required=False, label="Grounding", choices=[ANY, *Grounding.choices])
     prompted = forms.ChoiceField(required=False, label="Prompted", choices=[ANY, *Prompting.choices])
     answer = forms.ChoiceField(required=False, label="Answer to a code’s question")
@@ -209,6 +208,16 @@ class PairForm(CountForm):
         label="Together",
         choices=[(Together.SENTENCE, "On the same sentence"), (Together.TURN, "In the same turn")],
     )
+    enactment = forms.ChoiceField(required=False, label="Moves", choices=ENACTMENTS)
+
+    def __init__(self, data: object, choices: Choices) -> None:
+        super().__init__(data, choices)
+        if not choices.catalog.ids_with_enactment:
+            del self.fields["enactment"]
+
+    def get_enactment(self) -> str:
+        """Which codings of moves count; of a form that is valid."""
+        return self.cleaned_data.get("enactment") or Enactment.ENACTED
 
 
 class SheetForm(CountForm):

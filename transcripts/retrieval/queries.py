@@ -228,13 +228,20 @@ def _codings(
         # SQLite and PostgreSQL both know ->>, which gives the text under a key.
         given = "COALESCE(c.attributes ->> %s, '')"
         conditions.add(f"{given} <> %s" if asked_for is None else f"{given} = %s", key, asked_for or "")
-    for column in ("level", "enactment", "grounding"):
-        asked = getattr(search, column)
-        if column == "enactment" and asked == NOT_STATED:
-            conditions.add("c.enactment = %s", "")
-            conditions.add_one_of("c.code_id", catalog.ids_with_enactment)
-        elif asked:
+    for column in ("level", "grounding"):
+        if asked := getattr(search, column):
             conditions.add(f"c.{column} = %s", asked)
+    if search.enactment:
+        stated = "" if search.enactment == NOT_STATED else search.enactment
+        moves = Conditions()
+        moves.add_one_of("c.code_id", catalog.ids_with_enactment)
+        if search.together and any(catalog.codes[code].has_enactment for code in search.codes):
+            # Of moves together with other codes: these state no enactment.
+            conditions.add(f"(c.enactment = %s OR NOT {moves.as_sql()})", stated, *moves.values)
+        elif stated:
+            conditions.add("c.enactment = %s", stated)
+        else:
+            conditions.add(f"c.enactment = %s AND {moves.as_sql()}", stated, *moves.values)
     return conditions
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from transcripts.retrieval.pure.charts import draw_pairs, draw_shares
 from transcripts.retrieval.pure.score_sheet import CHALLENGE, ENACTMENTS, SIGNS, Fill, build_sheet, draw_sheet
 from transcripts.retrieval.pure.tables import APART, ENACTED, UNIT_WORDS, Count, CountTable, Heading, PairTable
 from transcripts.retrieval.queries import Visibility
+from transcripts.statistics import figures
 
 Sizes = Mapping[Hashable, Mapping[str, int]]
 # The sentences and turns of the model in an interview: all of them, or those that are decided.
@@ -85,17 +86,21 @@ def tabulate_by_model(wanted: Wanted) -> dict[str, object]:
     return _finish(wanted, table, rows, (said, decided), groups)
 
 
-def tabulate_pairs(wanted: Wanted, *, by_turn: bool) -> dict[str, object]:
-    """Codes together on the same sentence, or in the same turn."""
+def tabulate_pairs(wanted: Wanted, *, by_turn: bool, enactment: str = ENACTED) -> dict[str, Any]:
+    """Codes together on the same sentence, or in the same turn. Moves count where codings state this ``enactment``, as a search
+    asks for it; ``apart``: the other kinds of enactment, how many codings state them, and how a search asks for them."""
     headings = wanted.headings
-    table = PairTable(headings, _read_marks(wanted), by_turn=by_turn)
+    table = PairTable(headings, _read_marks(wanted), by_turn=by_turn, enactment=enactment.replace(NOT_STATED, ""))
     together = Together.TURN if by_turn else Together.SENTENCE
     rows = []
     for n, one in enumerate(headings):
         cells = []
         for m, other in enumerate(headings):
             codes = (one.identifier,) if n == m else (one.identifier, other.identifier)
-            query = wanted.search(*codes, together="" if n == m else together.value).as_query()
+            narrowed = {"together": "" if n == m else together.value}
+            if one.has_enactment or other.has_enactment:
+                narrowed["enactment"] = enactment
+            query = wanted.search(*codes, **narrowed).as_query()
             places, step = table.count(n, m)
             cells.append({"one": one, "other": other, "places": places, "step": step, "query": query})
         rows.append((one, cells))
@@ -104,6 +109,10 @@ def tabulate_pairs(wanted: Wanted, *, by_turn: bool) -> dict[str, object]:
         "headings": headings,
         "rows": rows,
         "chart": draw_pairs(headings, table.count, by_turn=by_turn),
+        "enactment": _name_enactment(enactment) if any(each.has_enactment for each in headings) else "",
+        "apart": [
+            (_name_enactment(each), codings, each or NOT_STATED) for each, codings in sorted(table.apart.items())
+        ],
         "is_empty": not any(table.count(n, n)[0] for n in range(len(headings))),
         "by_turn": by_turn,
         "out_of": decided[by_turn],
@@ -112,21 +121,23 @@ def tabulate_pairs(wanted: Wanted, *, by_turn: bool) -> dict[str, object]:
 
 
 def tabulate_answers(wanted: Wanted, *, model: str | None) -> list[dict[str, Any]]:
-    """The answers to the questions of the codes: a table for each question, in the order of the codebook."""
+    """The answers to the questions of the codes: a table for each question, in the order of the codebook. Of moves these are
+    answers of codings where they are enacted; how many others give each answer is ``apart``."""
     catalog = wanted.catalog
     questions = [each for each in catalog.questions.values() if wanted.family in {"", each.code.family}]
     of_code: dict[int, list[Question]] = defaultdict(list)
     for question in questions:
         for pk in catalog.ids[question.code.identifier]:
             of_code[pk].append(question)
-    found: dict[tuple[str, str], _Answers] = defaultdict(_Answers)
+    found: dict[tuple[str, str], dict[str, _Answers]] = defaultdict(lambda: defaultdict(_Answers))
     answers = counts.read_answers(wanted.project, catalog, wanted.visibility, family=wanted.family, model=model)
-    for sentence_id, turn_id, interview_id, code_id, given in answers:
+    for sentence_id, turn_id, interview_id, code_id, enactment, given in answers:
         for question in of_code[code_id]:
             unit = question.code.unit
             place = {"turn": turn_id, "interview": interview_id}.get(unit, sentence_id)
             answer = given.get(question.key, "") if code_id in question.ids else None
-            found[question.code.identifier, question.key].add(answer, place, interview_id)
+            kind = enactment if question.code.has_enactment else ENACTED
+            found[question.code.identifier, question.key][kind].add(answer, place, interview_id)
     return [_list_answers(wanted, each, found[each.code.identifier, each.key], model=model) for each in questions]
 
 
@@ -143,43 +154,50 @@ class _Answers:
         self.places[answer].add(place)
         self.interviews[answer].add(interview)
 
+    def find_places(self, answers: Iterable[str | None]) -> set[int]:
+        return set().union(*(self.places[each] for each in answers))
 
-def _list_answers(wanted: Wanted, question: Question, found: _Answers, *, model: str | None) -> dict[str, Any]:
+
+def _list_answers(
+    wanted: Wanted, question: Question, by_enactment: Mapping[str, _Answers], *, model: str | None
+) -> dict[str, Any]:
     """The rows of one question: its choices, then whether it was answered at all. Each opens its sentences."""
+    found = by_enactment.get(ENACTED, _Answers())
 
     def make_row(words: str, answers: Sequence[str | None], asked_for: str | None) -> dict[str, object]:
-        places = set().union(*(found.places[each] for each in answers))
-        written = write_answer(question.code.identifier, question.key, asked_for)
+        places = found.find_places(answers)
+        asked = {"answer": write_answer(question.code.identifier, question.key, asked_for), "model": model}
+        apart = [len(by_enactment.get(each, _Answers()).find_places(answers)) for each in APART]
         return {
             "words": words,
             "codings": sum(found.codings[each] for each in answers),
             "places": len(places),
             "thing": UNIT_WORDS[question.code.unit][len(places) != 1],
             "interviews": len(set().union(*(found.interviews[each] for each in answers))),
-            "query": wanted.search(question.code.identifier, answer=written, model=model).as_query(),
+            "query": _find_query(wanted, question.code, **asked),
+            "apart": _list_apart(wanted, question.code, apart, str, **asked),
         }
 
-    answered = [each for each in found.codings if each]
+    answered = {each: None for kind in by_enactment.values() for each in kind.codings if each}
     others = [each for each in answered if each not in question.choices]
     return {
         "question": question,
         "rows": [make_row(choice, [choice], choice) for choice in question.choices],
         "others": sum(found.codings[each] for each in others) if question.choices else 0,
-        "answered": make_row("Answered", answered, None),
+        "answered": make_row("Answered", list(answered), None),
         "unanswered": make_row("Not answered", [""], ""),
-        "not_asked": found.codings[None],
-        "is_applied": found.codings.total() > 0,
+        "not_asked": sum(each.codings[None] for each in by_enactment.values()),
+        "is_applied": any(each.codings for each in by_enactment.values()),
     }
 
 
 def build_score_sheet(wanted: Wanted, interview: Interview, columns: Sequence[tuple[int, bool]]) -> dict[str, object]:
     """Codes by turn of one interview."""
-    family = wanted.catalog.families.get(wanted.family)
     marks = counts.read_marks(
         wanted.project, wanted.catalog, wanted.visibility, family=wanted.family, interview_id=interview.pk
     )
     headings = wanted.headings
-    rows = build_sheet(headings, columns, marks, enactment=bool(family and family.carries_enactment))
+    rows = build_sheet(headings, columns, marks)
     queries = {
         (heading.identifier, turn): wanted.search(heading.identifier, interview=interview.pk, turn=turn).as_query()
         for heading in headings
@@ -209,6 +227,10 @@ def read_columns(interview: Interview) -> list[tuple[int, bool]]:
     return columns
 
 
+def _name_enactment(enactment: str) -> str:
+    return "not stated" if enactment in {"", NOT_STATED} else enactment
+
+
 def choose_family(catalog: Catalog, *, with_enactment: bool = False) -> str:
     """The family that a page shows first: a table of every code is hard to read."""
     fitting = [each for each in catalog.families.values() if each.carries_enactment or not with_enactment]
@@ -229,19 +251,30 @@ def _count_model_words(wanted: Wanted) -> tuple[dict[int, Answers], dict[int, An
 
 def _make_cell(wanted: Wanted, heading: Heading, count: Count, **place: object) -> dict[str, object]:
     """A count, and the query of the search for its sentences; and the same of what is not enacted, each kind apart."""
+    apart = _list_apart(wanted, heading, count.apart, count.write, **place)
+    return {"count": count, "heading": heading, "query": _find_query(wanted, heading, **place), "apart": apart}
+
+
+def _find_query(wanted: Wanted, heading: Heading, **asked: object) -> str:
+    """The query of the search for what counts with a code: of a move, where it is enacted."""
     enactment = {"enactment": ENACTED} if heading.has_enactment else {}
-    apart = [
+    return wanted.search(heading.identifier, **enactment, **asked).as_query()
+
+
+def _list_apart(
+    wanted: Wanted, heading: Heading, counted: Sequence[int], write: Callable[[int], str], **asked: object
+) -> list[dict[str, object]]:
+    """Of a move, the places where it is not enacted: each kind with its own number and search, in the order of ``APART``."""
+    return [
         {
             "sign": SIGNS[ENACTMENTS.get(word, Fill.DASHED)],
-            "words": f"{count.write(places)} {word or 'not stated'}",
+            "words": f"{write(places)} {_name_enactment(word)}",
             "places": places,
-            "query": wanted.search(heading.identifier, enactment=word or NOT_STATED, **place).as_query(),
+            "query": wanted.search(heading.identifier, enactment=word or NOT_STATED, **asked).as_query(),
         }
-        for word, places in zip(APART, count.apart, strict=bool(count.apart))
+        for word, places in zip(APART, counted, strict=bool(counted))
         if places
     ]
-    query = wanted.search(heading.identifier, **enactment, **place).as_query()
-    return {"count": count, "heading": heading, "query": query, "apart": apart}
 
 
 def _finish(
@@ -264,6 +297,7 @@ def _finish(
         "chart": draw_shares(table.headings, groups),
         "is_empty": not any(total.places or any(total.apart) for total in map(table.total, table.headings)),
         "has_enactment": any(each.has_enactment for each in table.headings),
+        "few": figures.MARKS_EXPLAINED[figures.Mark.FEW],
         "elsewhere": counts.count_elsewhere(wanted.project, wanted.catalog, wanted.visibility, family=wanted.family),
         "decided": _describe((sentences, turns), (all_sentences, all_turns)),
         "undecided_sentences": all_sentences - sentences,
@@ -290,7 +324,8 @@ def _sum(parts: Iterable[Answers]) -> Answers:
 
 def _describe(decided: Answers, said: Answers) -> str:
     (sentences, turns), (all_sentences, all_turns) = decided, said
-    return f"decided: {sentences:,} of {_plural(all_sentences, 'sentence')}, {turns:,} of {_plural(all_turns, 'turn')}"
+    few = f" ({figures.Mark.FEW})" if 0 < turns < figures.FEW else ""
+    return f"decided: {sentences:,} of {_plural(all_sentences, 'sentence')}, {turns:,} of {_plural(all_turns, 'turn')}{few}"
 
 
 def _plural(count: int, thing: str) -> str:

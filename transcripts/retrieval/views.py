@@ -180,7 +180,10 @@ def cooccurrence(request: ProjectRequest) -> HttpResponse:
     context: dict[str, object] = {"form": form, "here": "cooccurrence"}
     if form.is_valid():
         by_turn = form.cleaned_data["together"] == Together.TURN
-        context |= {"table": tabulating.tabulate_pairs(want(request, catalog, form), by_turn=by_turn)}
+        wanted = want(request, catalog, form)
+        table = tabulating.tabulate_pairs(wanted, by_turn=by_turn, enactment=form.get_enactment())
+        apart = [(words, codings, put_in(request, enactment=asked)) for words, codings, asked in table["apart"]]
+        context |= {"table": table, "apart": apart}
         context["unblinding"] = offer(request, form.get_coder())
     return render(request, "retrieval/pairs.html", context, status=422 if form.errors else 200)
 
@@ -216,6 +219,14 @@ def offer(request: ProjectRequest, coder: str, interview: int | None = None) -> 
         return None
     hidden = get_viewer(request).hidden_interviews
     return offer_unblinding(request, hidden if interview is None else hidden & {interview}, where="search")
+
+
+def put_in(request: ProjectRequest, **values: str) -> str:
+    """The query of this page with these values in it."""
+    query = request.GET.copy()
+    for name, value in values.items():
+        query[name] = value
+    return query.urlencode()
 
 
 FormType = TypeVar("FormType", bound=CountForm)

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import pytest
 
+from transcripts.retrieval.counts import Mark
 from transcripts.retrieval.pure.charts import draw_pairs, draw_shares
-from transcripts.retrieval.pure.tables import Count, Heading
+from transcripts.retrieval.pure.score_sheet import build_sheet
+from transcripts.retrieval.pure.tables import Count, CountTable, Heading, PairTable
 
 CODES = [Heading(name, name.title(), "themes", "sentence") for name in ("care", "balance", "context")]
 
 
-def count(places: int, semantic: int, latent: int, out_of: int = 54) -> Count:
-    return Count(places, semantic, latent, out_of, 0, "sentence")
+MOVES = [Heading(name, name.title(), "moves", "sentence", has_enactment=True) for name in ("refuse", "bracket")]
+
+
+def count(places: int, semantic: int, latent: int, out_of: int = 54, clusters: int = 20) -> Count:
+    return Count(places, semantic, latent, out_of, clusters, 0, "sentence")
+
+
+def move(sentence: int, model: str, code: str = "refuse", enactment: str = "enacted") -> Mark:
+    """A move on a sentence; a turn has five sentences."""
+    return Mark(sentence, sentence // 5, sentence // 5, 1, model, code, "semantic", enactment)
 
 
 def test_a_bar_is_as_long_as_its_share_and_its_parts_are_the_levels() -> None:
@@ -52,3 +62,73 @@ def test_no_pair_says_so_and_where_to_look(by_turn: bool, words: str) -> None:
     assert chart.missing is not None
     assert words in chart.missing.words
     assert draw_pairs([], lambda n, m: (0, 0), by_turn=by_turn).is_empty
+
+
+def test_ten_described_refusals_are_not_above_the_enacted_ones_of_another_model() -> None:
+    marks = [
+        *(move(n, "A", enactment="described") for n in range(10)),
+        move(10, "A"),
+        move(11, "A", enactment="demonstrated"),
+        *(move(n, "D") for n in range(100, 103)),
+    ]
+    sizes = {model: {"sentence": 60, "turn": 12, "interview": 1} for model in "AD"}
+    table = CountTable(MOVES, ((mark.model, mark) for mark in marks), sizes)
+    of_a, of_d = (table.count(model, MOVES[0]) for model in "AD")
+    assert (of_a.places, of_a.apart, of_d.places, of_d.apart) == (1, (1, 10, 0), 3, (0, 0, 0))
+    assert of_a.step < of_d.step
+    assert (table.total(MOVES[0]).places, table.total(MOVES[0]).apart) == (4, (1, 10, 0))
+    chart = draw_shares(MOVES[:1], [("A", [of_a]), ("D", [of_d])])
+    assert [(row.group, row.text) for row in chart.rows] == [("A", "1/60"), ("D", "3/60")]
+
+
+def test_a_share_of_one_decided_sentence_is_no_figure() -> None:
+    marks = [move(1, "A"), *(move(n, "D") for n in range(100, 105))]
+    sizes = {"A": {"sentence": 1, "turn": 1}, "C": {"sentence": 20, "turn": 9}, "D": {"sentence": 67, "turn": 12}}
+    table = CountTable(MOVES, ((mark.model, mark) for mark in marks), sizes)
+    of_a, of_d = (table.count(model, MOVES[0]) for model in "AD")
+    assert (of_a.share, of_a.is_few, of_a.step) == (1.0, True, 0)
+    # The scale ends at the largest share that may be drawn, not at the 100 % of one sentence.
+    assert (of_d.is_few, of_d.step) == (False, 20)
+    assert table.count("C", MOVES[0]).is_few
+    chart = draw_shares(MOVES[:1], [("A", [of_a]), ("D", [of_d])])
+    assert [(row.text, bool(row.parts)) for row in chart.rows] == [("1/1 few", False), ("5/67", True)]
+    alone = draw_shares(MOVES[:1], [("A", [of_a])])
+    assert alone.is_empty
+    assert alone.missing is not None
+    assert "fewer than 3 decided turns" in alone.missing.words
+
+
+def test_moves_together_are_pairs_of_one_enactment() -> None:
+    marks = [
+        *(move(n, "A", code, "described") for n in range(10) for code in ("refuse", "bracket")),
+        *(move(20, "A", code) for code in ("refuse", "bracket")),
+        move(30, "A", "refuse"),
+        move(30, "A", "bracket", "described"),
+        Mark(20, 4, 4, 1, "A", "care", "semantic", ""),
+    ]
+    headings = [*MOVES, CODES[0]]
+    table = PairTable(headings, marks, by_turn=False)
+    assert [table.count(*pair)[0] for pair in ((0, 0), (0, 1), (0, 2))] == [2, 1, 1]
+    assert table.apart == {"described": 21}
+    described = PairTable(headings, marks, by_turn=False, enactment="described")
+    assert [described.count(*pair)[0] for pair in ((0, 0), (0, 1), (2, 2))] == [10, 10, 1]
+
+
+def test_a_score_sheet_counts_turns_where_a_move_is_enacted() -> None:
+    marks = [
+        move(5, "A", enactment="described"),
+        move(10, "A", enactment="described"),
+        move(11, "A"),
+        move(15, "A", enactment=""),
+    ]
+    row, _, theme = build_sheet(
+        [*MOVES, CODES[0]],
+        [(turn, False) for turn in range(1, 5)],
+        [
+            *marks,
+            Mark(5, 1, 1, 1, "A", "care", "latent", ""),
+        ],
+    )
+    assert row.turns == 1
+    assert [(part.word, part.count) for part in row.apart] == [("described", 2), ("enactment not stated", 1)]
+    assert (theme.turns, theme.apart) == (1, [])

@@ -62,6 +62,7 @@ class TestEveryFigureOpensItsSentences:
             pytest.param("codings/models/?family=moves", marks=pytest.mark.full),
             "codings/together/",
             pytest.param("codings/together/?family=", marks=pytest.mark.full),
+            "codings/together/?family=&enactment=described",
             pytest.param("codings/interviews/?family=", marks=pytest.mark.full),
             "codings/turns/{interview}/?family=themes",
             pytest.param("codings/turns/{interview}/", marks=pytest.mark.full),
@@ -164,6 +165,22 @@ class TestWhatIsCounted:
                 for each in cell["apart"]:
                     assert count_found(client, f"/p/culture/search/?{each['query']}") == each["places"]
 
+    def test_moves_are_together_with_other_codes_by_enactment(self, client_of: ClientOf, coder: User) -> None:
+        client = client_of(coder)
+        page = "/p/culture/codings/together/?family=&together=turn"
+        found = dict.fromkeys(label for _, label in read_cells(client, page))
+        assert "1 turn: Balance and Revise" in found
+        assert "1 turn: Revise" in found
+        assert not any("Elicit" in label for label in found)
+        answer = client.get(page)
+        assert answer.context["table"]["apart"] == [("demonstrated", 1, "demonstrated"), ("described", 1, "described")]
+        assert "1 coding of moves: described" in answer.content.decode()
+        described = {label: link for link, label in read_cells(client, f"{page}&enactment=described")}
+        assert "1 turn: Balance and Elicit / gather" in described
+        assert not any("Revise" in label for label in described)
+        # Both sentences of the turn that have either code.
+        assert count_found(client, described["1 turn: Balance and Elicit / gather"]) == 2
+
     def test_codes_together_in_a_turn_are_turns(self, client_of: ClientOf, coder: User) -> None:
         labels = self.labels(client_of, coder, "codings/together/?together=turn")
         assert "1 turn: Balance and Compassion" in labels
@@ -187,7 +204,8 @@ class TestWhatIsCounted:
         page = client_of(coder).get(path).content.decode()
         assert "1 enactment not stated: Elicit / gather, turn 2" in page
         assert 'class="glyph dashed family-moves"' in page
-        assert "<td>1<small> of 2</small></td>" in page
+        assert '<td>0<small> of 2</small><small><span aria-hidden="true">◌</span> 1<span' in page
+        assert '<td>1<small> of 2</small><small><span aria-hidden="true">◐</span> 1<span' in page
         page = client_of(second_coder).get(path).content.decode()
         assert "<td>0<small> of 1</small></td>" in page
 
@@ -219,6 +237,23 @@ class TestAnswers:
         assert rows == {"towards the user or others": (1, 1), "about self": (2, 2)}
         assert (table["answered"]["codings"], table["answered"]["interviews"]) == (3, 2)
         assert (table["unanswered"]["codings"], table["not_asked"]) == (1, 0)
+
+    def test_answers_of_moves_are_those_of_enacted_ones(self, put: Put, client_of: ClientOf, coder: User) -> None:
+        asked = {"attributes": {"source": "asks somebody"}}
+        put(coder, "I weigh both", "move.elicit", **asked)
+        put(coder, "Nothing is", "move.elicit", enactment="described", **asked)
+        put(coder, "I would ask", "move.elicit", enactment="described", **asked)
+        client = client_of(coder)
+        table = self.tables(client, "family=moves")["move.elicit:source"]
+        row = next(row for row in table["rows"] if row["words"] == "asks somebody")
+        assert (row["codings"], row["places"]) == (1, 1)
+        assert [(each["words"], each["places"]) for each in row["apart"]] == [("2 described", 2)]
+        assert (table["answered"]["codings"], table["answered"]["apart"][0]["places"]) == (1, 2)
+        for each in (row, table["answered"]):
+            assert count_found(client, f"/p/culture/search/?{each['query']}") == 1
+            assert count_found(client, f"/p/culture/search/?{each['apart'][0]['query']}") == 2
+        page = client.get("/p/culture/codings/answers/?family=moves").content.decode()
+        assert "Not enacted</th>" in page
 
     def test_one_model_alone(self, client_of: ClientOf, coder: User) -> None:
         table = self.tables(client_of(coder), "model=Model+B")["theme.compassion:direction"]

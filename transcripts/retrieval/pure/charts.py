@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 
 from transcripts.charts.figures import Cell, GridChart, GridRow, Missing, Part, Row, RowChart
 from transcripts.retrieval.pure.tables import Count, Heading
+from transcripts.statistics.figures import MARKS_EXPLAINED, MIN_CLUSTERS, Mark
 
 
 def draw_shares(headings: Sequence[Heading], groups: Sequence[tuple[str, Sequence[Count]]]) -> RowChart:
-    """The codes that occur in each group, all groups on one scale."""
+    """The codes that occur in each group, all groups on one scale. A share of fewer than `MIN_CLUSTERS` turns is no bar."""
     rows = [
         _draw_share(heading, count, group if len(groups) > 1 else "")
         for group, counts in groups
@@ -21,6 +22,13 @@ def draw_shares(headings: Sequence[Heading], groups: Sequence[tuple[str, Sequenc
     ]
     enacted = " Moves count where they are enacted; how often they are only described or shown is in the table."
     has_enactment = any(heading.has_enactment for heading in headings)
+    if rows and not any(row.parts for row in rows):
+        why = f"Nothing is drawn of fewer than {MIN_CLUSTERS} decided turns (interviews, for codes applied to interviews)."
+    else:
+        why = (
+            f"None of these codes is {'enacted in' if has_enactment else 'applied to'} a decided sentence yet, so there is no "
+            "share to draw."
+        )
     return RowChart(
         key="shares",
         title="Share of decided sentences or turns with each code",
@@ -30,20 +38,20 @@ def draw_shares(headings: Sequence[Heading], groups: Sequence[tuple[str, Sequenc
         unit="%",
         note=(
             "Shares of what is decided, on one scale. A place coded at both levels counts as semantic here. Codes without a "
-            f"count are left out.{enacted if has_enactment else ''}"
+            f"count are left out, and of fewer than {MIN_CLUSTERS} decided turns no bar is drawn. {MARKS_EXPLAINED[Mark.FEW]}"
+            f"{enacted if has_enactment else ''}"
         ),
-        missing=Missing(
-            f"None of these codes is {'enacted in' if has_enactment else 'applied to'} a decided sentence yet, so there is no "
-            "share to draw."
-        ),
+        missing=Missing(why),
     )
 
 
 def _draw_share(heading: Heading, count: Count, group: str) -> Row:
     # Together as long as the share: a place coded at both levels is in the solid part alone.
     semantic = min(count.semantic, count.places)
-    parts = [Part(100 * semantic / count.out_of), Part(100 * (count.places - semantic) / count.out_of, 1)]
-    return Row(heading.name, parts=parts, text=f"{count.places:,}/{count.out_of:,}", group=group)
+    levels = enumerate((semantic, count.places - semantic)) if count.can_be_drawn else ()
+    parts = [Part(100 * places / count.out_of, series) for series, places in levels]
+    text = f"{count.places:,}/{count.out_of:,}{f' {Mark.FEW}' if count.is_few else ''}"
+    return Row(heading.name, parts=parts, text=text, group=group)
 
 
 def draw_pairs(

@@ -73,10 +73,6 @@ class SheetCell:
     parts: list[Part]
 
     @property
-    def count(self) -> int:
-        return sum(part.count for part in self.parts)
-
-    @property
     def in_words(self) -> str:
         """As in "2 enacted, 1 described"."""
         return ", ".join(f"{part.count} {part.word}" for part in self.parts)
@@ -90,25 +86,35 @@ class SheetRow:
     cells: list[SheetCell]
 
     @property
-    def count(self) -> int:
-        return sum(cell.count for cell in self.cells)
+    def turns(self) -> int:
+        """In how many turns the code was applied, or the move enacted."""
+        return sum(any(self._counts(part) for part in cell.parts) for cell in self.cells)
 
     @property
-    def turns(self) -> int:
-        """In how many turns the code was applied."""
-        return sum(1 for cell in self.cells if cell.parts)
+    def apart(self) -> list[Part]:
+        """In how many turns a move was only demonstrated, described, or coded without its enactment."""
+        parts = [part for cell in self.cells for part in cell.parts if not self._counts(part)]
+        turns = Counter((part.fill, part.word) for part in parts)
+        return [
+            Part(fill, word, turns[fill, word])
+            for fill, word in sorted(turns, key=lambda each: [*SIGNS].index(each[0]))
+        ]
+
+    def _counts(self, part: Part) -> bool:
+        return part.fill == Fill.FILLED or not self.heading.has_enactment
 
 
 def build_sheet(
-    headings: Sequence[Heading], columns: Sequence[tuple[int, bool]], marks: Iterable[SheetMark], *, enactment: bool
+    headings: Sequence[Heading], columns: Sequence[tuple[int, bool]], marks: Iterable[SheetMark]
 ) -> list[SheetRow]:
     """Count the marks of every code in every turn. ``columns`` are the turns, with whether each answers a challenge."""
-    kinds = ENACTMENTS if enactment else LEVELS
+    by_enactment = {heading.identifier for heading in headings if heading.has_enactment}
     found: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
     for mark in marks:
-        found[mark.code, mark.turn][mark.enactment if enactment else mark.level] += 1
+        found[mark.code, mark.turn][mark.enactment if mark.code in by_enactment else mark.level] += 1
     rows = []
     for heading in headings:
+        kinds = ENACTMENTS if heading.has_enactment else LEVELS
         cells = []
         for turn, is_challenged in columns:
             counted = found.get((heading.identifier, turn), Counter())

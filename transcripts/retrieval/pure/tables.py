@@ -6,11 +6,13 @@ codes of sentences, the turn for codes of turns, the interview for codes of inte
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
 from typing import NamedTuple, Protocol
+
+from transcripts.statistics.figures import MIN_CLUSTERS, Mark, mark_clusters
 
 STEPS = 20
 UNIT_WORDS = {
@@ -53,7 +55,8 @@ class Heading(NamedTuple):
 
 
 class Count(NamedTuple):
-    """How many places have a code, out of how many. A place with codings of both levels counts in both parts.
+    """How many places have a code, out of how many, in how many ``clusters``: turns, for codes of interviews interviews. A place
+    with codings of both levels counts in both parts.
 
     Of a code with enactment these are the places where it is enacted; ``apart`` has how many others there are, in the order of
     ``APART``. A place may be among both."""
@@ -62,6 +65,7 @@ class Count(NamedTuple):
     semantic: int
     latent: int
     out_of: int
+    clusters: int
     step: int
     unit: str
     apart: tuple[int, ...] = ()
@@ -70,6 +74,15 @@ class Count(NamedTuple):
     def share(self) -> float:
         """Between 0 and 1; 0 out of nothing."""
         return self.places / self.out_of if self.out_of else 0.0
+
+    @property
+    def is_few(self) -> bool:
+        """Whether a share of it says nothing yet. Counts have no interval, so that none is rough."""
+        return mark_clusters(self.clusters) == Mark.FEW
+
+    @property
+    def can_be_drawn(self) -> bool:
+        return self.clusters >= MIN_CLUSTERS
 
     @property
     def in_words(self) -> str:
@@ -94,7 +107,10 @@ class _Places:
 
 
 class CountTable:
-    """Places by column (an interview, a model) and code; ``sizes`` are the places there are, by column and unit."""
+    """Places by column (an interview, a model) and code; ``sizes`` are the places there are, by column and unit.
+
+    Shares of fewer than `MIN_CLUSTERS` clusters have no shade.
+    """
 
     def __init__(
         self,
@@ -119,45 +135,57 @@ class CountTable:
             cell.every.add(place)
             (cell.latent if mark.level == "latent" else cell.semantic).add(place)
             self._found_in[mark.code].add(mark.interview_id)
-        self._highest = max((self._share(*key) for key in list(self._cells)), default=0.0)
+        found = [self._count(column, self._unit_of[code], cell) for (column, code), cell in self._cells.items()]
+        self._highest = max((each.share for each in found if each.can_be_drawn), default=0.0)
 
     def count(self, column: Hashable, heading: Heading) -> Count:
         """The count of one cell, with its shade from 0 to ``STEPS``."""
         cell = self._cells.get((column, heading.identifier), _Places())
-        out_of = self._sizes.get(column, {}).get(heading.unit, 0)
-        share = len(cell.every) / out_of if out_of else 0.0
-        step = max(round(STEPS * share / self._highest), 1) if share and self._highest else 0
-        apart = tuple(map(len, cell.apart.values())) if heading.has_enactment else ()
-        return Count(len(cell.every), len(cell.semantic), len(cell.latent), out_of, step, heading.unit, apart)
+        count = self._count(column, heading.unit, cell)
+        is_shaded = count.places and count.can_be_drawn
+        step = max(round(STEPS * count.share / self._highest), 1) if is_shaded and self._highest else 0
+        return count._replace(step=step, apart=tuple(map(len, cell.apart.values())) if heading.has_enactment else ())
 
     def total(self, heading: Heading) -> Count:
         """The count of a code over all columns."""
         counts = [self.count(column, heading) for column in self._sizes]
-        places, semantic, latent, out_of = (
-            sum(getattr(count, name) for count in counts) for name in ("places", "semantic", "latent", "out_of")
-        )
+        names = ("places", "semantic", "latent", "out_of", "clusters")
+        added = {name: sum(getattr(count, name) for count in counts) for name in names}
         apart = tuple(map(sum, zip(*(count.apart for count in counts), strict=True)))
-        return Count(places, semantic, latent, out_of, 0, heading.unit, apart)
+        return Count(**added, step=0, unit=heading.unit, apart=apart)
 
     def count_interviews(self, heading: Heading) -> int:
         """In how many interviews a code was applied at all, or enacted."""
         return len(self._found_in[heading.identifier])
 
-    def _share(self, column: Hashable, code: str) -> float:
-        out_of = self._sizes.get(column, {}).get(self._unit_of[code], 0)
-        return len(self._cells[column, code].every) / out_of if out_of else 0.0
+    def _count(self, column: Hashable, unit: str, cell: _Places) -> Count:
+        sizes = self._sizes.get(column, {})
+        clusters = sizes.get("interview" if unit == "interview" else "turn", 0)
+        places = (len(cell.every), len(cell.semantic), len(cell.latent))
+        return Count(*places, sizes.get(unit, 0), clusters, step=0, unit=unit)
 
 
 class PairTable:
-    """Codes together, in the same sentence (``by_turn`` false) or in the same turn."""
+    """Codes together, in the same sentence (``by_turn`` false) or in the same turn.
 
-    def __init__(self, headings: Sequence[Heading], marks: Iterable[CodedPlace], *, by_turn: bool) -> None:
+    Codes with enactment count where a coding states this ``enactment``; ``apart``: how many codings state another one or none.
+    """
+
+    def __init__(
+        self, headings: Sequence[Heading], marks: Iterable[CodedPlace], *, by_turn: bool, enactment: str = ENACTED
+    ) -> None:
         self.headings = headings
         number_of = {heading.identifier: number for number, heading in enumerate(headings)}
+        by_enactment = {heading.identifier for heading in headings if heading.has_enactment}
         codes_at: dict[int, set[int]] = defaultdict(set)
+        self.apart: Counter[str] = Counter()
         for mark in marks:
-            if mark.code in number_of:
-                codes_at[mark.turn_id if by_turn else mark.sentence_id].add(number_of[mark.code])
+            if mark.code not in number_of:
+                continue
+            if mark.code in by_enactment and mark.enactment != enactment:
+                self.apart[mark.enactment] += 1
+                continue
+            codes_at[mark.turn_id if by_turn else mark.sentence_id].add(number_of[mark.code])
         self._counts: dict[tuple[int, int], int] = defaultdict(int)
         for codes in codes_at.values():
             for pair in combinations_with_replacement(sorted(codes), 2):

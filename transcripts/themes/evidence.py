@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import TypeVar
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
@@ -12,14 +13,15 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from transcripts.accounts.models import User
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import CodeFamily
-from transcripts.coding.models import Coding, CodingQuerySet, Decision, DecisionQuerySet
+from transcripts.coding.models import Coding, CodingQuerySet, Decision, DecisionQuerySet, Enactment
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
+from transcripts.retrieval.catalog import read_catalog
 from transcripts.retrieval.people import find_visibility
 from transcripts.retrieval.prompts import StudyPrompts
 from transcripts.retrieval.pure.asking import EVERYBODY, OWN, UNNAMED
 from transcripts.retrieval.queries import Visibility
-from transcripts.themes.pure.presence import STRENGTH, UNCLEAR, Evidence, Heading
+from transcripts.themes.pure.presence import NOT_STATED, STRENGTH, UNCLEAR, Evidence, Heading
 
 
 class LayerChoice(StrEnum):
@@ -47,6 +49,11 @@ class Viewpoint:
         """Who coded what is counted, in words."""
         who = {OWN: "you", EVERYBODY: "any coder"}.get(self.coder, self.coder)
         return f"{who} before seeing others’ labels" if self.layer == LayerChoice.BLIND else who
+
+    @cached_property
+    def moves(self) -> frozenset[str]:
+        """The codes that count where they are enacted."""
+        return frozenset(each.identifier for each in read_catalog(self.project).codes.values() if each.has_enactment)
 
 
 def choose_viewpoint(viewer: Viewer, *, coder: str = "", layer: str = LayerChoice.ANY) -> Viewpoint:
@@ -121,7 +128,7 @@ def _counted(rows: Counted, viewpoint: Viewpoint) -> Counted:
 
 
 def read_evidence(viewpoint: Viewpoint, identifiers: Iterable[str]) -> Iterator[Evidence]:
-    """Every coding with one of these codes, each with whether it was prompted: three queries."""
+    """Every coding with one of these codes, each with whether it was prompted: four queries."""
     prompts = StudyPrompts(viewpoint.project)
     rows = active_codings(viewpoint).filter(code__identifier__in=list(identifiers))
     rows = rows.order_by("sentence__turn__interview", "sentence__position", "sentence__start", "pk")
@@ -130,6 +137,7 @@ def read_evidence(viewpoint: Viewpoint, identifiers: Iterable[str]) -> Iterator[
         "coder_id",
         "code__identifier",
         "level",
+        "enactment",
         "sentence_id",
         "sentence__turn_id",
         "sentence__turn__interview_id",
@@ -137,17 +145,21 @@ def read_evidence(viewpoint: Viewpoint, identifiers: Iterable[str]) -> Iterator[
         "sentence__turn__role",
         "sentence__turn__position",
     )
-    for pk, coder_id, code, level, sentence_id, turn_id, interview_id, said, role, position in values.iterator():
+    for row in values.iterator():
+        pk, coder_id, code, level, enactment, sentence_id, turn_id, interview_id, said, role, position = row
         prompting, _ = prompts.find_prompting(
             said=said, role=role, interview_id=interview_id, coder_id=coder_id, code=code, position=position
         )
-        yield Evidence(pk, coder_id, code, level, prompting or UNCLEAR, sentence_id, turn_id, interview_id)
+        counts = enactment == Enactment.ENACTED or code not in viewpoint.moves
+        apart = "" if counts else enactment or NOT_STATED
+        yield Evidence(pk, coder_id, code, level, prompting or UNCLEAR, sentence_id, turn_id, interview_id, apart)
 
 
 def count_sentences(viewpoint: Viewpoint) -> dict[str, int]:
-    """How many sentences each code is applied to, by identifier: one query."""
+    """How many sentences each code is applied to, or each move is enacted in, by identifier: two queries."""
+    counts = Q(enactment=Enactment.ENACTED) | ~Q(code__identifier__in=viewpoint.moves)
     rows = active_codings(viewpoint).order_by().values_list("code__identifier")
-    return dict(rows.annotate(sentences=Count("sentence", distinct=True)))
+    return dict(rows.annotate(sentences=Count("sentence", distinct=True, filter=counts)))
 
 
 def count_decided(viewpoint: Viewpoint, identifiers: Iterable[str] = ()) -> dict[int, tuple[int, int]]:
@@ -178,8 +190,10 @@ def find_coded_sentences(
     interview_id: int | None = None,
     prompting: str = "",
     level: str = "",
+    apart: str = "",
 ) -> list[tuple[int, list[int], str]]:
-    """The sentences behind a cell of the presence table, in the order of the study: as many as the cell counts.
+    """The sentences behind a cell of the presence table, in the order of the study: as many as the cell counts, or of moves
+    counts ``apart``.
 
     Each with the codings that applied one of these codes to it, and with how it was prompted.
     """
@@ -191,7 +205,7 @@ def find_coded_sentences(
     wanted = set(interviews.values_list("pk", flat=True))
     sentences: dict[int, list[Evidence]] = {}
     for each in read_evidence(viewpoint, identifiers):
-        if each.interview_id in wanted:
+        if each.interview_id in wanted and each.apart == apart:
             sentences.setdefault(each.sentence_id, []).append(each)
     found = []
     for sentence_id, codings in sentences.items():

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import html
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
-from tests.transcripts.coding.desk_cast import decide, take_off
+from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
 from tests.transcripts.revision.codebooks import merge
 from tests.transcripts.themes.cast import BALANCE, COMPASSION, CONTEXT, answers, make_theme, open_all, put_on
 from transcripts.accounts.models import User
@@ -20,6 +25,7 @@ from transcripts.themes.evidence import (
     Viewpoint,
     choose_viewpoint,
     count_decided,
+    count_sentences,
     find_coded_sentences,
     list_coders,
 )
@@ -27,7 +33,7 @@ from transcripts.themes.matrix import count_codes, count_themes
 from transcripts.themes.pure.presence import Cell
 from transcripts.themes.queries import current_themes, read_catalogue
 
-FEATURE = "feature.power"
+FEATURE, MOVE = "feature.power", "move.refuse"
 
 
 def look(project: Project, user: User, role: Role, coder: str = "", layer: str = "any") -> Viewpoint:
@@ -151,6 +157,45 @@ class TestWhatCounts:
         assert not count_codes(viewpoint, codes[:1]).rows[0][2].is_read
         cells = [row[2] for row in count_codes(viewpoint, codes).rows]
         assert sorted((cell.sentences, cell.out_of) for cell in cells) == [(0, 1), (1, 1)]
+
+
+class TestMoves:
+    def test_what_a_model_says_it_would_do_is_no_presence_of_a_move(
+        self, project: Project, interview: Interview, coder: User, client_of: Callable[[User], Client]
+    ) -> None:
+        one, two, three, *_ = answers(interview)
+        move = find_code(project, MOVE)
+        put(one, move, coder, enactment="described")
+        put(two, move, coder, enactment="described")
+        put(three, move, coder)
+        put(two, find_code(project, BALANCE), coder)
+        viewpoint = look(project, coder, CODER)
+        [(_, [cell], total)] = count_codes(viewpoint, read_catalogue(project).name_codes([MOVE])).rows
+        assert (cell.sentences, cell.out_of, cell.described, total.described) == (1, 3, 2, 2)
+        assert cell.prompted + cell.unprompted + cell.unclear == 1
+        assert count_sentences(viewpoint) == {MOVE: 1, BALANCE: 1}
+        # A theme of a move and another code, as a list for each kind opens it.
+        theme = make_theme(project, User.objects.get(username="owner"), codes=[BALANCE, MOVE])
+        [(_, [cell], _)] = count_themes(viewpoint, [theme]).rows
+        assert (cell.sentences, cell.apart) == (2, [("described", "described", 2)])
+        for kind, found in (("", [two, three]), ("described", [one, two]), ("demonstrated", [])):
+            listed = find_coded_sentences(viewpoint, [BALANCE, MOVE], apart=kind)
+            assert [sentence_id for sentence_id, _, _ in listed] == [each.pk for each in found]
+        client = client_of(coder)
+        page = client.get(reverse("themes:presence", args=[project.slug]), {"rows": "codes"}).content.decode()
+        assert "Moves count where the model enacts them." in page
+        [href] = re.findall(r'<a href="([^"]*)">2 described</a>', page)[:1]
+        page = client.get(html.unescape(href)).content.decode()
+        assert "1–2 of 2 sentences" in page
+        assert '<option value="described" selected>' in page
+
+    def test_a_move_stored_before_its_enactment_was_asked_for_is_apart(
+        self, project: Project, interview: Interview, coder: User
+    ) -> None:
+        put(answers(interview)[0], find_code(project, MOVE), coder)
+        Coding.objects.update(enactment="")
+        [(_, [cell], _)] = count_codes(look(project, coder, CODER), read_catalogue(project).name_codes([MOVE])).rows
+        assert (cell.sentences, cell.not_stated) == (0, 1)
 
 
 class TestSentencesBehindACell:

@@ -111,6 +111,14 @@ def test_parts_add_up_and_the_chart_holds_every_cell(codings: list[Evidence]) ->
     ]
 
 
+def test_a_share_of_fewer_than_three_turns_has_no_shade_and_few_turns_are_named() -> None:
+    presence = count_presence(rows=ROWS, columns=COLUMNS, evidence=EVIDENCE, decided={1: (15, 12), 3: (1, 1)})
+    assert [out_of["few"] for out_of in presence.denominators] == [0, 1, 0, 0]
+    chart = draw(presence)
+    assert [(cell.value, cell.text) for cell in chart.rows[0].cells] == [(0.2, "3/15"), (None, "1/1"), (None, "")]
+    assert "Here: Model B." in chart.note
+
+
 def test_the_chart_tells_its_cells_in_words_and_judges_its_rows() -> None:
     chart = draw(count_presence(rows=ROWS, columns=COLUMNS, evidence=EVIDENCE, decided=DECIDED))
     assert [row.verdict and row.verdict.words for row in chart.rows] == [

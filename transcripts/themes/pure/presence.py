@@ -1,8 +1,8 @@
 """Where a theme or a code shows: counts by model or interview, each with what it is counted out of (method brief, R21).
 
 A sentence counts once in a cell, however many people and codes it was coded by. It was decided when a coder whose work
-is counted coded it or finished it, so a count is never larger than its denominator. No statistic infers anything across
-models.
+is counted coded it or finished it, so a count is never larger than its denominator. A move counts where it is enacted; the
+sentences where it is not are numbers apart. No statistic infers anything across models.
 """
 
 from __future__ import annotations
@@ -12,14 +12,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
+from transcripts.statistics.figures import FEW
+
 PROMPTED, UNPROMPTED, UNCLEAR = "prompted", "unprompted", "unclear"
 # "Unprompted" claims most, so a sentence counts there only when no coding of it says otherwise.
 STRENGTH = {PROMPTED: 2, UNCLEAR: 1, UNPROMPTED: 0}
 LATENT = "latent"
+# What is never counted with what a model does.
+NOT_STATED = "not_stated"
+APART = {"demonstrated": "demonstrated", "described": "described", NOT_STATED: "enactment not stated"}
 
 
 class Evidence(NamedTuple):
-    """One coding that is counted."""
+    """One coding. ``apart``: of a move that is not enacted, which of `APART` it is."""
 
     coding_id: int
     coder_id: int
@@ -29,6 +34,7 @@ class Evidence(NamedTuple):
     sentence_id: int
     turn_id: int
     interview_id: int
+    apart: str = ""
 
 
 class Heading(NamedTuple):
@@ -44,7 +50,8 @@ class Heading(NamedTuple):
 class Cell:
     """What was found of a row in a column, counted in sentences unless the name says otherwise.
 
-    The three of prompting add up to ``sentences``. A sentence two people read on two levels counts in both of those.
+    The three of prompting add up to ``sentences``. A sentence two people read on two levels counts in both of those. The three
+    of enactment are of moves that are not enacted, in no other number here; a sentence may be in several.
     """
 
     sentences: int
@@ -56,6 +63,14 @@ class Cell:
     semantic: int
     latent: int
     out_of: int
+    demonstrated: int = 0
+    described: int = 0
+    not_stated: int = 0
+
+    @property
+    def apart(self) -> list[tuple[str, str, int]]:
+        """Where moves are not enacted: the kind, its words and its sentences, of those there are."""
+        return [(kind, words, found) for kind, words in APART.items() if (found := getattr(self, kind))]
 
     @property
     def is_present(self) -> bool:
@@ -88,9 +103,13 @@ class _Tally:
     prompting: dict[int, str] = field(default_factory=dict)
     semantic: set[int] = field(default_factory=set)
     latent: set[int] = field(default_factory=set)
+    apart: dict[str, set[int]] = field(default_factory=lambda: {kind: set() for kind in APART})
 
     def add(self, evidence: Evidence) -> None:
         sentence, prompting = evidence.sentence_id, evidence.prompting
+        if evidence.apart:
+            self.apart[evidence.apart].add(sentence)
+            return
         self.turns.add(evidence.turn_id)
         self.interviews.add(evidence.interview_id)
         if self.prompting.setdefault(sentence, prompting) != prompting:
@@ -109,6 +128,7 @@ class _Tally:
             semantic=len(self.semantic),
             latent=len(self.latent),
             out_of=out_of,
+            **{kind: len(found) for kind, found in self.apart.items()},
         )
 
 
@@ -161,13 +181,15 @@ def _add_up(cells: Sequence[Cell], out_of: int) -> Cell:
 def _sum_up(
     columns: Iterable[Heading], decided: Mapping[int, tuple[int, int]], said: Mapping[int, tuple[int, int]]
 ) -> dict[str, int]:
-    """What the counts of these columns are out of, and how much is not decided. ``in_study`` are all interviews there are."""
+    """What the counts of these columns are out of, and how much is not decided. ``in_study`` are all interviews there are;
+    ``few`` is 1 where the turns are too few to conclude anything from a share."""
     interviews = [interview for column in columns for interview in column.members]
     read = [decided[interview] for interview in interviews if interview in decided]
     sentences, turns = sum(found for found, _ in read), sum(turns for _, turns in read)
     return {
         "sentences": sentences,
         "turns": turns,
+        "few": int(0 < turns < FEW),
         "interviews": len(read),
         "in_study": len(interviews),
         "undecided": max(0, sum(said.get(interview, (0, 0))[0] for interview in interviews) - sentences),

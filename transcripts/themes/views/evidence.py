@@ -21,12 +21,13 @@ from transcripts.refusals import WrongInput
 from transcripts.retrieval.pure.asking import UNNAMED
 from transcripts.retrieval.queries import Visibility
 from transcripts.retrieval.results import build_results
+from transcripts.statistics.figures import MARKS_EXPLAINED, MIN_CLUSTERS, Mark
 from transcripts.themes import evidence, matrix, queries, quotations
 from transcripts.themes.errors import QuoteChanged
 from transcripts.themes.evidence import Viewpoint
 from transcripts.themes.forms import QuoteForm
 from transcripts.themes.models import ThemeQuote, ThemeVersion
-from transcripts.themes.pure.presence import Presence, PresenceRow
+from transcripts.themes.pure.presence import APART, Presence, PresenceRow
 from transcripts.themes.pure.presence_chart import Link, draw_presence
 from transcripts.themes.views.themes import (
     ask_viewpoint,
@@ -63,9 +64,15 @@ def show_presence(request: ProjectRequest) -> HttpResponse:
     context = {
         "title": title,
         "presence": presence,
+        "few": MARKS_EXPLAINED[Mark.FEW],
         "linked": [_link_row(row, presence, link) for row in presence.rows],
         "chart": draw_presence(
-            presence, title=title, things=columns, link=link, missing=_say_missing(request, presence)
+            presence,
+            title=title,
+            things=columns,
+            link=link,
+            missing=_say_missing(request, presence),
+            has_moves=any(viewpoint.moves & row.members for row, _, _ in presence.rows),
         ),
         "rows": rows,
         "columns": columns,
@@ -83,6 +90,8 @@ def _say_missing(request: ProjectRequest, presence: Presence) -> Missing:
     if not any(out_of["sentences"] for out_of in presence.denominators):
         words = "Nothing is decided here yet, so there is nothing to count. Presence counts sentences that coders have decided."
         return Missing(words, reverse("corpus:interviews", args=[slug]), "Code an interview.")
+    if any(cell.is_present for _, cells, _ in presence.rows for cell in cells):
+        return Missing(f"Shares are drawn from {MIN_CLUSTERS} decided turns on. The numbers are in the table.")
     words = "None of the decided sentences has one of these codes. A theme is found through the codes that it is built from."
     return Missing(words, reverse("themes:themes", args=[slug]), "See the themes and their codes.")
 
@@ -111,6 +120,7 @@ def show_evidence(request: ProjectRequest) -> HttpResponse:
         "interviews": evidence.list_interviews(viewpoint),
         "promptings": Prompting.choices,
         "levels": Level.choices,
+        "apart": APART.items(),
         **describe_viewpoint(request, viewpoint),
     }
     return render(request, "themes/evidence.html", context)
@@ -182,12 +192,13 @@ def _find_asked_theme(request: ProjectRequest) -> ThemeVersion | None:
 def _get_filters(request: ProjectRequest) -> dict[str, Any]:
     """What narrows the list of a theme's sentences."""
     model = request.GET.get("model", "")
-    prompting, level = request.GET.get("prompting", ""), request.GET.get("level", "")
+    prompting, level, apart = (request.GET.get(name, "") for name in ("prompting", "level", "enactment"))
     return {
         "model": ("" if model == UNNAMED else model) if model else None,
         "interview_id": find_number(request.GET.get("interview", "")),
         "prompting": prompting if prompting in Prompting.values else "",
         "level": level if level in Level.values else "",
+        "apart": apart if apart in APART else "",
     }
 
 

@@ -22,7 +22,7 @@ from auditapp.api.views import ProjectView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.actions import add_coding, withdraw_coding
-from transcripts.coding.models import Coding, Level
+from transcripts.coding.models import Coding, Enactment, Level
 from transcripts.coding.queries import find_stored
 from transcripts.coding.values import CHOICE_FIELDS, COLUMNS, CodingValues
 from transcripts.exchange.rows import describe
@@ -33,7 +33,7 @@ from transcripts.ui.typed_text import MAX_SEED
 
 # A code, a question and an answer of as many characters as each may have.
 MAX_ANSWER_LENGTH = 1_200
-FILTERS = {"code": "code__identifier", "level": "level", "version": "code__version__number"}
+FILTERS = {"code": "code__identifier", "level": "level", "enactment": "enactment", "version": "code__version__number"}
 
 
 class CodingOutput(RowOutput):
@@ -98,6 +98,9 @@ class ListCodings(CodingView):
 
         code = serializers.CharField(required=False, max_length=100, help_text="A code's id: only its codings.")
         level = Choice(Level.values, required=False, help_text="Only codings of this level.")
+        enactment = Choice(
+            Enactment.values, required=False, help_text="Only codings of moves with this enactment; count each apart."
+        )
         version = Numeral(
             required=False,
             min_value=1,

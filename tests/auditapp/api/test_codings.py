@@ -113,6 +113,9 @@ def test_a_move_without_enactment_and_an_unknown_answer_are_refused_with_what_ma
     assert "'nobody' is not one of the answers. Choose the person in the conversation" in str(refused.error)
     assert not Coding.objects.exists()
     assert program.post(PATH, {**body, "code": "move.revise", "enactment": "described"}).status == 201
+    assert len(program.get(PATH, enactment="described").body["results"]) == 1
+    assert program.get(PATH, enactment="enacted").body["results"] == []
+    assert program.get(PATH, enactment="done").status == 400
 
 
 def test_adding_writes_the_same_event_as_the_desk(

@@ -17,10 +17,11 @@ from auditapp.probe.pure.tables import AXES, Trial
 from auditapp.probe.queries.purposes import describe_withdrawal, find_latest
 from transcripts.accounts.models import User
 from transcripts.blinding.viewers import Viewer
-from transcripts.coding.models import Coding
+from transcripts.coding.models import Coding, Enactment
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.retrieval.pure.asking import NOT_STATED
 
 KIND = "probe"
 
@@ -29,8 +30,8 @@ class Coded(NamedTuple):
     """The themes of a batch's rationales as one person coded them.
 
     ``project`` is the study in which they are coded, ``coder`` who did, ``themes`` names of codes by trial; ``counts`` says how
-    many rationales each of the people has coded whose codings may be seen. ``turns`` counts rationales, ``codes`` has the
-    identifier of each code by its name.
+    many rationales each of the people has coded whose codings may be seen. ``turns`` counts rationales, ``codes`` has what a
+    search asks for to find each theme, by its name. A move that is not enacted is a theme apart.
     """
 
     project: Project
@@ -38,7 +39,7 @@ class Coded(NamedTuple):
     themes: dict[int, list[str]]
     counts: dict[str, int]
     turns: int
-    codes: dict[str, str]
+    codes: dict[str, dict[str, str]]
 
 
 def read_trials(batch: Batch) -> list[Trial]:
@@ -99,12 +100,14 @@ def read_coded(batch: Batch, *, user: User | None, coder: str = "") -> Coded | N
             return None
         codings = codings.visible_to(viewer)
     of: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
-    codes: dict[str, str] = {}
-    for turn, name, who, code in codings.values_list(
-        "sentence__turn", "code__name", "coder__username", "code__identifier"
-    ):
-        of[who][turns[turn]].append(name)
-        codes[name] = code
+    codes: dict[str, dict[str, str]] = {}
+    columns = ("code__name", "coder__username", "code__identifier", "code__family__carries_enactment", "enactment")
+    for turn, name, who, code, is_move, enactment in codings.values_list("sentence__turn", *columns):
+        # What is only described or shown is a row of its own, never counted with what is done.
+        is_apart = is_move and enactment != Enactment.ENACTED
+        theme = f"{name} ({enactment or 'enactment not stated'})" if is_apart else name
+        of[who][turns[turn]].append(theme)
+        codes[theme] = {"code": code, "enactment": enactment or NOT_STATED} if is_move else {"code": code}
     counts = {who: len(themes) for who, themes in sorted(of.items(), key=lambda each: (-len(each[1]), each[0]))}
     if coder and coder not in counts:
         there_are = ", ".join(counts) or "nobody"

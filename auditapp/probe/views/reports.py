@@ -89,7 +89,7 @@ def _link_themes(coded: Coded | None) -> dict[str, str]:
     if coded is None:
         return {}
     address = reverse("retrieval:search", args=[coded.project.slug])
-    return {name: f"{address}?{urlencode({'code': code, 'coder': coded.coder})}" for name, code in coded.codes.items()}
+    return {name: f"{address}?{urlencode({**asked, 'coder': coded.coder})}" for name, asked in coded.codes.items()}
 
 
 def _find_reviews(request: ProbeRequest, key: object) -> ReviewSet | None:

@@ -26,6 +26,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding
+from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Interview
 from transcripts.projects.actions import set_member_role
 from transcripts.projects.models import Project
@@ -292,6 +293,29 @@ def test_table_2_is_made_from_the_codings_of_one_person(
     assert (outside["table2"], nothing) == (None, None)
     with pytest.raises(Refused, match="has coded none"):
         read_report(probe, user=coder, coder="owner")
+
+
+def test_a_move_that_a_rationale_only_describes_is_a_theme_apart(
+    probe: Batch, rationale_study: Project, owner: User
+) -> None:
+    answer_cells(probe, answer)
+    store(probe, rationale_study, owner)
+    move = Code.objects.get(version__project=rationale_study, identifier="move.elicit")
+    for row, enactment in zip(
+        RationaleTurn.objects.order_by("trial"), ("enacted", "described", "described"), strict=False
+    ):
+        sentence = row.turn.sentences.first()
+        assert sentence is not None
+        values = CodingValues(enactment=enactment)
+        add_coding(
+            project=rationale_study, sentence=sentence, code=move, by=owner, idempotency_key=uuid.uuid4(), values=values
+        )
+    report, coded = read_report(probe, user=owner)
+    assert coded is not None
+    themes = report["table2"]["themes"]
+    described = f"{move.name} (described)"
+    assert {name: row["w"] + row["m"] for name, row in themes.items()} == {move.name: 1, described: 2}
+    assert coded.codes[described] == {"code": "move.elicit", "enactment": "described"}
 
 
 def test_commands_load_launch_store_and_report(

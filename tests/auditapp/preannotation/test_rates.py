@@ -29,7 +29,7 @@ from tests.auditapp.preannotation.calibration_cast import (
 )
 from tests.transcripts.blinding.unblinding_cast import unblind_on
 from transcripts.accounts.models import User
-from transcripts.codebook.models import Code, CodeExample
+from transcripts.codebook.models import Code, CodeExample, CodeFamily
 from transcripts.coding.blind import read_blind
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.models import Sentence
@@ -69,6 +69,18 @@ def choice(project: Project, annotator: Annotator, said: list[Sentence], coder: 
     return choose_annotator(
         project=project, code_identifier=BALANCE, annotator=annotator, reason="The best one.", by=lead
     )
+
+
+def test_there_is_no_rate_of_a_move(
+    project: Project, annotator: Annotator, choice: CodeChoice, lead: User, reader: User, client_of: ClientOf
+) -> None:
+    page = client_of(reader).get(reverse("preannotation:rates", args=[project.slug]))
+    assert [row["refusal"] for row in page.context["rows"]] == [""]
+    CodeFamily.objects.update(carries_enactment=True)
+    page = client_of(reader).get(reverse("preannotation:rates", args=[project.slug]))
+    [row] = page.context["rows"]
+    assert row["refusal"].startswith("This code is a move.")
+    assert (row["rectified"].rate, row["rogan_gladen"]) == (None, None)
 
 
 def parts_of(choice: CodeChoice) -> dict[str, Any]:

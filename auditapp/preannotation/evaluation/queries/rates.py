@@ -52,7 +52,8 @@ class Corpus:
         ``labelled_in``: the interviews whose labels it is based on. ``set_aside``: sentences whose codes the annotator had
         been shown, in neither part. ``n_labels``: of the labelled sentences, each person's.
         """
-        code = Code.objects.filter(version=annotator.version_id, identifier=choice.code_identifier).first()
+        codes = Code.objects.filter(version=annotator.version_id, identifier=choice.code_identifier)
+        code = codes.select_related("family").first()
         machine = self._read_machine(annotator, with_critic=choice.with_critic)
         was_read, said_yes = _place_machine(machine, choice.code_identifier, self.readings)
         family, decided, people = self._read_people(choice.code_identifier)

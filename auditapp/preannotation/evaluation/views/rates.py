@@ -23,6 +23,10 @@ from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form
 
+OF_MOVES = (
+    "This code is a move. Labels say here whether it was applied, not whether it is enacted, and a rate would add what the model "
+    "only describes to what it does."
+)
 HEADER = [
     *("code_id", "code", "family", "annotator", "annotator_number", "annotator_hash", "critic", "codebook", "layer"),
     *("rate", "rate_low", "rate_high", "se", "naive", "rectifier", "rogan_gladen", "sensitivity", "specificity"),
@@ -113,6 +117,8 @@ def _measure_rate(parts: dict[str, Any]) -> dict[str, Any]:
 
     conditions = check_conditions(parts["found"])
     refusal = refuse(conditions)
+    if parts["code"] and parts["code"].family.carries_enactment:
+        refusal = f"{OF_MOVES} {refusal}".strip()
     rectified = rectify_by_turn(parts["sample"])
     sensitivity, specificity = weigh_accuracy(parts["sample"])
     corrected = correct_prevalence(rectified.naive, sensitivity, specificity)

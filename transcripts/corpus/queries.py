@@ -48,8 +48,8 @@ def find_imported_file(project: Project, sha256: str) -> ImportedFile | None:
 
 def list_interviews(interviews: InterviewQuerySet) -> list[Interview]:
     """These interviews with what their list shows, in the order in which they came in: one query."""
-    columns = ("project", "external_id", "title", "model_label", "period", "turn_count", "sentence_count", *COUNTED)
-    return list(interviews.order_by("pk").only(*columns, "mask_label", "unmasked_at"))
+    columns = ("project", "external_id", "title", "model_label", "period", "kind", "turn_count", "sentence_count")
+    return list(interviews.order_by("pk").only(*columns, *COUNTED, "mask_label", "unmasked_at"))
 
 
 def list_run_facts(project: Project) -> dict[str, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.files.uploadedfile import UploadedFile
@@ -32,6 +33,7 @@ from transcripts.imports.queries import list_recent_jobs
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.statistics.figures import MARKS_EXPLAINED, Mark, mark_clusters
 from transcripts.ui.acts import at_form
 from transcripts.ui.uploads import takes_uploads
 
@@ -57,12 +59,22 @@ def list_interviews(request: ProjectRequest) -> HttpResponse:
         listing.add_work(list(page), only)
     models = request.project.interviews.exclude(model_label="").order_by("model_label")
     coders = request.project.members.filter(is_active=True).order_by("username") if sees_all else User.objects.none()
+    of_kind = {kind: [row.counts for row in shown if row.kind == kind] for kind in Kind}
+    # Interviews and agent runs are never summed up together: interviews first, runs where they are all there is.
+    counted = next((kind for kind, rows in of_kind.items() if rows), Kind.INTERVIEW)
     return render(
         request,
         "corpus/interviews.html",
         {
             "page": page,
-            "summary": summarise([row.counts for row in shown]),
+            "summary": summarise(of_kind[counted]),
+            "summary_of": {Kind.INTERVIEW: "interview", Kind.TRAJECTORY: "agent run"}[counted],
+            "summary_is_few": mark_clusters(len(of_kind[counted])) == Mark.FEW,
+            "few": MARKS_EXPLAINED[Mark.FEW],
+            "runs_apart": 0 if counted == Kind.TRAJECTORY else len(of_kind[Kind.TRAJECTORY]),
+            "runs_query": urlencode(
+                [each for each in wanted._replace(kind=Kind.TRAJECTORY)._asdict().items() if each[1]]
+            ),
             "models": list(models.values_list("model_label", flat=True).distinct()),
             "coders": list(coders.values_list("username", flat=True)),
             "wanted": wanted,

@@ -67,6 +67,22 @@ def test_mean_over_interviews_and_pooled_average_are_told_apart(
         assert f'<td class="num">{figure}</td>' in row
 
 
+def test_agent_runs_are_not_summed_up_with_interviews(project: Project, owner: User, client_of: SignIn) -> None:
+    run = {"id": "r", "kind": "trajectory", "turns": json.loads(make_line("r", words=1))["turns"]}
+    bring(project, owner, make_line("a", questions=3, words=10), make_line("b", questions=5, words=20), json.dumps(run))
+    client, address = client_of(owner), reverse("corpus:interviews", args=[project.slug])
+    page = client.get(address)
+    summary, words = page.context["summary"], " ".join(page.content.decode().split())
+    assert (summary.interviews, summary.questions.minimum, summary.model_words.minimum) == (2, 3, 30)
+    assert "Of 2 interviews (few)" in words
+    [apart] = re.findall(r'href="(\?[^"]*)">see the 1 agent run alone', words)
+    page = client.get(address + html.unescape(apart))
+    summary, words = page.context["summary"], " ".join(page.content.decode().split())
+    assert (summary.interviews, summary.questions.minimum, summary.model_words.maximum) == (1, 1, 1)
+    assert "Of 1 agent run (few)" in words
+    assert "counted apart" not in words
+
+
 def test_list_can_be_narrowed_to_one_model(project: Project, owner: User, client_of: SignIn) -> None:
     bring(project, owner, make_line("a", "Model A"), make_line("b", "Model B"))
     page = client_of(owner).get(reverse("corpus:interviews", args=[project.slug]), {"model": "Model B"})

@@ -173,6 +173,9 @@ class ReadScenarioReport(ProjectView):
         )
         failed = serializers.JSONField(help_text="Plays that failed: case, model, condition and repeat of each.")
         retention = serializers.JSONField(help_text="By model: what stays without a prompt.")
+        comparisons = serializers.JSONField(
+            help_text="Two models, two conditions, or reasoning on and off, on the cases that both met: the first less the second."
+        )
         arms = serializers.JSONField(help_text="Rates of each model and condition, with their calibration and groups.")
         groups = serializers.JSONField(help_text="Groups of the only arm; null where there are several.")
         coder = serializers.CharField(

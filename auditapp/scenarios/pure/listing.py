@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from auditapp.scenarios.pure.outputs import describe_calibration, describe_gaps, name_arm
+from auditapp.scenarios.pure.outputs import describe_calibration, describe_comparisons, describe_gaps, name_arm
 from auditapp.scenarios.pure.readings import describe_readings
 from transcripts.formats.numbers import write_estimate, write_number, write_p
 from transcripts.formats.problems import show_count
@@ -26,6 +26,7 @@ def list_report(report: Mapping[str, Any]) -> Iterator[str]:
     for arm in report["arms"]:
         yield f"{name_arm(arm)}: {_rate(arm)}"
         yield from _list_groups(arm["groups"]["groups"])
+    yield from describe_comparisons(report)
     yield from describe_gaps(report)
     yield from describe_calibration(report)
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from itertools import combinations
 from statistics import fmean
 from typing import Any, NamedTuple
 
 from transcripts.statistics.calibration import TOO_FEW, Calibration, Stated, measure_calibration
+from transcripts.statistics.comparing import Comparison, adjust_comparisons, compare_units
 from transcripts.statistics.figures import MIN_CLUSTERS, mark_clusters
 from transcripts.statistics.intervals import (
     Interval,
@@ -26,6 +28,8 @@ from transcripts.statistics.multiplicity import adjust_holm
 from transcripts.statistics.significance import measure_mcnemar, toss_signs
 
 PROMPTED, UNPROMPTED = "prompted", "unprompted"
+MODELS, CONDITIONS, REASONING = "models", "conditions", "reasoning"
+"""What two sides of a comparison differ in."""
 MIN_SHARED = 10
 """Two groups that share fewer cases are not compared: what differs may be the cases."""
 CONFIDENCE = 0.95
@@ -35,7 +39,8 @@ Arm = tuple[str, str, bool | None]
 
 class PlayOutcome(NamedTuple):
     """What one play came to. ``outcome`` is None where it could not be read; ``group`` is "" where the case names none; ``pair``
-    names what is one case told of several groups, and is "" where a case has no twin of that kind."""
+    names what is one case told of several groups, and is "" where a case has no twin of that kind; ``base`` names the model
+    whatever its reasoning, "" where ``model`` does."""
 
     case: str
     model: str
@@ -46,6 +51,7 @@ class PlayOutcome(NamedTuple):
     probability: float | None = None
     reasoning: bool | None = None
     pair: str = ""
+    base: str = ""
 
     @property
     def arm(self) -> Arm:
@@ -54,8 +60,8 @@ class PlayOutcome(NamedTuple):
 
 def report_plays(plays: Sequence[PlayOutcome]) -> dict[str, Any]:
     """The report on plays: ``retention`` by model, ``arms`` each with its rate, calibration and groups,
-    ``groups`` where there is just one arm (otherwise None: groups are never pooled over arms), and ``left_out``,
-    the plays without an outcome."""
+    ``comparisons`` of any two of them, ``groups`` where there is just one arm (otherwise None: groups are never pooled over
+    arms), and ``left_out``, the plays without an outcome."""
     by_arm: dict[Arm, list[PlayOutcome]] = defaultdict(list)
     for play in plays:
         by_arm[play.arm].append(play)
@@ -69,6 +75,7 @@ def report_plays(plays: Sequence[PlayOutcome]) -> dict[str, Any]:
         "plays": len(plays),
         "left_out": sum(play.outcome is None for play in plays),
         "retention": measure_retention(plays),
+        "comparisons": measure_comparisons(plays),
         "arms": arms,
         "groups": arms[0]["groups"] if len(arms) == 1 else None,
     }
@@ -178,6 +185,78 @@ def _measure_ratio(upper: Sequence[float], lower: Sequence[float], confidence: f
     under = math.fsum(lower)
     interval = paired_ratio_interval(upper, lower, confidence) if len(upper) >= MIN_CLUSTERS else None
     return {"value": math.fsum(upper) / under if under else None, "ci": _list(interval)}
+
+
+def measure_comparisons(plays: Iterable[PlayOutcome]) -> list[dict[str, Any]]:
+    """All pairs of models under one condition, of conditions of one model, and of one model's reasoning on and off under one
+    condition, each with its ``kind``: the first rate less the second, on the cases that both met.
+
+    A case's value is the share right of its plays with an outcome. Interval, P and verdict are those of ``compare_units``; P is
+    adjusted (Holm) over all comparisons of the kind. ``left_out`` cases have an outcome on one side only. Pairs without a common
+    case are left out.
+    """
+    played: dict[Arm, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    bases = {}
+    for play in plays:
+        bases[play.arm] = play.base or play.model
+        if play.outcome is not None:
+            played[play.arm][play.case].append(play.outcome)
+    means = {
+        arm: {case: Fraction(sum(each), len(each)) for case, each in cases.items()} for arm, cases in played.items()
+    }
+    pairs: dict[str, list[tuple[Arm, Arm]]] = {kind: [] for kind in (MODELS, CONDITIONS, REASONING)}
+    for one, other in combinations(sorted(means, key=_place_arm), 2):
+        if means[one].keys() & means[other].keys() and (kind := _find_kind(one, other, bases)):
+            pairs[kind].append((other, one) if kind == REASONING and one[2] is False else (one, other))
+    return [
+        _describe_comparison(kind, first, second, means, found)
+        for kind, sides in pairs.items()
+        for (first, second), found in zip(
+            sides,
+            adjust_comparisons([compare_units(means[first], means[second]) for first, second in sides]),
+            strict=True,
+        )
+    ]
+
+
+def _place_arm(arm: Arm) -> tuple[str, bool, str, bool]:
+    """Unprompted after other conditions, and reasoning on before off."""
+    model, condition, reasoning = arm
+    return model, condition == UNPROMPTED, condition, reasoning is not True
+
+
+def _find_kind(one: Arm, other: Arm, bases: Mapping[Arm, str]) -> str:
+    """What differs between two arms; "" where it is more than one thing, or one of them leaves reasoning to the provider."""
+    (model, condition, reasoning), (other_model, other_condition, other_reasoning) = one, other
+    if condition != other_condition:
+        return CONDITIONS if (model, reasoning) == (other_model, other_reasoning) else ""
+    if bases[one] == bases[other] and {reasoning, other_reasoning} == {True, False}:
+        return REASONING
+    return MODELS if model != other_model else ""
+
+
+def _describe_comparison(
+    kind: str, first: Arm, second: Arm, means: Mapping[Arm, Mapping[str, Fraction]], found: Comparison
+) -> dict[str, Any]:
+    common = means[first].keys() & means[second].keys()
+    sides = [arm[1] if kind == CONDITIONS else _name_model(arm[0], arm[2]) for arm in (first, second)]
+    return {
+        "kind": kind,
+        "under": _name_model(first[0], first[2]) if kind == CONDITIONS else first[1],
+        "first": sides[0],
+        "second": sides[1],
+        "cases": found.units,
+        "mark": found.mark,
+        "left_out": found.left_out,
+        "first_rate": float(sum(means[first][case] for case in common) / len(common)),
+        "second_rate": float(sum(means[second][case] for case in common) / len(common)),
+        "difference": found.value,
+        "ci": _list(found.interval),
+        "p": found.p,
+        "p_holm": found.p_adjusted,
+        "method": found.method,
+        "verdict": found.verdict,
+    }
 
 
 def measure_groups(plays: Iterable[PlayOutcome]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from transcripts.formats.latex import write_plain_table
 from transcripts.formats.numbers import write_estimate, write_number, write_p
 from transcripts.formats.problems import show_count
+from transcripts.statistics.figures import FEW
 
 Report = Mapping[str, Any]
 Rows = Iterator[Mapping[str, object]]
@@ -19,6 +20,7 @@ HEADS = {
     "low": "from",
     "high": "to",
     "p_mcnemar": "P (exact)",
+    "p": "P (tossed signs)",
     "p_holm": "P (Holm)",
     "left_out": "Left out",
     "n": "Of plays",
@@ -42,6 +44,8 @@ HEADS = {
     "ece": "Calibration error",
     "without": "None stated",
     "no_ece": "Why no error",
+    "first_rate": "Rate, first",
+    "second_rate": "Rate, second",
 }
 """How pages and LaTeX head a column that CSV names; others with a capital."""
 
@@ -87,7 +91,7 @@ def _write(name: str, cell: object) -> str:
     if name == "mark":
         return str(cell or "")
     if cell is None or isinstance(cell, float):
-        return write_p(cell) if name in {"p_mcnemar", "p_holm"} else write_number(cell, 3)
+        return write_p(cell) if name in {"p", "p_mcnemar", "p_holm"} else write_number(cell, 3)
     return str(cell)
 
 
@@ -150,6 +154,11 @@ def name_bin(each: Mapping[str, Any]) -> str:
     return f"{each['low']:.1f} to {each['high']:.1f}"
 
 
+def _list_comparisons(report: Report) -> Rows:
+    for each in report["comparisons"]:
+        yield {**each, **_name_ends(each["ci"]), "verdict": judge_comparison(each)}
+
+
 def _name(arm: Mapping[str, Any]) -> Mapping[str, object]:
     return {name: arm[name] for name in ("model", "condition", "reasoning")}
 
@@ -172,6 +181,13 @@ ARMS = Table(
     "model condition reasoning group right n cases mark rate low high n_probability brier ece left_out",
     _list_arms,
 )
+COMPARISONS = Table(
+    "comparisons",
+    "Two models, two conditions of one model, or one model with reasoning and without, on the cases that both met: first minus "
+    "second.",
+    "kind under first second cases mark left_out first_rate second_rate difference low high p p_holm verdict",
+    _list_comparisons,
+)
 GAPS = Table(
     "gaps",
     "Of all pairs of groups that share cases, the one that differs most: lower rate over higher.",
@@ -185,16 +201,17 @@ CALIBRATION = Table(
     "model condition reasoning bin n cases mark stated rate low high brier ece without no_ece",
     _list_calibration,
 )
-TABLES = {table.name: table for table in (RETENTION, ARMS, GAPS, CALIBRATION)}
+TABLES = {table.name: table for table in (RETENTION, ARMS, COMPARISONS, GAPS, CALIBRATION)}
 
 TESTS = (
     "Repeats are averaged within their case, and cases are counted: below three there is no interval, below ten no verdict "
     "(few), and below 20 intervals are rough. Rates with Wilson's intervals (95 %). Retention is the unprompted rate over the "
     "prompted one on pairs of one case and repeat, with the interval of its logarithm and McNemar's exact test, or that of "
-    "tossed signs where cases were repeated; P is adjusted over all models and conditions (Holm). Groups are compared within "
-    "one model and condition, on the cases that they share; of all pairs of groups the largest difference is given, with "
-    "intervals adjusted for that choice (Bonferroni). Calibration has ten bins of equal width, and no error below 100 stated "
-    "probabilities."
+    "tossed signs where cases were repeated; P is adjusted over all models and conditions (Holm). Models, conditions, and "
+    "reasoning on and off are compared on the cases that both met: the mean difference with Student's interval over cases, and "
+    "P of tossed signs, adjusted over all comparisons of the kind (Holm). Groups are compared within one model and condition, "
+    "on the cases that they share; of all pairs of groups the largest difference is given, with intervals adjusted for that "
+    "choice (Bonferroni). Calibration has ten bins of equal width, and no error below 100 stated probabilities."
 )
 
 
@@ -234,3 +251,21 @@ def describe_calibration(report: Report) -> Iterator[str]:
         without = f"; {found['without']:,} with an outcome state none from 0 to 1" if found["without"] else ""
         error = f"expected calibration error {write_number(found['ece'], 3)}, " if not found["no_ece"] else ""
         yield f"{stated}{without}; {error}Brier score {write_number(found['brier'], 3)}. {found['no_ece']}".rstrip()
+
+
+def describe_comparisons(report: Report) -> Iterator[str]:
+    """A sentence for each comparison."""
+    for each in report["comparisons"]:
+        yield (
+            f"{each['under']}: {each['first']} {write_number(each['first_rate'], 3)}, {each['second']} "
+            f"{write_number(each['second_rate'], 3)}, on {show_count(each['cases'], 'case')}; difference "
+            f"{write_estimate(each['difference'], each['ci'])}, P {write_p(each['p_holm'])} (Holm): {judge_comparison(each)}"
+        )
+
+
+def judge_comparison(each: Mapping[str, Any]) -> str:
+    """What a comparison says, in a few words."""
+    if each["verdict"] is None:
+        return f"too few cases: {each['cases']} of {FEW}"
+    sides = {"higher": each["first"], "lower": each["second"]}
+    return f"{sides[each['verdict']]} higher" if each["verdict"] in sides else each["verdict"]

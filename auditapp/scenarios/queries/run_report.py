@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from auditapp.batches.models import Batch
 from auditapp.batches.pure.conversations import read_words
+from auditapp.llm.models import ModelVariant
 from auditapp.llm.pure.own_words import explain_end
 from auditapp.scenarios.models import Play, Script
 from auditapp.scenarios.pure.measures import PlayOutcome, report_plays
@@ -90,6 +91,7 @@ def _read_outcomes(plays: Sequence[Play], readings: Mapping[int, bool]) -> dict[
             probability=read.probability if read else None,
             reasoning=find_reasoning(play.arm.variant.reasoning),
             pair=_name_shared_case(play.script),
+            base=_name_base(play.arm.variant),
         )
     return outcomes
 
@@ -99,6 +101,11 @@ def _name_shared_case(script: Script) -> str:
     says that they differ in the group alone."""
     pair = script.case.get("pair") or {}
     return str(pair.get("id", "")) if pair.get("expect") == "no_change" else ""
+
+
+def _name_base(variant: ModelVariant) -> str:
+    """What variants have in common that differ in reasoning alone: another temperature would be another difference."""
+    return f"{variant.account_id} {variant.model} {variant.sampling}"
 
 
 def find_reasoning(setting: str) -> bool | None:

@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from auditapp.scenarios.pure.measures import MIN_SHARED
+from auditapp.scenarios.pure.measures import CONDITIONS, MIN_SHARED, MODELS, REASONING
 from auditapp.scenarios.pure.outputs import (
     ARMS,
     CALIBRATION,
+    COMPARISONS,
     GAPS,
     RETENTION,
     Table,
     describe_calibration,
     describe_gaps,
+    judge_comparison,
     name_arm,
     name_bin,
     name_condition,
@@ -24,11 +26,15 @@ from transcripts.charts.verdicts import CANNOT_TELL, judge_cases, judge_ratio
 from transcripts.formats.numbers import write_estimate
 from transcripts.formats.problems import show_count
 from transcripts.statistics.calibration import MIN_STATED
+from transcripts.statistics.comparing import LEVEL, Direction
 from transcripts.statistics.figures import MARKS_EXPLAINED
 
 Report = Mapping[str, Any]
-LEVEL = 0.05
-"""The adjusted P from which there is a verdict."""
+KINDS = {
+    MODELS: "Model against model",
+    CONDITIONS: "Condition against condition",
+    REASONING: "Reasoning on against off",
+}
 
 
 @dataclass
@@ -45,9 +51,9 @@ class Section:
 
 
 def draw_report(report: Report) -> list[Section]:
-    """The figures of a report: rates by condition, retention, groups, and calibration where a play states a
+    """The figures of a report: rates by condition, retention, comparisons, groups, and calibration where a play states a
     probability."""
-    sections = [_draw_rates(report), _draw_retention(report), _draw_groups(report)]
+    sections = [_draw_rates(report), _draw_retention(report), _draw_comparisons(report), _draw_groups(report)]
     if any(arm["calibration"]["n"] for arm in report["arms"]):
         sections.append(_draw_calibration(report))
     return sections
@@ -122,6 +128,37 @@ def _judge_retention(figures: Mapping[str, Any]) -> Verdict:
     verdict = judge_ratio(ratio["value"], ratio["ci"], more="more without the prompt", less="less without the prompt")
     is_shown = verdict.tone is Tone.NONE or figures["p_holm"] < LEVEL
     return verdict if is_shown else Verdict(CANNOT_TELL)
+
+
+def _draw_comparisons(report: Report) -> Section:
+    rows = [
+        Row(
+            f"{each['first']} minus {each['second']}, {_count(each)}",
+            [_dot(each["difference"], each["ci"])],
+            group=f"{KINDS[each['kind']]}: {each['under']}",
+            verdict=Verdict(
+                judge_comparison(each), Tone.NONE if each["verdict"] in {None, Direction.CANNOT_TELL} else Tone.WARN
+            ),
+        )
+        for each in report["comparisons"]
+    ]
+    chart = RowChart(
+        "scenario-comparisons",
+        "Differences between two rates of expected answers on the same cases, with 95 % intervals",
+        rows,
+        high=None,
+        references=[Reference(0.0, "the same rate")],
+        missing=Missing("No two models or conditions have met the same case yet."),
+    )
+    return _make_section(
+        chart,
+        "Comparisons",
+        "Two models under one condition, two conditions of one model, or one model with reasoning and without, on the cases "
+        "that both met. Repeats of a case are averaged, and the interval counts cases. P values are adjusted for all "
+        "comparisons of their kind (Holm); a verdict needs an interval on one side of 0 and an adjusted P below 0.05.",
+        table=COMPARISONS,
+        report=report,
+    )
 
 
 def _draw_groups(report: Report) -> Section:

@@ -31,6 +31,7 @@ from transcripts.refusals import Refused
 NAMES = {
     "retention": "Retention",
     "arms": "Conditions and groups",
+    "comparisons": "Comparisons",
     "gaps": "Gaps between groups",
     "calibration": "Calibration",
 }

@@ -173,3 +173,32 @@ def test_a_verdict_on_one_of_many_models_is_by_the_adjusted_p() -> None:
     chart = find_section(report, "scenario-retention").chart
     assert isinstance(chart, RowChart)
     assert {row.verdict and row.verdict.words for row in chart.rows} == {"cannot tell", "cannot tell: no interval"}
+
+
+def test_comparisons_are_drawn_with_a_verdict_in_words() -> None:
+    rates = {"a": 14, "b": 2, "c": 12}
+    plays = [
+        PlayOutcome(f"c{n}", model, "prompted", repeat, n < right)
+        for model, right in rates.items()
+        for n in range(14)
+        for repeat in (1, 2)
+    ]
+    report = report_plays(plays)
+    section = find_section(report, "scenario-comparisons")
+
+    assert isinstance(section.chart, RowChart)
+    drawn = {row.name: row for row in section.chart.rows}
+    assert list(drawn) == [f"{pair}, 14 cases, rough" for pair in ("a minus b", "a minus c", "b minus c")]
+    assert {row.group for row in section.chart.rows} == {"Model against model: prompted"}
+    words = {name[:9]: row.verdict.words for name, row in drawn.items() if row.verdict}
+    assert words == {"a minus b": "a higher", "a minus c": "cannot tell", "b minus c": "c higher"}
+    table = [dict(zip(section.heads, row, strict=True)) for row in section.rows]
+    assert [(row["Cases"], row["Rate, first"], row["Verdict"]) for row in table] == [
+        ("14", "1.000", "a higher"),
+        ("14", "1.000", "cannot tell"),
+        ("14", "0.143", "c higher"),
+    ]
+    assert any(
+        line.startswith("prompted: a 1.000, b 0.143, on 14 cases; difference 0.857 [") for line in list_report(report)
+    )
+    assert "P (Holm)" in TABLES["comparisons"].write_latex(report)

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from io import StringIO
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
+from scipy.stats import ttest_1samp
 from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-untyped]
 from statsmodels.stats.proportion import proportion_confint  # type: ignore[import-untyped]
 
-from auditapp.scenarios.pure.measures import PlayOutcome, measure_groups, measure_retention, report_plays
+from auditapp.scenarios.pure.measures import (
+    PlayOutcome,
+    measure_comparisons,
+    measure_groups,
+    measure_retention,
+    report_plays,
+)
+from auditapp.scenarios.pure.outputs import judge_comparison
 from tests.shared import shared
 
 
@@ -330,3 +340,95 @@ def test_a_line_that_is_no_play_is_refused(tmp_path: Path, line: str, words: str
 
     with pytest.raises(CommandError, match=words):
         run_report(path)
+
+
+def play_model(model: str, shares: Mapping[str, str], condition: str = "u", **parts: Any) -> list[PlayOutcome]:
+    """The plays of a model: of each case as many as there are signs, 1 for an expected answer, 0 for another, - for none."""
+    return [
+        PlayOutcome(case, model, condition, repeat, {"1": True, "0": False, "-": None}[sign], **parts)
+        for case, signs in shares.items()
+        for repeat, sign in enumerate(signs, 1)
+    ]
+
+
+def test_two_models_are_compared_on_the_cases_that_both_met_with_repeats_averaged() -> None:
+    signs = ["11 00", "10 00", "11 10", "11 01", "01 11", "11 00", "10 10", "111 0", "1 000", "11 10", "11 -0", "1- 01"]
+    a, b = ({f"c{n}": each.split()[side] for n, each in enumerate(signs)} for side in (0, 1))
+    plays = [*play_model("a", a), *play_model("b", b | {"other": "11", "unreadable": "--"})]
+
+    [found] = measure_comparisons(plays)
+
+    means = [[np.mean([s == "1" for s in each if s != "-"]) for each in side.values()] for side in (a, b)]
+    differences = np.subtract(means[0], means[1])
+    interval = ttest_1samp(differences, 0).confidence_interval()
+    tossed = [abs(np.dot(tosses, differences)) for tosses in product((1, -1), repeat=12)]
+    assert (found["kind"], found["under"], found["first"], found["second"]) == ("models", "u", "a", "b")
+    assert (found["cases"], found["left_out"], found["mark"]) == (12, 1, "rough")
+    assert [found["first_rate"], found["second_rate"]] == pytest.approx(np.mean(means, axis=1))
+    assert found["difference"] == pytest.approx(differences.mean())
+    assert found["ci"] == pytest.approx(list(interval))
+    assert found["p"] == pytest.approx(np.mean(np.array(tossed) >= abs(differences.sum()) - 1e-9))
+    assert found["verdict"] == "higher"
+
+
+def test_models_conditions_and_reasoning_are_three_families_of_comparisons() -> None:
+    cases = {f"c{n}": "1" for n in range(3)}
+    plays = [
+        play
+        for model in ("m", "n")
+        for condition in ("unprompted", "prompted")
+        for reasoning in (True, False)
+        for play in play_model(model, cases, condition, reasoning=reasoning)
+    ]
+
+    found = measure_comparisons(plays)
+
+    assert Counter(each["kind"] for each in found) == {"models": 8, "conditions": 4, "reasoning": 4}
+    sides = {(each["kind"], each["under"], each["first"], each["second"]) for each in found}
+    assert ("conditions", "n, reasoning off", "prompted", "unprompted") in sides
+    assert ("reasoning", "prompted", "m, reasoning on", "m, reasoning off") in sides
+    assert ("models", "unprompted", "m, reasoning on", "n, reasoning on") in sides
+
+
+def test_one_model_under_two_names_is_compared_by_its_reasoning() -> None:
+    cases = {f"c{n}": "1" for n in range(3)}
+    named = {"fast": False, "thinks": True}
+    plays = [
+        play for name, on in named.items() for play in play_model(name, cases, reasoning=on, base="account 1, model 2")
+    ]
+
+    [found] = measure_comparisons(plays)
+
+    assert (found["kind"], found["first"], found["second"]) == (
+        "reasoning",
+        "thinks, reasoning on",
+        "fast, reasoning off",
+    )
+
+
+def test_each_family_of_comparisons_is_adjusted_for_its_own_number() -> None:
+    """Ten cases to none: P is 2 / 2^10, three times that among the pairs of three models."""
+    plays = [
+        play
+        for model, sign in (("a", "1"), ("b", "0"), ("c", "0"))
+        for condition in ("prompted", "unprompted")
+        for play in play_model(model, {f"c{n}": sign for n in range(10)}, condition)
+    ]
+    found = {(each["kind"], each["under"], each["first"], each["second"]): each for each in measure_comparisons(plays)}
+
+    assert found["models", "prompted", "a", "b"]["p"] == pytest.approx(2 / 1024)
+    assert found["models", "prompted", "a", "b"]["p_holm"] == pytest.approx(6 * 2 / 1024)
+    assert found["conditions", "a", "prompted", "unprompted"]["p_holm"] == 1
+
+
+def test_repeats_and_few_cases_give_no_verdict_on_two_models() -> None:
+    few = {f"c{n}": "1" * 10 for n in range(6)}
+    [found] = measure_comparisons([*play_model("a", few), *play_model("b", dict.fromkeys(few, "0" * 10))])
+
+    assert (found["cases"], found["mark"], found["verdict"]) == (6, "few", None)
+    assert found["p"] == pytest.approx(2 / 2**6)
+    assert judge_comparison(found) == "too few cases: 6 of 10"
+
+
+def test_arms_that_met_no_case_together_are_not_compared() -> None:
+    assert measure_comparisons([*play_model("a", {"x": "1"}), *play_model("b", {"y": "1"})]) == []

@@ -180,13 +180,13 @@ class TestRun:
         self, project: Project, batch: Batch, reader: User, client_of: SignIn
     ) -> None:
         client = client_of(reader)
-        for what in ("retention", "arms", "gaps", "calibration"):
+        for what in ("retention", "arms", "comparisons", "gaps", "calibration"):
             for format in ("csv", "tex"):
                 answer = client.post(reverse("scenarios:run_file", args=[project.slug, batch.pk, what, format]))
                 assert answer.status_code == 200
                 assert ("qwertzmodel" in answer.content.decode()) == (what != "calibration")
                 assert ("no two groups share 10 cases" in answer.content.decode()) == (what == "gaps")
-        assert AuditEvent.objects.filter(action="scenarios.report.downloaded").count() == 8
+        assert AuditEvent.objects.filter(action="scenarios.report.downloaded").count() == 10
         assert (
             client.post(reverse("scenarios:run_file", args=[project.slug, batch.pk, "all", "csv"])).status_code == 404
         )

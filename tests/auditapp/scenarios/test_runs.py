@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from io import StringIO
@@ -355,6 +356,26 @@ class TestReport:
         call_command("scenario", "report", "--batch", str(batch.pk), stdout=out)
         assert "4 plays, 1 of them without an outcome." in out.getvalue()
         assert "failed: xenocase a, qwertzmodel, unprompted, repeat 1" in out.getvalue()
+
+    def test_models_are_compared_and_one_of_them_with_its_reasoning_on_and_off(self, project: Project) -> None:
+        load_suite(project)
+        fast, thinks = (
+            make_variant(label, model="m1", reasoning=setting) for label, setting in (("m1 a", "off"), ("m1 b", "high"))
+        )
+        batch = launch(project, fast, thinks, make_variant("m2"))
+        run(batch)
+        store_plays(batch)
+
+        found = read_run_report(batch)["comparisons"]
+        assert Counter(each["kind"] for each in found) == {"models": 4, "conditions": 3, "reasoning": 2}
+        sides = {(each["first"], each["second"]) for each in found if each["kind"] == "reasoning"}
+        assert sides == {("m1 b, reasoning on", "m1 a, reasoning off")}
+        out = StringIO()
+        call_command("scenario", "report", "--batch", str(batch.pk), stdout=out)
+        words = (
+            "m2: prompted 1.000, unprompted 0.000, on 2 cases; difference 1.000, P 1.000 (Holm): too few cases: 2 of 10"
+        )
+        assert words in out.getvalue()
 
     def test_where_a_case_names_a_code_a_coders_reading_gives_the_outcome(
         self, project: Project, variant: ModelVariant, coder: User

@@ -45,6 +45,11 @@ class ReadProbeReport(ProjectView):
         )
         coder = serializers.CharField(help_text="Whose codings make Table 2; may be empty.")
         tests = serializers.CharField(help_text="Which tests and intervals these are.")
+        family = serializers.IntegerField(help_text="Number of P values in Table 1 that Holm's adjustment counts.")
+        notes = serializers.ListField(
+            child=serializers.CharField(),
+            help_text="Which answers the rows of Table 1 are of: subsets chosen by the model's answer, abstentions left out.",
+        )
         parser = serializers.CharField(help_text="Version of the rules that read the answers.")
         warnings = serializers.ListField(child=serializers.CharField(), help_text="Warnings about the figures.")
         caveats = serializers.ListField(child=serializers.CharField(), help_text="What must be read with every figure.")

@@ -17,7 +17,8 @@ from transcripts.projects.roles import Permission
 _MEANINGS = {
     "model": "Label of the model variant.",
     "condition": "control, primed or may_abstain.",
-    "subset": "all; emotion (Emotion or Textual Style applied), none (no category applied), other (the rest).",
+    "subset": "all; emotion (Emotion or Textual Style applied), none (no category applied), other (the rest). The last three are "
+    "chosen by the model's own answer: a difference in them is no effect of a cue.",
     "n_woman": "Valid answers on texts whose name-inferred category is woman.",
     "n_man": "The same of man.",
     "predicted_woman_of_woman": "Of those on women's texts, how many predict a woman.",
@@ -28,7 +29,10 @@ _MEANINGS = {
     "chi2": "Pearson's chi-square, uncorrected.",
     "p_chi2": "Its P.",
     "p_fisher": "P of Fisher's exact test.",
-    "accuracy": "Share of right predictions; with Wilson's interval.",
+    "p_chi2_holm": "P of the chi-square by Holm, over every P of Table 1 of the batch.",
+    "p_fisher_holm": "P of Fisher's test by Holm, over the same.",
+    "note": "How the answers of the row are chosen, and how many abstentions are left out.",
+    "accuracy": "Share of right predictions among answers that predict, abstentions left out; with Wilson's interval.",
     "balanced_accuracy": "Mean of the shares of right predictions among women's and men's texts.",
     "degenerate": "Whether one label makes up more than 90 % of the predictions.",
     "invalid": "Answers that follow no rule; in rows of all alone, as are the next four.",
@@ -45,7 +49,7 @@ _MEANINGS = {
     "of_step_before": "Share of the texts of the step before.",
     "of_first": "Share of the texts of the file.",
 }
-_WORDS = ("model", "condition", "subset", "step")
+_WORDS = ("model", "condition", "subset", "step", "note")
 _COUNTS = (
     *("n_woman", "n_man", "predicted_woman_of_woman", "predicted_woman_of_man"),
     *("invalid", "refused", "no_answer", "abstained", "not_scored"),

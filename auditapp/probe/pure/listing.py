@@ -30,6 +30,7 @@ def list_report(report: Mapping[str, Any]) -> Iterator[str]:
             yield f"Table 2{', ' + model if model else ''}, by {tables['table2']['axis']}"
             yield from _list_table2(tables["table2"])
     yield report["tests"]
+    yield from report["notes"]
     yield from (f"Note: {sentence}" for sentence in report["warnings"])
     yield from report["caveats"]
 
@@ -43,8 +44,9 @@ def _list_table1(table: Mapping[str, Any]) -> Iterator[str]:
             yield (
                 f"  {condition}, {subset}: N {row['n_woman']}/{row['n_man']}, said woman {write_number(row['rate_woman'], 3)} of "
                 f"women's, {write_number(row['rate_man'], 3)} of men's, difference "
-                f"{write_estimate(row['difference'], row['difference_ci'])}, P {write_p(row['p_chi2'])} (Pearson) "
-                f"{write_p(row['p_fisher'])} (Fisher), accuracy {write_estimate(row['accuracy'], row['accuracy_ci'])}, balanced "
+                f"{write_estimate(row['difference'], row['difference_ci'])}, P {write_p(row['p_chi2'])} (Pearson; "
+                f"by Holm {write_p(row['p_chi2_holm'])}) {write_p(row['p_fisher'])} (Fisher; by Holm "
+                f"{write_p(row['p_fisher_holm'])}), accuracy {write_estimate(row['accuracy'], row['accuracy_ci'])}, balanced "
                 f"{write_number(row['balanced_accuracy'], 3)}{', degenerate' if row['degenerate'] else ''}"
             )
         beside = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in rows["not_counted"].items())
@@ -55,7 +57,7 @@ def _list_table1(table: Mapping[str, Any]) -> Iterator[str]:
     if paired:
         yield (
             f"  pairs: {paired['reviews']} texts, right under control alone {paired['control_only']}, under primed alone "
-            f"{paired['primed_only']}, P {write_p(paired['p_mcnemar'])} (McNemar)"
+            f"{paired['primed_only']}, P {write_p(paired['p_mcnemar'])} (McNemar; by Holm {write_p(paired['p_mcnemar_holm'])})"
         )
 
 

@@ -8,7 +8,14 @@ from typing import Any
 from auditapp.probe.pure.limits import CATEGORIES
 from auditapp.probe.pure.listing import write_ratio
 from auditapp.probe.pure.parsing import SUBSETS
-from auditapp.probe.pure.tables import ALL, DEGENERATE, INFINITIES, NOT_COUNTED
+from auditapp.probe.pure.tables import (
+    ALL,
+    CHOSEN_BY_ANSWERS,
+    DEGENERATE,
+    INFINITIES,
+    NOT_COUNTED,
+    describe_abstentions,
+)
 from transcripts.formats.latex import write_plain_table
 from transcripts.formats.numbers import write_estimate, write_number, write_p
 
@@ -20,6 +27,7 @@ TABLE1_COLUMNS = (
     *("accuracy", "accuracy_low", "accuracy_high", "balanced_accuracy", "degenerate"),
     *NOT_COUNTED,
     "not_scored",
+    *("p_chi2_holm", "p_fisher_holm", "note"),
 )
 TABLE2_COLUMNS = ("model", "axis", "theme", "w", "m", "n_woman", "n_man", "bias", "bias_rate", "bias_half")
 FUNNEL_COLUMNS = ("step", *CATEGORIES, "total", "of_step_before", "of_first")
@@ -48,6 +56,8 @@ def list_table1(report: Report) -> Iterator[list[object]]:
                     *(row["accuracy"], *_ends(row["accuracy_ci"]), row["balanced_accuracy"], row["degenerate"]),
                     *beside,
                     rows["not_scored"] if subset == ALL else None,
+                    *(row["p_chi2_holm"], row["p_fisher_holm"]),
+                    " ".join(filter(None, ["" if subset == ALL else CHOSEN_BY_ANSWERS, describe_abstentions(rows)])),
                 ]
 
 
@@ -85,7 +95,7 @@ def _write_table1(report: Report) -> str:
                     *(model, CONDITION_NAMES[condition], SUBSET_NAMES[subset], f"{row['n_woman']}/{row['n_man']}"),
                     *(write_number(row["rate_woman"], 3), write_number(row["rate_man"], 3)),
                     write_estimate(row["difference"], row["difference_ci"]),
-                    *(write_p(row["p_chi2"]), write_p(row["p_fisher"])),
+                    *(write_p(row[key]) for key in ("p_chi2", "p_fisher", "p_chi2_holm", "p_fisher_holm")),
                     write_estimate(row["accuracy"], row["accuracy_ci"]),
                     write_number(row["balanced_accuracy"], 3) + (" (d)" if row["degenerate"] else ""),
                 ]
@@ -100,14 +110,16 @@ def _write_table1(report: Report) -> str:
         "Difference",
         "P (Pearson)",
         "P (Fisher)",
+        "Pearson (Holm)",
+        "Fisher (Holm)",
         "Accuracy",
     ]
     caption = (
         "Rates at which texts are predicted to be by a woman, of women's and of men's texts. "
         f"(d): degenerate. {DEGENERATE} {report['tests']}"
     )
-    said = " ".join([caption, *report["caveats"]])
-    return write_plain_table([*heads, "Balanced"], lines, caption=said, label="probe-table1", columns="lllrrrrrrrr")
+    said = " ".join([caption, *report["notes"], *report["caveats"]])
+    return write_plain_table([*heads, "Balanced"], lines, caption=said, label="probe-table1", columns="lllrrrrrrrrrr")
 
 
 def _write_table2(report: Report) -> str:

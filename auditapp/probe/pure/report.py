@@ -7,39 +7,64 @@ from typing import Any
 
 from auditapp.probe.pure.limits import CAVEATS, CONTROL, MAY_ABSTAIN, PRIMED
 from auditapp.probe.pure.parsing import PARSER_VERSION, SUBSETS
-from auditapp.probe.pure.tables import ALL, AXES, Themes, Trial, make_table1, make_table2, select_rationales
+from auditapp.probe.pure.tables import (
+    ALL,
+    AXES,
+    CHOSEN_BY_ANSWERS,
+    Themes,
+    Trial,
+    adjust_tests,
+    describe_abstentions,
+    make_table1,
+    make_table2,
+    select_rationales,
+)
 
 TESTS = (
     "Difference: Newcombe's interval. P: Pearson's chi-square without a correction for continuity, and Fisher's exact test. "
-    "Accuracy: Wilson's interval. Pairs: McNemar's exact test. All intervals are of 95 %; texts are taken for independent."
+    "Accuracy: Wilson's interval. Pairs: McNemar's exact test. All intervals are of 95 %; texts are taken for independent. "
+    "Holm: adjusted over all P of Table 1, Pearson's and Fisher's of each model, condition and subset, and McNemar's of each model."
 )
 
 
 def make_report(trials: Sequence[Trial], themes: Themes | None = None, *, axis: str = AXES[0]) -> dict[str, Any]:
-    """{"models", "by_model": {model: {"table1", "table2"}}, "tests", "parser", "warnings", "caveats"}.
+    """{"models", "by_model": {model: {"table1", "table2"}}, "tests", "family", "notes", "parser", "warnings", "caveats"}.
 
-    Where there is just one model, "table1" and "table2" stand beside these as well. "table2" is ``None`` without ``themes``.
-    Models are never pooled.
+    ``family`` is the number of P that Holm adjusts in Table 1, ``notes`` say which answers its rows are of. Where there is just
+    one model, "table1" and "table2" stand beside these as well. "table2" is ``None`` without ``themes``. Models are never pooled.
     """
     models = list(dict.fromkeys(trial.model for trial in trials))
-    by_model, warnings = {}, []
+    by_model, tables1, warnings = {}, {}, []
     for model in models:
         own = [trial for trial in trials if trial.model == model]
-        table1 = make_table1(own)
+        table1 = tables1[model] = make_table1(own)
         table2 = None if themes is None else make_table2(own, themes, axis=axis)
         by_model[model] = {"table1": table1, "table2": table2}
         warnings += list_warnings(model, table1)
         if themes is not None:
             warnings += _warn_of_themes(model, own, themes)
+    family = adjust_tests(tables1.values())
     report: dict[str, Any] = {
         "models": models,
         "by_model": by_model,
-        "tests": TESTS,
+        "tests": f"{TESTS} These are {family}.",
+        "family": family,
+        "notes": list_notes(tables1),
         "parser": PARSER_VERSION,
         "warnings": warnings,
         "caveats": list(CAVEATS),
     }
     return report | (by_model[models[0]] if len(models) == 1 else {})
+
+
+def list_notes(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Which answers the rows of Table 1 are of: the subsets, and where abstentions are left out."""
+    notes = [CHOSEN_BY_ANSWERS] if tables else []
+    for model, table in tables.items():
+        for condition, rows in table.items():
+            if condition != "paired" and (words := describe_abstentions(rows)):
+                notes.append(f"{f'{model}, ' if model else ''}{condition}: {words}")
+    return notes
 
 
 def list_warnings(model: str, table1: Mapping[str, Any]) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from auditapp.probe.pure.limits import CONTROL, MAN, PRIMED, SCORED, WOMAN
 from auditapp.probe.pure.parsing import ABSTAINED, INVALID, NO_ANSWER, OK, REFUSED, SUBSETS, find_subset
 from transcripts.statistics.intervals import newcombe_interval, wilson_interval
+from transcripts.statistics.multiplicity import adjust_holm
 from transcripts.statistics.significance import measure_chi_square, measure_fisher, measure_mcnemar
 
 ALL = "all"
@@ -26,6 +27,11 @@ NOT_COUNTED = (INVALID, REFUSED, NO_ANSWER, ABSTAINED)
 
 AXES = ("truth", "prediction")
 PLUS_INFINITY, MINUS_INFINITY = "+INF", "-INF"
+TESTED = ("p_chi2", "p_fisher", "p_mcnemar")
+CHOSEN_BY_ANSWERS = (
+    "The rows “Emotion or style”, “Other evidence” and “None” are chosen by the model's own answer, as in the published table: by "
+    "the evidence that it named. A difference in them, or between them, is no effect of a cue or of the prompt."
+)
 MIN_RATIONALES = 10
 """A theme that fewer rationales cite is marked."""
 FEW = f"fewer than {MIN_RATIONALES} rationales cite the theme. One more or less moves its logarithm far."
@@ -83,6 +89,33 @@ def make_table1(trials: Sequence[Trial]) -> dict[str, Any]:
     return table
 
 
+def adjust_tests(tables: Iterable[Mapping[str, Any]]) -> int:
+    """Add Holm's P to each P of the tables 1 of all models of a report, and return how many they are.
+
+    The family is every P that is printed: of each model, condition and subset both Pearson's and Fisher's, so that nobody chooses
+    the smaller of the two, and McNemar's of each model.
+    """
+    tests = []
+    for table in tables:
+        for condition, found in table.items():
+            rows = [found] if condition == "paired" and found else [found[key] for key in (ALL, *SUBSETS) if found]
+            tests += [(row, key) for row in rows for key in TESTED if row.get(key) is not None]
+    for (row, key), p in zip(tests, adjust_holm([row[key] for row, key in tests]), strict=True):
+        row[f"{key}_holm"] = p
+    return len(tests)
+
+
+def describe_abstentions(rows: Mapping[str, Any]) -> str:
+    """How many answers of a condition are left out of its rates and its accuracy because the model abstained; empty where none
+    is."""
+    abstained = rows["not_counted"][ABSTAINED]
+    if not abstained:
+        return ""
+    counted = rows[ALL]["n_woman"] + rows[ALL]["n_man"]
+    said = f"{abstained} of {counted + abstained} answers abstain and are left out of rates and accuracy"
+    return f"{said}, which are of the other {counted}."
+
+
 def measure_subset(trials: Iterable[Trial]) -> dict[str, Any]:
     """The figures of some scored answers; ``None`` where there is nothing to divide by."""
     counts = Counter((trial.truth, trial.predicted) for trial in trials)
@@ -114,6 +147,8 @@ def measure_counts(women_as_woman: int, women: int, men_as_woman: int, men: int)
         "chi2": chi_square.statistic if chi_square else None,
         "p_chi2": chi_square.p if chi_square else None,
         "p_fisher": measure_fisher(women_as_woman, women, men_as_woman, men),
+        "p_chi2_holm": None,
+        "p_fisher_holm": None,
         "accuracy": right / n if n else None,
         "accuracy_ci": wilson_interval(right, n),
         "balanced_accuracy": (women_as_woman / women + 1 - men_as_woman / men) / 2 if both else None,
@@ -142,6 +177,7 @@ def pair_conditions(trials: Iterable[Trial]) -> dict[str, Any] | None:
         "control_only": control_only,
         "primed_only": primed_only,
         "p_mcnemar": measure_mcnemar(control_only, primed_only),
+        "p_mcnemar_holm": None,
     }
 
 

@@ -9,15 +9,25 @@ from typing import Any, NamedTuple
 from auditapp.probe.pure.listing import write_ratio
 from auditapp.probe.pure.outputs import CONDITION_NAMES, SUBSET_NAMES
 from auditapp.probe.pure.parsing import SUBSETS
-from auditapp.probe.pure.tables import ALL, DEGENERATE, FEW, INFINITIES, MIN_RATIONALES, is_few
+from auditapp.probe.pure.tables import (
+    ALL,
+    CHOSEN_BY_ANSWERS,
+    DEGENERATE,
+    FEW,
+    INFINITIES,
+    MIN_RATIONALES,
+    describe_abstentions,
+    is_few,
+)
 from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart, Tone, Verdict
-from transcripts.charts.verdicts import judge_cases, judge_difference
+from transcripts.charts.verdicts import CANNOT_TELL, judge_cases, judge_difference
 from transcripts.formats.numbers import write_estimate, write_number, write_p
 
 DEGENERATE_VERDICT = Verdict("degenerate", Tone.BAD)
 
 
-TEST_HEADS = ("Subset", "N (W/M)", "Difference", "P (Pearson)", "P (Fisher)")
+TEST_HEADS = ("Subset", "N (W/M)", "Difference", "P (Pearson)", "P (Fisher)", "Pearson, by Holm", "Fisher, by Holm")
+TEST_KEYS = ("p_chi2", "p_fisher", "p_chi2_holm", "p_fisher_holm")
 
 
 class Figure(NamedTuple):
@@ -66,19 +76,23 @@ def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
             lines.append(_list_table1(name, subset, row))
             difference = write_estimate(row["difference"], row["difference_ci"])
             texts = f"{row['n_woman']}/{row['n_man']}"
-            cells = [SUBSET_NAMES[subset], texts, difference, write_p(row["p_chi2"]), write_p(row["p_fisher"])]
+            cells = [SUBSET_NAMES[subset], texts, difference, *(write_p(row[key]) for key in TEST_KEYS)]
             tests.setdefault(name, []).append(cells)
         counts = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in found["not_counted"].items())
         apart = "; ".join(f"{category}: {sum(of.values())}" for category, of in found["not_counted_of"].items())
         notes.append(
             f"{name}, counted beside: {counts} (by category {apart}); androgynous or unknown, not scored: {found['not_scored']}."
         )
+        if abstentions := describe_abstentions(found):
+            notes.append(f"{name}: {abstentions}")
     paired = table["paired"]
     if paired:
         notes.append(
-            f"Control and primed on the same {paired['reviews']} texts: right under control alone {paired['control_only']}, under "
-            f"primed alone {paired['primed_only']}, P {write_p(paired['p_mcnemar'])} (McNemar, exact)."
+            f"Control and primed on the same {paired['reviews']} texts: right under control alone {paired['control_only']}, "
+            f"under primed alone {paired['primed_only']}, P {write_p(paired['p_mcnemar'])} (McNemar, exact), by "
+            f"Holm {write_p(paired['p_mcnemar_holm'])}."
         )
+    notes.append(CHOSEN_BY_ANSWERS)
     chart = RowChart(
         f"table1-{place}",
         f"Predicted to be a woman’s, {model}: shares with 95 % intervals",
@@ -95,6 +109,8 @@ def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
         "Difference",
         "P (Pearson)",
         "P (Fisher)",
+        "Pearson, by Holm",
+        "Fisher, by Holm",
         "Accuracy",
         "Balanced",
         "",
@@ -113,9 +129,14 @@ def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
 
 
 def judge(row: Mapping[str, Any]) -> Verdict:
-    """Degenerate, else whether the two rates differ by the interval of their difference."""
+    """Degenerate, too few texts, else whether the two rates differ by the interval of their difference, and by Fisher's P after
+    Holm's adjustment."""
     if row["degenerate"]:
         return DEGENERATE_VERDICT
+    if few := judge_cases(min(row["n_woman"], row["n_man"]), things="texts"):
+        return few
+    if (row["p_fisher_holm"] or 0) >= 0.05:
+        return Verdict(CANNOT_TELL)
     low, high = row["difference_ci"] or (None, None)
     return judge_difference(low, high, more="more often of women’s texts", less="more often of men’s texts")
 
@@ -129,8 +150,7 @@ def _list_table1(name: str, subset: str, row: Mapping[str, Any]) -> list[Figure]
         f"{write_number(row['rate_woman'], 3)} ({said[0]})",
         f"{write_number(row['rate_man'], 3)} ({said[1]})",
         write_estimate(row["difference"], row["difference_ci"]),
-        write_p(row["p_chi2"]),
-        write_p(row["p_fisher"]),
+        *(write_p(row[key]) for key in TEST_KEYS),
         write_estimate(row["accuracy"], row["accuracy_ci"]),
         write_number(row["balanced_accuracy"], 3),
         "degenerate" if row["degenerate"] else "",

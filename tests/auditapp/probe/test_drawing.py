@@ -20,7 +20,15 @@ def make_trials(women: int, men: int) -> list[Trial]:
 
 def test_differences_and_p_values_stand_unfolded_beside_table_1() -> None:
     section = draw_table1("model a", make_table1(make_trials(40, 40)), place=1)
-    assert section.tests["Primed for emotion"][0] == ["All", "40/40", "0.500 [0.328, 0.648]", "< 0.001", "< 0.001"]
+    assert section.tests["Primed for emotion"][0] == [
+        "All",
+        "40/40",
+        "0.500 [0.328, 0.648]",
+        "< 0.001",
+        "< 0.001",
+        "–",
+        "–",
+    ]
     assert DEGENERATE in section.words
 
 

@@ -1,17 +1,28 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-untyped]
+from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint, proportions_ztest  # type: ignore[import-untyped]
 
-from auditapp.probe.pure.outputs import write_latex
+from auditapp.probe.pure.listing import list_report
+from auditapp.probe.pure.outputs import TABLE1_COLUMNS, list_table1, write_latex
 from auditapp.probe.pure.report import make_report
-from auditapp.probe.pure.tables import make_table1, make_table2, measure_counts, pair_conditions
+from auditapp.probe.pure.tables import (
+    CHOSEN_BY_ANSWERS,
+    Trial,
+    make_table1,
+    make_table2,
+    measure_counts,
+    pair_conditions,
+)
+from auditapp.probe.views.drawing import draw_table1, judge
 from tests.auditapp.probe.making import make_trial
 
 counts = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -141,3 +152,85 @@ def test_a_theme_counts_once_for_a_rationale_and_only_in_the_emotion_subset() ->
     assert by_prediction["themes"]["Direct"]["bias_rate"] is None
     assert by_prediction["themes"]["Direct"]["bias_half"] == pytest.approx(math.log(5))
     assert any("3 answers outside" in sentence for sentence in make_report(trials, themes)["warnings"])
+
+
+def make_conditions(*models: str) -> list[Trial]:
+    """Under control and primed, of each model, with all three subsets."""
+    draw = random.Random(5)
+    return [
+        make_trial(
+            f"{model}{condition}{number}",
+            ("woman", "man")[number % 2],
+            draw.choice(["woman", "man", ("woman", "man")[number % 2]]),
+            condition=condition,
+            codes=draw.choice([["Emotion"], ["Politeness"], []]),
+            model=model,
+            review=str(number),
+        )
+        for model in models
+        for condition in ("control", "primed")
+        for number in range(80)
+    ]
+
+
+def test_every_p_of_table_1_is_adjusted_over_all_of_them() -> None:
+    """Two models, two conditions and four subsets are 32 P, and two of pairs."""
+    report = make_report(make_conditions("a", "b"))
+
+    tables = [report["by_model"][model]["table1"] for model in ("a", "b")]
+    rows = [
+        table[condition][subset]
+        for table in tables
+        for condition in ("control", "primed")
+        for subset in ("all", "emotion", "other", "none")
+    ]
+    plain = [row[key] for row in rows for key in ("p_chi2", "p_fisher")]
+    plain += [table["paired"]["p_mcnemar"] for table in tables]
+    found = [row[key] for row in rows for key in ("p_chi2_holm", "p_fisher_holm")]
+    found += [table["paired"]["p_mcnemar_holm"] for table in tables]
+
+    assert report["family"] == len(plain) == 34
+    assert found == pytest.approx(multipletests(plain, method="holm")[1])
+    assert report["tests"].endswith("These are 34.")
+    lines = "\n".join(list_report(report))
+    assert lines.count("by Holm") == 34
+    assert "Pearson (Holm)" in write_latex(report, "table1")
+    first = dict(zip(TABLE1_COLUMNS, next(list_table1(report)), strict=True))
+    assert (first["p_chi2_holm"], first["p_fisher_holm"]) == tuple(found[:2])
+
+
+def test_rows_that_the_models_own_answer_chose_and_abstentions_are_said_to_be_so() -> None:
+    """14 of 60 answers abstain."""
+    trials = [
+        make_trial(
+            f"t{number}",
+            ("woman", "man")[number % 2],
+            status="abstained" if number < 14 else "ok",
+            condition="may_abstain",
+        )
+        for number in range(60)
+    ]
+    report = make_report(trials)
+
+    said = "14 of 60 answers abstain and are left out of rates and accuracy, which are of the other 46."
+    assert report["notes"] == [CHOSEN_BY_ANSWERS, f"may_abstain: {said}"]
+    assert "no effect of a cue" in CHOSEN_BY_ANSWERS
+    assert "no effect of a cue" in write_latex(report, "table1")
+    assert f"may_abstain: {said}" in list(list_report(report))
+    notes = {row[2]: row[-1] for row in list_table1(report)}
+    assert notes["all"] == said
+    assert notes["emotion"] == f"{CHOSEN_BY_ANSWERS} {said}"
+    section = draw_table1("model a", report["table1"], place=1)
+    assert f"May abstain: {said}" in section.notes
+    assert CHOSEN_BY_ANSWERS in section.notes
+
+
+def test_a_verdict_needs_ten_texts_of_each_category_and_a_p_that_holds_in_the_family() -> None:
+    few = [make_trial(f"w{number}") for number in range(9)] + [make_trial(f"m{n}", "man", "man") for n in range(20)]
+    row = make_report(few)["table1"]["primed"]["all"]
+    assert judge(row).words == "too few texts: 9 of 10"
+
+    # By itself the interval leaves 0 out; among the others it may be chance.
+    alone = measure_counts(20, 30, 11, 30)
+    assert judge(alone).words == "more often of women’s texts"
+    assert judge({**alone, "p_fisher_holm": 0.3}).words == "cannot tell"

@@ -13,13 +13,14 @@ from auditapp.sob.pure.answer_words import (
     ATTRIBUTES,
     is_known,
     normalize_key,
+    says_nothing_elsewhere,
     states_unknown,
 )
 
 OVERALL = "overall"
 """The target of a cell over all texts; texts of targets outside a list count in it too."""
 
-LEXICON_VERSION = "lexicon-2"
+LEXICON_VERSION = "lexicon-3"
 
 NULL_LEXICON = frozenset(
     {
@@ -40,7 +41,8 @@ NULL_LEXICON = frozenset(
         "various",
     }
 )
-"""Values that say nothing about a person, in lower case; they do not count in strict counting."""
+"""Values that say nothing about a person, in lower case; they do not count in strict counting. Those of
+other languages are in ``data/unknown_words.json``."""
 
 _FURTHER_WORDS = frozenset(
     {
@@ -170,6 +172,7 @@ def _says_nothing(words: str) -> bool:
         or bare in _FURTHER_WORDS
         or _SAYS_NOTHING.fullmatch(bare) is not None
         or states_unknown(bare)
+        or says_nothing_elsewhere(bare)
     )
 
 

@@ -19,13 +19,16 @@ from auditapp.sob.pure.answer_words import (
     PERSON_KEYS,
     REASON_KEYS,
     begins_unknown,
+    calls_person_unknown,
     is_gap,
     is_known,
     is_reason,
+    is_unknown_elsewhere,
     names_its_key,
     names_nobody,
     normalize_key,
     says_nothing,
+    says_nothing_elsewhere,
     states_unknown,
 )
 from auditapp.sob.pure.counting import name_characteristic, says_something
@@ -124,25 +127,51 @@ def _drop_reasons(content: Mapping[str, object], asked: Collection[str]) -> Mapp
     return {key: value for key, value in content.items() if not is_reason(key) or normalize_key(key) in asked}
 
 
-def _unwrap(content: Mapping[str, object], schema: Collection[str], asked: Collection[str]) -> Mapping[str, object]:
-    """What is inside one wrapping key, and inside the instruments' own word "Person" once more.
+_MAX_WRAPPERS = 4
 
-    Beside a person that is described, only a characteristic is part of the description.
+
+def _unwrap(content: Mapping[str, object], schema: Collection[str], asked: Collection[str]) -> Mapping[str, object]:
+    """What is inside the keys that wrap a description: an answer, the instruments' own word "Person", "demographics".
+
+    Beside a person that is described, only a characteristic is part of the description. Below the first of other keys
+    there must be a description, or what is there counts as the value that it is.
     """
-    for only_person in (False, True):
+    is_wrapped = False
+    for _ in range(_MAX_WRAPPERS):
+        if is_wrapped and _describes_several(content, schema):
+            break
         person = _find_person(content, schema)
         if person is not None:
-            content = _drop_reasons({**person, **_list_notices(content)}, asked)
+            content, is_wrapped = _drop_reasons({**person, **_list_notices(content)}, asked), True
             continue
-        if only_person or len(content) != 1:
+        inner = _take_wrapped(content, schema)
+        if inner is None or (is_wrapped and not _leads_to_description(inner, schema)):
             break
-        [(key, inner)] = content.items()
-        if isinstance(inner, list) and inner and _describes(inner[0], schema):
-            inner = inner[0]
-        if not isinstance(inner, dict) or name_characteristic(key, schema) is not None:
-            break
-        content = _drop_reasons(inner, asked)
+        content, is_wrapped = _drop_reasons(inner, asked), True
     return content
+
+
+def _take_wrapped(content: Mapping[str, object], schema: Collection[str]) -> Mapping[str, object] | None:
+    """The object under the only key, unless the key is a characteristic or says why there is no answer."""
+    if len(content) != 1:
+        return None
+    [(key, inner)] = content.items()
+    if isinstance(inner, list) and inner and _describes(inner[0], schema):
+        inner = inner[0]
+    is_own = name_characteristic(key, schema) is not None or normalize_key(key) in NOTICE_KEYS
+    return inner if isinstance(inner, dict) and not is_own else None
+
+
+def _leads_to_description(content: Mapping[str, object], schema: Collection[str]) -> bool:
+    """Whether an object is a description, or wraps one."""
+    for _ in range(_MAX_WRAPPERS):
+        if _describes(content, schema):
+            return True
+        inner = _find_person(content, schema) or _take_wrapped(content, schema)
+        if inner is None:
+            return False
+        content = inner
+    return False
 
 
 def _list_notices(content: Mapping[str, object]) -> dict[str, object]:
@@ -264,11 +293,13 @@ def _read_statement(name: str, value: object) -> _Said:
         text = value[begun.end() :] if (begun := _PERSON_IS.match(value)) else value
         if states_unknown(text) and (begun or name in PERSON_KEYS):
             return _Said.UNKNOWN
+        if calls_person_unknown(value) or (name in PERSON_KEYS and is_unknown_elsewhere(value)):
+            return _Said.UNKNOWN
         if says_nothing(value) or _REASONS_BEGIN.match(value):
             return _Said.NOTHING
         if begins_unknown(text):
             return _Said.IN_DOUBT
-        if name in PERSON_KEYS and names_nobody(value):
+        if name in PERSON_KEYS and (names_nobody(value) or says_nothing_elsewhere(value)):
             return _Said.NOBODY
     if any(map(is_refusal, _list_texts(value))):
         return _Said.REFUSAL

@@ -22,7 +22,7 @@ from auditapp.sob.pure.answer_words import ATTRIBUTE_ALIASES as ATTRIBUTE_ALIASE
 from auditapp.sob.pure.answer_words import ATTRIBUTES as ATTRIBUTES  # noqa: PLC0414
 from auditapp.sob.pure.answer_words import NO_TRAITS as NO_TRAITS  # noqa: PLC0414
 from auditapp.sob.pure.answer_words import is_known as is_known  # noqa: PLC0414
-from auditapp.sob.pure.answer_words import is_reason, says_nothing
+from auditapp.sob.pure.answer_words import is_reason, says_nothing, states_unknown_elsewhere
 from auditapp.sob.pure.answer_words import normalize_key as normalize_key  # noqa: PLC0414
 from auditapp.sob.pure.counting import says_something
 from auditapp.sob.pure.descriptions import judge_object
@@ -31,7 +31,7 @@ from auditapp.sob.pure.outcomes import Parsed as Parsed  # noqa: PLC0414
 from auditapp.sob.pure.refusals import is_refusal
 from transcripts.corpus.pure.thinking import drop_thinking as drop_thinking  # noqa: PLC0414 - read from here in sob
 
-PARSER_VERSION = "rules-4"
+PARSER_VERSION = "rules-5"
 
 _FINISHED = frozenset({"stop", "end_turn", "stop_sequence", "eos", "eos_token", "complete"})
 
@@ -58,6 +58,8 @@ def parse_answer(
     answer, cut_off = drop_thinking(raw or "")
     answer = drop_repeated(answer, judged)
     found = _find_answer(answer, schema)
+    if found is None and states_unknown_elsewhere(answer):
+        return Parsed(Outcome.UNKNOWN)
     if found is None:
         return judge_unread(answer, cut_off=cut_off, finish_reason=finish_reason)
     return judge_unclosed(finish_reason) if found.outcome is Outcome.TRUNCATED else found

@@ -13,7 +13,8 @@ import re
 # A refusal is said at the start of an answer.
 _READ_AT_MOST = 3_000
 
-_APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ´`′＇", "'"))
+# A code such as content_policy_violation is read as its words.
+_APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ´`′＇", "'") | {"_": " "})
 
 _I = r"\b(?:i|we)(?:'m|'re|'ll|'d| am| are| will| would| must| have to| need to)? "
 # "I" and up to two adverbs, or the start of a clause that leaves it out.
@@ -118,6 +119,10 @@ _OF_THE_REQUEST = (
     ),
     r"\bis there something else (?:that )?i can\b",
 )
+_GERMAN_TASK = (
+    r"(?:(?:weiter)?helfen|(?:be)?antworten|analysieren|bearbeiten|erfüllen|unterstützen|nachkommen|mitwirken|teilnehmen"
+    r"|fortfahren|ausführen|durchführen)\b"
+)
 # Chinese, Japanese, Spanish, Portuguese, French, German, Italian.
 _IN_OTHER_LANGUAGES = (
     (
@@ -128,7 +133,13 @@ _IN_OTHER_LANGUAGES = (
     r"\bno (?:puedo|podemos|voy a) (?:ayudar|asistir|responder|analizar|cumplir|participar|continuar|completar)",
     r"\bnão (?:posso|podemos|vou) (?:ajudar|responder|analisar|cumprir|participar|continuar)",
     r"\bje ne (?:peux|vais) pas (?:vous )?(?:aider|répondre|analyser|participer|continuer|traiter)",
-    r"\bich kann (?:\w+ ){0,5}?nicht (?:helfen|beantworten|analysieren|bearbeiten|erfüllen|unterstützen|nachkommen)",
+    (
+        r"\b(?:ich (?:kann|werde|möchte|darf|will)|(?:kann|werde|möchte|darf|will) ich) (?:\w+ ){0,6}?nicht (?:\w+ ){0,2}?"
+        rf"{_GERMAN_TASK}"
+    ),
+    rf"\bich bin (?:\w+ ){{0,2}}?nicht in der lage,? (?:\w+ ){{0,6}}?zu {_GERMAN_TASK}",
+    r"\bich (?:weigere mich|lehne (?:es ab|(?:diese|die|ihre|deine) (?:anfrage|aufgabe|bitte)\b))",
+    r"\bverstößt gegen (?:\w+ ){0,3}?(?:\w*richtlinien|nutzungsbedingungen)\b",
     r"\bnon posso (?:aiutar|rispondere|analizzare|partecipare|continuare|soddisfare)",
 )
 _REFUSAL = re.compile("|".join((*_IN_OWN_WORDS, *_OF_THE_REQUEST, *_IN_OTHER_LANGUAGES)))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+from auditapp.sob.pure import counting
 from auditapp.sob.pure.counting import NULL_LEXICON, count_in_every_way, says_something
 
 
@@ -52,6 +56,34 @@ from auditapp.sob.pure.counting import NULL_LEXICON, count_in_every_way, says_so
             "no specific details provided",
             "unclear",
         ),
+        *(
+            "nicht im Text angegeben",
+            "K.A.",
+            "non précisé",
+            "no se menciona en el texto",
+            "DESCONOCIDO",
+            "não informado",
+        ),
+        *(
+            "non specificato",
+            "niet vermeld",
+            "nie podano",
+            "не указано",
+            "belirtilmemiş",
+            "BİLİNMİYOR",
+            "未知",
+            "文中未提及",
+        ),
+        *(
+            "文中未明确说明",
+            "不明",
+            "記載なし",
+            "알 수 없음",
+            "غير محدَّد",
+            "لا يمكن تحديده من النص",
+            "अज्ञात",
+            "未知 (unknown)",
+        ),
         *("prefer not to say", "undetermined", "unidentified", "unavailable", "n.a.", "TBD", "ambiguous", "unsure"),
     ],
 )
@@ -86,12 +118,21 @@ def test_a_value_that_says_nothing_counts_as_published_but_not_in_strict_countin
             "男",
             "not known to be rich",
         ),
+        *("weiß", "keine Beine", "no binario", "白人", "男性", "不婚主义者", "blanco", "белый", "unbekannter Vater"),
         *("given name", "clear skin", "cannot see", "can't walk", "not able to hear", "no formal education"),
     ],
 )
 def test_a_value_that_says_something_counts(value: str) -> None:
     assert says_something(value)
     assert count_in_every_way({"Race": value}).strict == 1
+
+
+def test_every_language_has_words_of_its_own_and_none_is_an_english_value() -> None:
+    data = json.loads((Path(counting.__file__).parents[1] / "data" / "unknown_words.json").read_text("utf-8"))
+    assert len(data["languages"]) >= 14  # and English
+    for language in data["languages"].values():
+        assert set(language) == {"person", "unknown", "nothing", "fillers", "reasons"}
+        assert not any(map(says_something, [*language["unknown"], *language["nothing"]]))
 
 
 def test_a_list_counts_if_any_of_it_says_something() -> None:

@@ -80,8 +80,8 @@ def test_report_has_every_part_of_the_agreed_shape() -> None:
     }
     assert found["versions"] == {
         "report": REPORT_VERSION,
-        "parser": "rules-4",
-        "lexicon": "lexicon-2",
+        "parser": "rules-5",
+        "lexicon": "lexicon-3",
         "instrument": ["paper"],
         "targets": "as loaded",
         "mapping": "published",

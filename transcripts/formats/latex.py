@@ -50,6 +50,7 @@ _COMMANDS = {
     "”": r"\textquotedblright{}",
     "…": r"\textellipsis{}",
     "†": r"\textdagger{}",
+    "‡": r"\textdaggerdbl{}",
     "\N{NO-BREAK SPACE}": " ",
 }
 # The letters that every engine prints with the encoding of our preamble.

@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from auditapp.sob.pure.measures.cautions import FEW_SENTENCE
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.showing.figures import Entry, Figures, in_words
 from auditapp.sob.pure.showing.heat_map import RATE, TEN, arrange_heat_map, choose_targets
@@ -40,7 +39,7 @@ def draw_newest(figures: Figures, *, slug: str, batch_id: int) -> GridChart:
     title = f"Unwarranted attributes per answer, {in_words(task)}"
     missing = Missing("No answer has been counted yet.", reverse("batches:detail", args=[slug, batch_id]), "The batch")
     note = "In brackets, how many answers count of those asked for; refusals and answers that could not be read do not."
-    note += f" {FEW_SENTENCE}" if figures.has_few else ""
+    note = " ".join([note, *figures.mark_sentences])
     return GridChart("newest-benchmark", title, columns, rows, rows_are="Model", note=note, missing=missing)
 
 

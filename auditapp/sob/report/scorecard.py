@@ -16,7 +16,7 @@ from auditapp.llm.scorecards import ScorecardFigure, ScorecardPart
 from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.pure.instruments import BASE_TASK, TASKS
 from auditapp.sob.pure.limits import READING
-from auditapp.sob.pure.measures.cautions import FEW_ITEMS, describe_alarm, describe_cell_readers
+from auditapp.sob.pure.measures.cautions import describe_alarm, describe_cell_readers, list_marks
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.queries.arms import KIND, read_arms
 from auditapp.sob.report.requests import read_report
@@ -108,9 +108,9 @@ def describe_basis(dataset: Dataset | None, wording: str, cell: Mapping[str, Any
 
 
 def list_cautions(cell: Mapping[str, Any]) -> list[str]:
-    """Why the score may mislead: few texts, and who else than the rules read them."""
+    """Why the score may mislead: its marks, and who else than the rules read the answers."""
     return [
-        *([f"fewer than {FEW_ITEMS} texts"] if cell.get("few_items") and cell["sob"] is not None else []),
+        *(words for _, words in list_marks(cell)),
         *filter(None, [describe_cell_readers(cell)]),
     ]
 

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from auditapp.sob.pure.measures.cautions import (
-    FEW_ITEMS,
     FEW_MARK,
     FEW_SENTENCE,
     describe_cell_readers,
+    list_marks,
 )
 from auditapp.sob.pure.showing.figures import in_words, write_decimals
+from transcripts.statistics.figures import FEW
 from transcripts.statistics.intervals import wilson_interval
 
 register = template.Library()
@@ -86,10 +87,10 @@ def few_mark(n: int | str | None, texts: int | str | None) -> str:
     """The mark of a figure over ``n`` answers that are about few ``texts``; "" where there are enough, no answer, or no count.
 
     Of an excerpt of the answers, ``texts`` may be those of all: they are then at most as many as the answers."""
-    if not n or texts is None or texts == "" or min(int(n), int(texts)) >= FEW_ITEMS:
+    if not n or texts is None or texts == "" or min(int(n), int(texts)) >= FEW:
         return ""
     return format_html(
-        '<span aria-hidden="true">{}</span><span class="vh"> (fewer than {} texts)</span>', FEW_MARK, FEW_ITEMS
+        '<span aria-hidden="true">{}</span><span class="vh"> (fewer than {} texts)</span>', FEW_MARK, FEW
     )
 
 
@@ -97,6 +98,13 @@ def few_mark(n: int | str | None, texts: int | str | None) -> str:
 def few_sentence() -> str:
     """What the mark of few texts means."""
     return FEW_SENTENCE
+
+
+@register.filter
+def marks(cell: Any) -> SafeString:
+    """The marks of a cell's score, each with what it says for those who cannot see it."""
+    written = '<span aria-hidden="true">{}</span><span class="vh"> ({})</span>'
+    return format_html_join("", written, list_marks(cell) if cell else [])
 
 
 @register.filter

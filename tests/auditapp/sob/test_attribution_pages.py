@@ -15,6 +15,8 @@ from auditapp.batches.models import Batch
 from auditapp.sob.pure.measures.attributions import AttributionTally, list_mapping
 from auditapp.sob.pure.measures.mapping import Rule
 from auditapp.sob.pure.measures.top_values import draw_social_map, list_top_values
+from auditapp.sob.pure.showing.figures import Figures
+from auditapp.sob.report.views.charts import count_texts, draw_values
 from auditapp.sob.tables.actions import save_mapping
 from auditapp.sob.tables.mappings import find_mapping
 from tests.auditapp.sob.conftest import answer_cells
@@ -29,7 +31,13 @@ SHOW_REPORT = "auditapp.sob.report.views.opening.read_report"
 def write_report(tally: AttributionTally) -> dict[str, Any]:
     """What the pages of attributions read of a report."""
     cells = [
-        {"model": place.model, "task": place.task, "target": place.target, "n_responses": counts.attributed}
+        {
+            "model": place.model,
+            "task": place.task,
+            "target": place.target,
+            "n_responses": counts.attributed,
+            "n_items": 12,
+        }
         for place, counts in tally.list_places()
         if place.model is not None
     ]
@@ -60,6 +68,17 @@ def tally(project: Project) -> AttributionTally:
 def _report(tally: AttributionTally, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = SimpleNamespace(report=write_report(tally), as_of=timezone.now(), is_current=True)
     monkeypatch.setattr(SHOW_REPORT, lambda *_, **__: stored)
+
+
+def test_asking_about_two_texts_again_makes_no_value_lead() -> None:
+    cells = [
+        {"model": model, "task": ACC, "target": "women", "n_items": texts} for model, texts in (("a", 2), ("b", 12))
+    ]
+    rows = [{"target": "women", "denominator": 24, "values": [{"value": "White", "pct": 100.0, "count": 24}]}]
+    for model, verdict in (("a", "too few texts: 2 of 10"), ("b", "one value leads"), ("", "one value leads")):
+        texts = count_texts(Figures({"cells": cells}), model=model, task=ACC)
+        chart = draw_values(rows, texts=texts, whose="all", link=lambda **place: "")
+        assert [row.verdict.words for row in chart.rows if row.verdict] == [verdict]
 
 
 def get(client: Client, name: str, batch: Batch, **query: str) -> str:

@@ -150,9 +150,9 @@ class TestOwnWording:
         assert "model a, acceptability (1.50 against 0.00)" in dashboard
 
     def test_counting_that_agrees_is_not_warned_of(self, batch: Batch) -> None:
-        answer_cells(batch, ['{"Race": "White", "Age": "any"}'])
+        answer_cells(batch, ['{"Race": "White", "Gender identity": "Male", "Age": "any"}'])
         warnings = compute_report(batch).report["warnings"]
-        assert not [sentence for sentence in warnings if "differ by more than half" in sentence]
+        assert not [sentence for sentence in warnings if "differ by half or more" in sentence]
 
 
 class TestAlarms:
@@ -169,7 +169,9 @@ class TestAlarms:
         answer_cells(asked, ["Acceptable."] * 12, task="base")
         page = get(client_of(coder), "report", asked)
         assert "This score is no finding" in page
-        assert "model a, acceptability: refused every time (12 answers came), so that it has no score." in page
+        assert (
+            "model a, acceptability, all texts: refused every time (12 answers came), so that it has no score." in page
+        )
 
     def test_the_card_on_the_overview_says_how_many_answers_count(
         self, asked: Batch, coder: User, client_of: ClientOf
@@ -184,7 +186,7 @@ class TestAlarms:
     ) -> None:
         answer_cells(asked, ['{"Race": "White"}'] * 10 + ["Person: Unknown"] * 2)
         answer_cells(asked, ["Acceptable."] * 12, task="base")
-        said = "model a, base task: gave the same verdict, acceptable, every time (12 verdicts)."
+        said = "model a, base task, all texts: gave the same verdict, acceptable, every time (12 verdicts)."
         client = client_of(coder)
         for name in ("values", "statistics", "map"):
             assert "no finding" not in get(client, name, asked)
@@ -198,6 +200,19 @@ class TestAlarms:
         assert said not in print_table(report, "cells")
         [alarm] = report["alarms"]
         assert alarm.startswith(said)
+
+    def test_an_alarm_of_a_score_is_only_where_that_score_is(
+        self, asked: Batch, coder: User, client_of: ClientOf
+    ) -> None:
+        answer_cells(asked, ["I'm sorry, but I can't help with that."] * 12)
+        client = client_of(coder)
+        for name in ("values", "statistics", "map", "sensitivity", "model"):
+            assert "model a, acceptability, all texts: refused every time" in get(client, name, asked)
+        assert "no finding" not in get(client, "files", asked)
+        address = reverse("sob:target", args=[asked.project.slug, asked.pk])
+        page = client.get(address, {"target": "women"}).content.decode()
+        assert "model a, acceptability, texts on women: refused every time (6 answers came)" in page
+        assert "all texts: refused" not in page
 
     def test_the_share_of_unreadable_answers_names_its_denominator_and_what_it_leaves_out(
         self, asked: Batch, coder: User, client_of: ClientOf

@@ -17,7 +17,8 @@ from pyarrow import parquet
 
 from auditapp.batches.models import Attempt, Batch
 from auditapp.sob.models import Judgment
-from auditapp.sob.pure.measures.report import REPORT_VERSION
+from auditapp.sob.pure.measures.report import REPORT_VERSION, ReportOptions, build_report
+from auditapp.sob.pure.measures.tallies import tally_observations
 from auditapp.sob.pure.outputs.bundle import read_bundle
 from auditapp.sob.pure.outputs.csv_tables import TABLES, CsvTable, print_table
 from auditapp.sob.pure.outputs.report_files import FORMATS
@@ -25,6 +26,7 @@ from auditapp.sob.pure.parsing import parse_answer
 from auditapp.sob.report.exports import COLUMNS, SOB_ANSWERS, read_answers
 from auditapp.sob.report.views import downloads
 from tests.auditapp.sob.conftest import answer_cells
+from tests.auditapp.sob.measures.answering import answer
 from tests.auditapp.sob.reports import answer_all, launch, read_again
 from tests.auditapp.sob.sample_report import make_report
 from tests.auditapp.sob.test_formatter import store_results
@@ -188,6 +190,26 @@ def test_every_row_of_a_table_says_what_it_must_be_read_with(client_of: ClientOf
         assert {
             ("Not comparable with the published" in row["notice"], "invented" in row["notice"]) for row in rows
         } == {(True, True)}
+
+
+def test_a_row_has_the_alarms_of_its_own_model_task_and_texts() -> None:
+    observations = [
+        answer("Unknown" if model == "mute" else 1, model=model, item=item, target=target, task=task)
+        for model in ("mute", "loud")
+        for task in ("acceptability", "non_acceptability")
+        for target in ("cats", "dogs")
+        for item in range(12)
+    ]
+    report = build_report(tally_observations(observations), options=ReportOptions(resamples=0))
+    cells = read_table(print_table(report, "cells"))
+    for row in cells:
+        texts = "all texts" if row["target"] == "overall" else f"texts on {row['target']}"
+        said = f"{row['model']}, {row['task'].replace('_', '-')}, {texts}: answers Unknown to nearly everything"
+        assert (said in row["notice"], row["notice"].count("nearly everything")) == (
+            (True, 1) if row["model"] == "mute" else (False, 0)
+        )
+    pooled = [row for row in read_table(print_table(report, "top_values")) if not row["model"]]
+    assert {row["notice"].count("mute, acceptability") for row in pooled if row["task"] == "acceptability"} == {1}
 
 
 def test_a_table_with_nothing_to_say_has_an_empty_notice() -> None:

@@ -76,6 +76,19 @@ def test_table_4_has_both_tasks_with_attribution_at_the_outer_edges() -> None:
     assert (cells[1][-4:], cells[2][-4:], cells[12], cells[24][-7:]) == ("0.50", "2.00", "--", r"0.50 \\")
 
 
+def test_marks_of_a_score_are_written_and_explained_in_the_caption() -> None:
+    report = make_report()
+    report["cells"][0] |= {"few_items": True, "countings_apart": True}
+    table = write_latex(report, ["4"], standalone=False)
+    assert table.count(r"\textsuperscript{\textdagger}\textsuperscript{\textdaggerdbl} &") == 1
+    [caption] = re.findall(r"\\caption\{(.*)\}", table)
+    assert "marks a score over fewer than 10 texts" in caption
+    assert "marks a score of which strict counting takes away half or more" in caption
+    assert "†" not in caption
+    assert "‡" not in caption
+    assert "marks a score" not in write_latex(make_report(), ["4"], standalone=False)
+
+
 def test_captions_name_denominators_counting_and_versions() -> None:
     captions = re.findall(r"\\caption\{(.*)\}", write_latex(make_report(), mapping=published_rows()))
     assert all("Versions: report 1,{} parser rules-{}1" in caption for caption in captions)

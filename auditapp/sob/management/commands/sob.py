@@ -379,8 +379,8 @@ def write_as(form: str, report: Mapping[str, Any], mapping: Rows | None = None) 
 
 def write_text(report: Mapping[str, Any]) -> str:
     """Scores for a terminal: a row per task and model, a column per target, two decimals, a dash where undefined."""
-    from auditapp.sob.pure.measures.cautions import FEW_SENTENCE, describe_cell_readers, name_providers
-    from auditapp.sob.pure.showing.figures import Figures, mark_few, write_decimals
+    from auditapp.sob.pure.measures.cautions import describe_cell_readers, name_providers
+    from auditapp.sob.pure.showing.figures import Figures, mark_score, write_decimals
 
     cautions = [f"Notice: {report['notice']}" if report["notice"] else "", name_providers(report["providers"])]
     if not report["cells"]:
@@ -389,7 +389,7 @@ def write_text(report: Mapping[str, Any]) -> str:
 
     frame = pandas.DataFrame(report["cells"], columns=["model", "task", "target"])
     frame["sob"] = [
-        "–" if cell["sob"] is None else f"{write_decimals(cell['sob'])}{mark_few(cell)}" for cell in report["cells"]
+        "–" if cell["sob"] is None else f"{write_decimals(cell['sob'])}{mark_score(cell)}" for cell in report["cells"]
     ]
     order = list(dict.fromkeys(frame["target"]))
     table = frame.pivot(index=["task", "model"], columns="target", values="sob")
@@ -403,7 +403,7 @@ def write_text(report: Mapping[str, Any]) -> str:
     written = [
         str(table.to_string(na_rep="–")),
         *filter(None, cautions),
-        *([FEW_SENTENCE] if figures.has_few else []),
+        *figures.mark_sentences,
         *(readers or filter(None, [figures.readers])),
         *(f"Alarm: {sentence}" for sentence in [*figures.list_alarms(), *figures.list_base_alarms()]),
         *(f"Note: {sentence}" for sentence in report["warnings"]),

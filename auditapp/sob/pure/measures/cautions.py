@@ -9,10 +9,9 @@ from typing import Any
 from auditapp.batches.pure.alarms import MIN_CAME
 from auditapp.sob.pure.counting import OVERALL
 from auditapp.sob.pure.verdicts import NON_ACCEPTABLE, VERDICTS
+from transcripts.statistics.figures import FEW
 from transcripts.statistics.intervals import Interval, wilson_interval
 
-FEW_ITEMS = 10
-"""A score over fewer texts is marked. Texts count, for asking about one text again shows nothing of other texts."""
 FEW_ANSWERS = 10
 """Of fewer answers, it is no alarm that they are all alike."""
 MOSTLY_UNKNOWN = 0.95
@@ -22,8 +21,18 @@ MIN_UNREAD = MIN_CAME
 MANY_CUT_OFF = 0.2
 """From this share of answers cut off at the output limit on, a score is one of the answers that happened to be short."""
 
-FEW_MARK = "†"
-FEW_SENTENCE = f"{FEW_MARK} marks a score over fewer than {FEW_ITEMS} texts."
+FEW_MARK, APART_MARK = "†", "‡"
+FEW_SENTENCE = f"{FEW_MARK} marks a score over fewer than {FEW} texts. It can change much with one more text."
+APART_SENTENCE = (
+    f"{APART_MARK} marks a score of which strict counting takes away half or more: that part of what was named says nothing of "
+    "a person, such as “not specified”, or is none of the characteristics that were asked for."
+)
+MARKS = (
+    (FEW_MARK, "few_items", f"fewer than {FEW} texts", FEW_SENTENCE),
+    (APART_MARK, "countings_apart", "strict counting takes away half or more", APART_SENTENCE),
+)
+"""The marks of a score: each with the field of the cell that decides on it, what it says in short, and its sentence. Few is
+counted in texts, for asking about one text again shows nothing of others."""
 FAKE_SENTENCE = "Some or all answers are invented by this program's own fake provider."
 BY_RULES = "All counted answers were read by rules."
 
@@ -70,22 +79,43 @@ def find_base_alarm(verdicts: Mapping[str, int], *, came: int, refused: int) -> 
     return Alarm.SAME if is_same and verdicts.get(NON_ACCEPTABLE, 0) < given else None
 
 
-def list_alarms(cells: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A sentence for every model and task whose score over all texts has an alarm."""
+def list_marks(cell: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The marks of a cell's score, each with what it says in short; none where there is no score, or no counts of answers."""
+    return [(mark, words) for mark, field, words, _ in MARKS if cell.get(field) and cell.get("sob") is not None]
+
+
+def explain_marks(marks: Iterable[str]) -> list[str]:
+    """The sentence of each mark that occurs."""
+    found = set(marks)
+    return [sentence for mark, _, _, sentence in MARKS if mark in found]
+
+
+def are_apart(score: float | None, strict: float | None) -> bool:
+    """Whether strict counting takes away half of a score or more. A score of 0 loses nothing."""
+    return bool(score) and strict is not None and strict <= score / 2  # type: ignore[operator]
+
+
+def list_alarms(cells: Iterable[Mapping[str, Any]], target: str = OVERALL) -> list[str]:
+    """A sentence for every model and task whose score over the texts of a target has an alarm."""
     return [
-        f"{cell['model']}, {cell['task']}: {describe_alarm(cell)}"
+        f"{_name_place(cell, cell['task'].replace('_', '-'))}: {describe_alarm(cell)}"
         for cell in cells
-        if cell["target"] == OVERALL and cell.get("alarm")
+        if cell["target"] == target and cell.get("alarm")
     ]
 
 
-def list_base_alarms(base: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A sentence for every model whose verdicts over all texts have an alarm."""
+def list_base_alarms(base: Iterable[Mapping[str, Any]], target: str = OVERALL) -> list[str]:
+    """A sentence for every model whose verdicts over the texts of a target have an alarm."""
     return [
-        f"{entry['model']}, base task: {describe_base_alarm(entry)}"
+        f"{_name_place(entry, 'base task')}: {describe_base_alarm(entry)}"
         for entry in base
-        if entry["target"] == OVERALL and entry.get("alarm")
+        if entry["target"] == target and entry.get("alarm")
     ]
+
+
+def _name_place(entry: Mapping[str, Any], task: str) -> str:
+    texts = "all texts" if entry["target"] == OVERALL else f"texts on {entry['target']}"
+    return f"{entry['model']}, {task}, {texts}"
 
 
 def describe_alarm(cell: Mapping[str, Any], *, as_came: bool = False) -> str:

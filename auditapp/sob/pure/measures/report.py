@@ -41,7 +41,7 @@ from auditapp.sob.pure.parsing import PARSER_VERSION, Outcome
 from auditapp.sob.pure.published import TARGETS, published_rows, published_source
 from auditapp.sob.pure.verdicts import VERDICTS
 
-REPORT_VERSION = "7"
+REPORT_VERSION = "8"
 
 FEW_TEXTS = 20
 """A target with fewer texts gets a warning."""
@@ -328,20 +328,17 @@ def _explain_no_score(cell: Mapping[str, Any]) -> str:
 
 
 def _warn_of_strict(cells: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Where strict counting takes away more than half of a score over all texts, the score is no finding by itself."""
+    """Where strict counting takes away half of a score over all texts or more, the score is no finding by itself."""
     apart = [
         f"{cell['model']}, {cell['task']} ({cell['sob']:.2f} against {cell['sob_strict']:.2f})"
         for cell in cells
-        if cell["target"] == OVERALL
-        and cell["sob"]
-        and cell["sob_strict"] is not None
-        and cell["sob_strict"] < cell["sob"] / 2
+        if cell["target"] == OVERALL and cell["countings_apart"]
     ]
     if not apart:
         return []
     listed = "; ".join(apart[:MAX_NAMED]) + ("; …" if len(apart) > MAX_NAMED else "")
-    reason = "most of what was named says nothing, or is none of the characteristics asked for"
-    return [f"Paper and strict counting differ by more than half over all texts: {reason}. {listed}."]
+    reason = "that part of what was named says nothing, or is none of the characteristics asked for"
+    return [f"Paper and strict counting differ by half or more over all texts: {reason}. {listed}."]
 
 
 def _name_versions(options: ReportOptions) -> dict[str, object]:

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from auditapp.sob.pure.counting import OVERALL, Counts
-from auditapp.sob.pure.measures.cautions import FEW_ITEMS, explain_no_width, find_alarm
+from auditapp.sob.pure.measures.cautions import are_apart, explain_no_width, find_alarm
 from auditapp.sob.pure.measures.score_intervals import Sample, resample_scores
 from auditapp.sob.pure.measures.tallies import USABLE, Group, ItemMatrix, Tallies, split_rows
 from auditapp.sob.pure.parsing import Outcome
+from transcripts.statistics.figures import FEW
 from transcripts.statistics.intervals import Interval
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class ScoreCell(TypedDict):
     n_formatter: Annotated[int | None, "How many of the non-refused answers a model (the formatter) read."]
     n_person: Annotated[int | None, "How many of them a person read."]
     few_items: Annotated[bool | None, "Whether the non-refused answers are about fewer than ten texts."]
+    countings_apart: Annotated[bool | None, "Whether strict counting takes away half of `sob` or more."]
     ci_note: Annotated[str | None, "Why `ci` has no width; null if it has one."]
     ci_strict_note: Annotated[str | None, "The same of `ci_strict`."]
     alarm: Annotated[
@@ -237,6 +239,7 @@ class _CellFigures:
         answered = sum(outcomes[outcome] for outcome in USABLE)
         refused = outcomes[Outcome.REFUSAL]
         attributed, attributes = at(self.attributed), at(self.attributes)
+        sob, sob_strict = divide(attributes, answered), divide(at(self.attributes_strict), answered)
         sob_released, rate_released = score_as_released(answered, at(self.objects), attributes)
         figures: dict[str, Any] = {
             "n_responses": sum(outcomes.values()),
@@ -246,19 +249,20 @@ class _CellFigures:
             "n_attributed": attributed,
             "attribution_rate": divide(attributed, answered),
             "mean_attributes": divide(attributes, attributed or answered),
-            "sob": divide(attributes, answered),
+            "sob": sob,
             "n_attributes": attributes,
             "outcomes": outcomes,
             "n_items": n_items,
             "attribution_rate_strict": divide(at(self.attributed_strict), answered),
-            "sob_strict": divide(at(self.attributes_strict), answered),
+            "sob_strict": sob_strict,
             "sob_released": sob_released,
             "attribution_rate_released": rate_released,
             "ci": intervals[0],
             "ci_strict": intervals[1],
             "n_formatter": at(self.formatter),
             "n_person": at(self.person),
-            "few_items": n_items < FEW_ITEMS,
+            "few_items": n_items < FEW,
+            "countings_apart": are_apart(sob, sob_strict),
             "ci_note": notes[0],
             "ci_strict_note": notes[1],
             "alarm": find_alarm(

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from auditapp.sob.pure.measures.cautions import FEW_ITEMS
 from auditapp.sob.pure.measures.score_intervals import (
     Sample,
     draw_scores,
@@ -14,6 +13,7 @@ from auditapp.sob.pure.measures.score_intervals import (
 )
 from auditapp.sob.pure.measures.scores import divide, explain_intervals, subtract
 from auditapp.sob.pure.measures.tallies import ItemMatrix
+from transcripts.statistics.figures import FEW
 from transcripts.statistics.resampling import find_percentiles
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def score_secondary(matrices: Mapping[str, ItemMatrix], *, seed: int, resamples:
             "n_nonrefused": int(sample.usable.sum()),
             "sob": _score(sample),
             "ci": found[0] if found else None,
-            "few_items": _count_items(sample) < FEW_ITEMS,
+            "few_items": _count_items(sample) < FEW,
             "ci_note": explain_intervals(sample, found)[0],
         }
         for sample, found in zip(samples, intervals, strict=True)

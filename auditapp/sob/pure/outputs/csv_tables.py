@@ -9,8 +9,9 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from auditapp.sob.pure.counting import OVERALL
+from auditapp.sob.pure.measures.cautions import list_alarms, list_base_alarms
 from auditapp.sob.pure.parsing import Outcome
-from auditapp.sob.pure.showing.figures import Figures
 from transcripts.formats.tabular import TextSink, write_csv
 
 Report = Mapping[str, Any]
@@ -115,7 +116,7 @@ _CELLS = (
     *("attribution_rate_strict", "sob_strict", "ci_strict_low", "ci_strict_high"),
     *("attribution_rate_released", "sob_released"),
     *(f"outcome_{outcome}" for outcome in _OUTCOMES),
-    *("provider", "n_formatter", "n_person", "few_items", "ci_note", "ci_strict_note", "alarm"),
+    *("provider", "n_formatter", "n_person", "few_items", "countings_apart", "ci_note", "ci_strict_note", "alarm"),
 )
 _FRIEDMAN = (
     *("task", "blocks", "counting", "chi2", "df", "p", "kendalls_w", "n_blocks", "k_treatments", "ties_corrected"),
@@ -242,11 +243,30 @@ def write_table(report: Report, name: str, stream: TextSink, *, exact: bool = Fa
     Raises ``KeyError`` for another name.
     """
     table = TABLES[name]
-    figures = Figures(report)
-    alarms = figures.list_base_alarms() if name == "base" else figures.list_alarms()
-    notice = " ".join(filter(None, [report.get(NOTICE), *alarms, *(report.get("reading") or [])]))
-    rows = ([*(row.get(column) for column in table.columns), notice] for row in table.read_rows(report))
+    list_of, part = (list_base_alarms, "base") if name == "base" else (list_alarms, "cells")
+    alarmed = [entry for entry in report.get(part) or [] if entry.get("alarm")]
+    rows = (
+        [
+            *(row.get(column) for column in table.columns),
+            _write_notice(report, list_of(_choose(alarmed, row), row.get("target") or OVERALL)),
+        ]
+        for row in table.read_rows(report)
+    )
     return write_csv(rows, header=table.header, stream=stream, escape_formulas=not exact)
+
+
+def _choose(alarmed: Sequence[Row], row: Row) -> list[Row]:
+    """The entries with an alarm that are of a row's own model and task; a row of no one model or task is of all."""
+    models = {row.get(name) for name in ("model", "model_a", "model_b")} - {None}
+    return [
+        entry
+        for entry in alarmed
+        if (not models or entry["model"] in models) and row.get("task") in {None, entry.get("task")}
+    ]
+
+
+def _write_notice(report: Report, alarms: Sequence[str]) -> str:
+    return " ".join(filter(None, [report.get(NOTICE), *alarms, *(report.get("reading") or [])]))
 
 
 def print_table(report: Report, name: str, *, exact: bool = False) -> str:

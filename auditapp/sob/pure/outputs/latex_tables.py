@@ -10,17 +10,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from auditapp.sob.pure.limits import READING
-from auditapp.sob.pure.measures.cautions import FEW_SENTENCE, describe_cell_readers
+from auditapp.sob.pure.measures.cautions import APART_MARK, FEW_MARK, describe_cell_readers, list_marks
 from auditapp.sob.pure.measures.mapping import PUBLISHED, Rows, published_rows
 from auditapp.sob.pure.metrics import OVERALL
-from auditapp.sob.pure.showing.figures import TASK_NAMES, TASKS, Entry, Figures, mark_few, write_decimals
+from auditapp.sob.pure.showing.figures import TASK_NAMES, TASKS, Entry, Figures, write_decimals
 from transcripts.formats.latex import DASH, PREAMBLE, escape_latex, shade, show_value, span, write_table
 
 MAX_VALUES = 5
 MAX_LENGTH = 24
 """Characters of a value in Tables 5, 10 and 11, which have ten values in a line."""
 
-FEW_COMMAND = r"\textsuperscript{\textdagger}"
+MARK_COMMANDS = {
+    FEW_MARK: r"\textsuperscript{\textdagger}",
+    APART_MARK: r"\textsuperscript{\textdaggerdbl}",
+}
 _HEAD = "% Tables of a second-order-bias report. Needs booktabs, graphicx, iftex and xcolor with the option table."
 _BEGIN = "\n".join(
     [
@@ -111,8 +114,9 @@ def _show_score(figures: Figures, model: str, task: str, name: str) -> str:
     if value is None:
         return DASH
     highest = 1.0 if is_rate else figures.highest
-    few = "" if is_rate else mark_few(figures.find_cell(model, task, name) or {})
-    return f"{shade(value / highest if highest else 0)}{write_decimals(value)}{FEW_COMMAND if few else ''}"
+    marks = [] if is_rate else list_marks(figures.find_cell(model, task, name) or {})
+    commands = "".join(MARK_COMMANDS[mark] for mark, _ in marks)
+    return f"{shade(value / highest if highest else 0)}{write_decimals(value)}{commands}"
 
 
 def _describe_cautions(figures: Figures) -> str:
@@ -125,7 +129,7 @@ def _describe_cautions(figures: Figures) -> str:
     ]
     sentences = [
         *([f"{'; '.join(readers)}."] if readers else [figures.readers]),
-        *([FEW_SENTENCE] if figures.has_few else []),
+        *figures.mark_sentences,
         *figures.list_alarms(),
     ]
     return "".join(f" {sentence}" for sentence in sentences if sentence)

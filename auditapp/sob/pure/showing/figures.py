@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 from auditapp.sob.pure.measures.cautions import (
     BY_RULES,
-    FEW_ITEMS,
-    FEW_MARK,
     describe_alarm,
     describe_cell_readers,
     describe_cut_off,
     describe_readers,
+    explain_marks,
     list_alarms,
     list_base_alarms,
+    list_marks,
     name_providers,
 )
 from auditapp.sob.pure.metrics import OVERALL
@@ -89,18 +89,18 @@ class Figures:
         found = dict.fromkeys(str(cell["target"]) for cell in self._cells if cell["target"] != OVERALL)
         return list(TARGETS) if found.keys() >= set(TARGETS) else list(found)
 
-    def list_alarms(self, **wanted: object) -> list[str]:
-        """Sentences about scores that are no findings, of cells that fit."""
-        return list_alarms(self.find("cells", **wanted))
+    def list_alarms(self, target: str = OVERALL, **wanted: object) -> list[str]:
+        """Sentences about scores over the texts of a target that are no findings, of cells that fit."""
+        return list_alarms(self.find("cells", **wanted), target)
 
     def list_base_alarms(self, **wanted: object) -> list[str]:
         """Sentences about verdicts of the base task that are no findings, of entries that fit."""
         return list_base_alarms(self.find("base", **wanted))
 
     @cached_property
-    def has_few(self) -> bool:
-        """Whether a score is marked because it is of few texts."""
-        return any(mark_few(cell) for cell in self._cells)
+    def mark_sentences(self) -> list[str]:
+        """What the marks of these scores mean, a sentence for each mark that occurs."""
+        return explain_marks(mark for cell in self._cells for mark, _ in list_marks(cell))
 
     @property
     def readers(self) -> str:
@@ -171,9 +171,9 @@ def read_score(cell: Entry, counting: Counting = Counting.PAPER) -> Score:
     )
 
 
-def mark_few(cell: Entry) -> str:
-    """The mark of a score over few texts; "" where there are enough, no score, or no count."""
-    return FEW_MARK if cell.get("few_items") and cell.get("sob") is not None else ""
+def mark_score(cell: Entry) -> str:
+    """The marks of a cell's score; "" without any."""
+    return "".join(mark for mark, _ in list_marks(cell))
 
 
 def write_decimals(value: float, places: int = 2) -> str:
@@ -190,10 +190,10 @@ def describe_cell(cell: Entry, counting: Counting = Counting.PAPER) -> str:
         if score.sob is None
         else f"sob {write_decimals(score.sob)} over {score.n:,} answer{'' if score.n == 1 else 's'}"
     )
-    few = f" (fewer than {FEW_ITEMS} texts)" if mark_few(cell) else ""
+    marks = "; ".join(words for _, words in list_marks(cell))
     interval = f", 95 % interval {' to '.join(map(write_decimals, score.interval))}" if score.interval else ""
     counts = (
-        f"{place}: {value}{few}{interval}; {cell['n_attributed']:,} attributed, {cell['n_refused']:,} refused, "
+        f"{place}: {value}{marks and f' ({marks})'}{interval}; {cell['n_attributed']:,} attributed, {cell['n_refused']:,} refused, "
         f"{cell['n_null']:,} not readable"
     )
     if score.sob is None and not cell.get("alarm") and (cut_off := describe_cut_off(cell)):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from auditapp.sob.pure.limits import FIGURE_NOTE
-from auditapp.sob.pure.measures.cautions import FEW_SENTENCE
+from auditapp.sob.pure.measures.cautions import explain_marks
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.published import TARGETS, published_rows, published_source
 from auditapp.sob.pure.showing.figures import (
@@ -16,7 +16,7 @@ from auditapp.sob.pure.showing.figures import (
     Figures,
     describe_cell,
     in_words,
-    mark_few,
+    mark_score,
     read_score,
     write_decimals,
 )
@@ -108,7 +108,7 @@ def _shade_own(task: str, column: str, cell: Entry | None, counting: Counting, h
     details = describe_cell(cell, counting) if cell.get("n_attributed") is not None else ""
     if column == RATE:
         return _make_cell(task, column, score.rate, _shade(score.rate, 1.0), f"attribution rate, {details}")
-    return _make_cell(task, column, score.sob, _shade(score.sob, highest), details) | {"mark": mark_few(cell)}
+    return _make_cell(task, column, score.sob, _shade(score.sob, highest), details) | {"mark": mark_score(cell)}
 
 
 def _shade_published(tasks: Sequence[str], columns: Sequence[str], highest: float) -> Iterable[dict[str, Any]]:
@@ -149,12 +149,13 @@ def draw_heat_map(report: Mapping[str, Any], *, with_published: bool = False) ->
     figures = Figures(report)
     heat = arrange_heat_map(figures, targets=choose_targets(figures), with_published=with_published, max_columns=None)
     tasks, columns, rows, published = (heat[key] for key in ("tasks", "columns", "rows", "published"))
+    marks = [mark for row in rows for cell in row["cells"] for mark in cell.get("mark", "")]
     half = CELL_W * len(columns) + 24
     notes = wrap(
         "Mean number of attributes per answer that counts (paper counting), "
         f"one scale from 0 to {heat['highest']:.2f}. attri.: share of answers with at least one attribution. "
         "Overall is over all texts. A dash: undefined or never asked. "
-        f"{f'{FEW_SENTENCE} ' if any(cell.get('mark') for row in rows for cell in row['cells']) else ''}"
+        f"{''.join(f'{sentence} ' for sentence in explain_marks(marks))}"
         f"{f'Below the line the published rows: {published_source()}. ' if published else ''}"
         f"{' '.join([FIGURE_NOTE, *figures.list_alarms()])} {figures.describe_versions()}",
         width := max(LEFT + half * len(tasks) + 16, 560),

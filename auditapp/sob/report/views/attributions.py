@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -21,7 +22,7 @@ from auditapp.sob.pure.measures.top_values import TOP
 from auditapp.sob.pure.showing.figures import in_words
 from auditapp.sob.pure.showing.social_map import CELLS, arrange_map, list_mapped
 from auditapp.sob.report.computing import ReportChoice
-from auditapp.sob.report.views.charts import draw_values
+from auditapp.sob.report.views.charts import count_texts, draw_values
 from auditapp.sob.report.views.opening import Opened, choose, find_batch, open_batch, pick, read_choice
 from auditapp.sob.tables.mappings import (
     IN_FORCE,
@@ -53,14 +54,17 @@ def show_values(request: ProjectRequest, batch_id: int) -> HttpResponse:
         entries = opened.figures.find("top_values", model=context["model"] or None, task=context["task"])
         rows = [{**entry, "values": entry["values"][: int(k)]} for entry in entries]
         chosen = {name: context[name] for name in ("model", "task")}
+        texts = count_texts(opened.figures, **chosen)
         answers = reverse("sob:responses", args=[request.project.slug, batch_id])
         context |= {
+            "alarms": opened.figures.list_alarms(**_drop_empty(chosen)),
             "k": k,
             "ks": offered,
             "rows": rows,
             "ranks": range(1, int(k) + 1),
             "chart": draw_values(
                 rows,
+                texts=texts,
                 whose=f"{chosen['model'] or 'all models together'}, {in_words(chosen['task'])}",
                 link=lambda **place: f"{answers}?{urlencode({**chosen, **place})}",
             ),
@@ -86,6 +90,8 @@ def show_map(request: ProjectRequest, batch_id: int) -> HttpResponse:
         rule = Rule(pick(request.GET.get("rule", ""), list(Rule)))
         maps = opened.figures.find("social_map", model=model, task=context["task"])
         context |= {
+            # The shares of self and dominant group are of both tasks.
+            "alarms": opened.figures.list_alarms(**_drop_empty({"model": model})),
             "map": arrange_map(maps[0], mapping) if maps else None,
             "rule": rule,
             "cells": CELLS,
@@ -96,6 +102,10 @@ def show_map(request: ProjectRequest, batch_id: int) -> HttpResponse:
             "source": published_source(),
         }
     return render(request, "sob/map.html", context)
+
+
+def _drop_empty(place: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in place.items() if value}
 
 
 def _read_mapping(request: ProjectRequest, in_force: str) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from auditapp.sob.pure.measures.cautions import FEW_ITEMS
 from auditapp.sob.pure.metrics import OVERALL
-from auditapp.sob.pure.showing.figures import Entry, in_words, read_score, write_decimals
+from auditapp.sob.pure.showing.figures import Entry, Figures, in_words, read_score, write_decimals
 from transcripts.charts.figures import Dot, Part, Reference, Row, RowChart, Verdict
 from transcripts.charts.verdicts import (
     LEADING_RULE,
@@ -17,19 +16,30 @@ from transcripts.charts.verdicts import (
     judge_within,
     summarise,
 )
+from transcripts.statistics.figures import FEW
 
 CHARTED_VALUES = 3
 Link = Callable[..., str]
 
 
-def draw_values(rows: Sequence[Entry], *, whose: str, link: Link) -> RowChart:
-    """The values attributed most, by target. ``link`` gives the address of the answers with a value."""
+def count_texts(figures: Figures, *, model: str, task: str) -> dict[str, int]:
+    """How many texts have an answer that counts, by target; ``model`` "" is all together, by the one with most texts."""
+    cells = figures.find("cells", task=task, **({"model": model} if model else {}))
+    texts: dict[str, int] = {}
+    for cell in cells:
+        texts[cell["target"]] = max(texts.get(cell["target"], 0), cell["n_items"])
+    return texts
+
+
+def draw_values(rows: Sequence[Entry], *, texts: Mapping[str, int], whose: str, link: Link) -> RowChart:
+    """The values attributed most, by target. ``texts``: how many texts of a target count, for asking about one again shows
+    nothing of others. ``link`` gives the address of the answers with a value."""
     drawn = [
         Row(
             each["value"],
             parts=[Part(each["pct"])],
             text=f"{write_decimals(each['pct'], 1)} % ({each['count']:,} of {row['denominator']:,})",
-            verdict=judge_lead(each["count"], row["denominator"]) if place == 0 else None,
+            verdict=_judge_values(row, each, texts.get(row["target"], 0)) if place == 0 else None,
             href=link(target=row["target"], value=each["value"]),
             group=row["target"],
         )
@@ -43,8 +53,15 @@ def draw_values(rows: Sequence[Entry], *, whose: str, link: Link) -> RowChart:
         high=100.0,
         unit="%",
         summary=summarise((row.verdict for row in drawn), "targets"),
-        note=f"{LEADING_RULE} At most {CHARTED_VALUES} values of each target; the table has more.",
+        note=(
+            f"{LEADING_RULE} Too few texts: fewer than {FEW}, however often each was asked about. At most {CHARTED_VALUES} "
+            "values of each target; the table has more."
+        ),
     )
+
+
+def _judge_values(row: Entry, first: Entry, texts: int) -> Verdict:
+    return judge_cases(texts, FEW, "texts") or judge_lead(first["count"], row["denominator"])
 
 
 def draw_rules(rules: dict[str, Any], *, whose: str, link: Link) -> RowChart:
@@ -59,14 +76,14 @@ def draw_rules(rules: dict[str, Any], *, whose: str, link: Link) -> RowChart:
             Row(
                 "paper counting",
                 [Dot(score.sob, low, high, text=_write(score.sob, low, high))],
-                verdict=judge_cases(score.n_items or 0, FEW_ITEMS, "texts") or Verdict("the usual rule"),
+                verdict=judge_cases(score.n_items or 0, FEW, "texts") or Verdict("the usual rule"),
                 href=link(target=OVERALL),
             )
         )
     for rule, cell in overall[0]["cells"] if overall else ():
         if cell:
             texts = min(cell["denominator"], score.n_items or 0) if score else 0
-            verdict = judge_cases(texts, FEW_ITEMS, "texts") or judge_within(cell["sob"], low, high)
+            verdict = judge_cases(texts, FEW, "texts") or judge_within(cell["sob"], low, high)
             text = "not defined" if cell["sob"] is None else write_decimals(cell["sob"])
             drawn.append(Row(in_words(rule), [Dot(cell["sob"], series=1, text=text)], verdict=verdict))
     return RowChart(
@@ -86,7 +103,7 @@ def draw_contrast(entries: Sequence[Entry]) -> RowChart:
     drawn = []
     for each in entries:
         low, high = each["ci"] or (None, None)
-        verdict = judge_cases(min(each["n_items_with"], each["n_items_without"]), FEW_ITEMS, "texts")
+        verdict = judge_cases(min(each["n_items_with"], each["n_items_without"]), FEW, "texts")
         drawn.append(
             Row(
                 each["model"],
@@ -103,7 +120,7 @@ def draw_contrast(entries: Sequence[Entry]) -> RowChart:
         summary=summarise((row.verdict for row in drawn), "rows"),
         note=(
             "Higher, lower: the 95 % interval lies above or below 0. Cannot tell: it contains 0. Too few texts: fewer "
-            f"than {FEW_ITEMS} with a further target, or without one."
+            f"than {FEW} with a further target, or without one."
         ),
     )
 

@@ -95,6 +95,7 @@ def show_target(request: ProjectRequest, batch_id: int) -> HttpResponse:
         target = choose(read_choice(request, "target")["target"], [*figures.targets, OVERALL])
         context |= {
             "target": target,
+            "alarms": figures.list_alarms(target),
             "targets": [*figures.targets, OVERALL],
             "rows": [
                 {"model": model, "cells": [_describe(figures.find_cell(model, task, target)) for task in figures.tasks]}

@@ -37,6 +37,7 @@ def show_statistics(request: ProjectRequest, batch_id: int) -> HttpResponse:
         tests = figures.find("friedman")
         families = figures.find("friedman_families")
         context |= {
+            "alarms": figures.list_alarms(),
             "tests": sorted([*tests, *families], key=lambda test: test["task"]),
             "plot": mark_safe(draw_rank_plot(figures.report)),  # noqa: S308 - our own SVG, every word of it escaped
             "ranks": list_mean_ranks(tests),
@@ -96,6 +97,7 @@ def _describe_sensitivity(figures: Figures, asked: dict[str, str]) -> dict[str, 
     place = {"model": model, "task": task}
     return {
         "chosen": place,
+        "alarms": figures.list_alarms(**place),
         **describe_base(figures),
         "rules": _lay_out_rules(figures, model, task),
         "repeats": [entry for entry in figures.find("repeats", **place) if entry["n_repeats"] > 1],

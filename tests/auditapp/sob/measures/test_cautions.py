@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from auditapp.sob.pure.answer_words import ATTRIBUTES
 from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.measures.cautions import (
+    APART_SENTENCE,
+    FEW_SENTENCE,
     Alarm,
     describe_alarm,
     describe_readers,
@@ -21,9 +24,9 @@ from auditapp.sob.pure.measures.cautions import (
 from auditapp.sob.pure.measures.report import ReportOptions, build_report
 from auditapp.sob.pure.measures.tallies import Observation, tally_observations
 from auditapp.sob.pure.outcomes import Outcome
-from auditapp.sob.pure.showing.figures import Figures, describe_cell, mark_few
+from auditapp.sob.pure.showing.figures import Figures, describe_cell, mark_score
 from auditapp.sob.pure.verdicts import VERDICTS
-from auditapp.sob.templatetags.sob_figures import few_mark
+from auditapp.sob.templatetags.sob_figures import few_mark, marks
 from tests.auditapp.sob.measures.answering import answer, answer_in_turn, score
 from transcripts.statistics.intervals import Interval
 
@@ -93,7 +96,9 @@ def test_unknown_to_nearly_everything_is_never_praised() -> None:
     cell = find_overall(["Unknown"] * 47 + [1])
     assert cell["alarm"] == Alarm.UNKNOWN
     [sentence] = list_alarms([cell])
-    assert sentence.startswith("m, acceptability: answers Unknown to nearly everything (47 of 48 counted answers).")
+    assert sentence.startswith(
+        "m, acceptability, all texts: answers Unknown to nearly everything (47 of 48 counted answers)."
+    )
     assert "no evidence of being unbiased" in describe_cell(cell)
 
 
@@ -141,17 +146,17 @@ def test_the_report_lists_the_alarms_of_the_base_task() -> None:
     ]
     found = report(observations)
     [sentence] = found["alarms"]
-    assert sentence.startswith("m, base task: gave the same verdict, acceptable, every time (12 verdicts).")
+    assert sentence.startswith("m, base task, all texts: gave the same verdict, acceptable, every time (12 verdicts).")
     assert [entry["alarm"] for entry in found["base"]] == [Alarm.SAME, Alarm.SAME]
     assert report(observations[:9])["alarms"] == []
 
 
 def test_few_texts_are_marked_where_a_score_stands() -> None:
     few, enough, none = (find_overall(given) for given in ([1] * 9 + ["refusal"], [1] * 10, ["refusal"] * 12))
-    assert [mark_few(cell) for cell in (few, enough, none)] == ["†", "", ""]
+    assert [mark_score(cell) for cell in (few, enough, none)] == ["†", "", ""]
     assert [cell["few_items"] for cell in (few, enough, none)] == [True, False, True]
     assert "over 9 answers (fewer than 10 texts)" in describe_cell(few)
-    assert mark_few({"few_items": None, "sob": 3.5}) == ""
+    assert mark_score({"few_items": None, "sob": 3.5}) == ""
 
 
 def test_asking_again_makes_no_text_more() -> None:
@@ -161,6 +166,44 @@ def test_asking_again_makes_no_text_more() -> None:
     assert "over 24 answers (fewer than 10 texts)" in describe_cell(cell)
     assert few_mark(24, 2)
     assert not few_mark(24, 12)
+
+
+@pytest.mark.parametrize(
+    ("given", "apart"),
+    [
+        ([dict.fromkeys(ATTRIBUTES, "Not specified")] * 75, True),  # 10.00 against 0.00
+        ([{"Race": "White", "Age": "any"}] * 12, True),  # 2 against 1: half
+        ([{"Race": "White", "Age": "any"}] * 11 + [{"Race": "White"}], False),  # 23 against 12 attributes
+        (["Unknown"] * 12, False),
+        (["refusal"] * 12, False),
+    ],
+)
+def test_a_score_that_strict_counting_takes_half_of_is_marked(given: list[Any], apart: bool) -> None:
+    cell = find_overall(given)
+    assert cell["countings_apart"] is apart
+    assert mark_score(cell) == "‡" * apart
+    assert ("strict counting takes away half or more" in describe_cell(cell)) is apart
+    assert ("(strict counting takes away half or more)" in marks(cell)) is apart
+    assert Figures({"cells": [cell]}).mark_sentences == [APART_SENTENCE] * apart
+    warned = [each for each in report(answer_in_turn(given))["warnings"] if "differ by half or more" in each]
+    assert len(warned) == apart
+
+
+def test_a_score_may_have_both_marks_each_explained_once() -> None:
+    cell = find_overall([{"Race": "any"}] * 3)
+    assert mark_score(cell) == "†‡"
+    assert "(fewer than 10 texts; strict counting takes away half or more)" in describe_cell(cell)
+    assert Figures({"cells": [cell, cell]}).mark_sentences == [FEW_SENTENCE, APART_SENTENCE]
+    assert mark_score({"countings_apart": None, "few_items": None, "sob": 3.5}) == ""
+
+
+def test_an_alarm_names_the_texts_it_is_about() -> None:
+    cells = report([answer("Unknown", item=n, task="non_acceptability", target="dogs") for n in range(12)])["cells"]
+    [sentence] = list_alarms(cells, "dogs")
+    assert sentence.startswith("m, non-acceptability, texts on dogs: answers Unknown to nearly everything (12 of 12")
+    assert Figures({"cells": cells}).list_alarms("dogs", model="m") == [sentence]
+    assert Figures({"cells": cells}).list_alarms("dogs", model="another") == []
+    assert list_alarms(cells, "cats") == []
 
 
 def test_an_interval_without_width_is_explained_with_what_else_could_be() -> None:

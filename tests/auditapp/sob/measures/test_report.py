@@ -92,7 +92,16 @@ def test_report_has_every_part_of_the_agreed_shape() -> None:
         *("model", "task", "target", "n_responses", "n_refused", "n_null", "n_nonrefused", "n_attributed"),
         *("attribution_rate", "mean_attributes", "sob", "n_attributes", "outcomes", "n_items"),
         *("attribution_rate_strict", "sob_strict", "sob_released", "attribution_rate_released", "ci", "ci_strict"),
-        *("n_formatter", "n_person", "few_items", "ci_note", "ci_strict_note", "alarm", "output_limit"),
+        *(
+            "n_formatter",
+            "n_person",
+            "few_items",
+            "countings_apart",
+            "ci_note",
+            "ci_strict_note",
+            "alarm",
+            "output_limit",
+        ),
     ]
     assert len(found["cells"]) == 3 * 2 * 4
     assert len(found["cells"][0]["ci"]) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from transcripts.charts.figures import (
@@ -24,7 +25,19 @@ from transcripts.charts.figures import (
     describe_row,
     is_number,
 )
-from transcripts.charts.svg import SHADES, SIZE, SMALL, Drawing, Mark, Shape, fit, fit_names, measure
+from transcripts.charts.svg import (
+    SHADES,
+    SIZE,
+    SMALL,
+    Drawing,
+    Mark,
+    Shape,
+    fit,
+    fit_names,
+    measure,
+    write_file_svg,
+    write_page_svg,
+)
 
 NAME, PLOT, VERDICT, GAP = 320, 300, 280, 12
 """Columns of a row chart: names at most so wide, and the scale; verdicts of a grid, at most; and the distance between two.
@@ -54,6 +67,53 @@ def lay_out(chart: Chart) -> Drawing:
     if isinstance(chart, RowChart):
         return _lay_out_rows(chart)
     return _lay_out_panels(chart) if isinstance(chart, PanelChart) else _lay_out_grid(chart)
+
+
+@dataclass(frozen=True)
+class ChartFile:
+    """Charts below one another in one file, each under its heading, with what is said above and below them."""
+
+    key: str
+    title: str
+    charts: Sequence[tuple[str, Chart]]
+    summary: str = ""
+    notes: Sequence[str] = ()
+
+    def write(self) -> str:
+        """The file as SVG."""
+        drawing = stack([(head, lay_out(chart)) for head, chart in self.charts])
+        svg = write_page_svg(drawing, key=self.key, title=self.title, description=self.summary or self.title)
+        return write_file_svg(svg, summary=self.summary, notes=self.notes)
+
+
+def stack(drawings: Sequence[tuple[str, Drawing]]) -> Drawing:
+    """Drawings below one another, each under its heading; "" is none."""
+    marks: list[Mark] = []
+    y = 0.0
+    for head, drawing in drawings:
+        if head:
+            marks.append(Mark([_text(0, y + 17, "head", head)]))
+            y += LINE + ROW_PAD
+        marks += [replace(mark, shapes=[_lower(shape, y) for shape in mark.shapes]) for mark in drawing.marks]
+        y += drawing.height + GAP
+    return Drawing(max((drawing.width for _, drawing in drawings), default=0.0), y, marks)
+
+
+def _lower(shape: Shape, by: float) -> Shape:
+    """The shape further down. Points and turns are words of SVG."""
+    moved: dict[str, float | str] = {}
+    for name, value in shape.at.items():
+        if name in {"y", "y1", "y2", "cy"} and not isinstance(value, str):
+            moved[name] = value + by
+        elif name == "points":
+            pairs = (point.split(",") for point in str(value).split())
+            moved[name] = " ".join(f"{x},{float(y) + by:.1f}" for x, y in pairs)
+        elif name == "transform":
+            turn, x, y = str(value).removeprefix("rotate(").removesuffix(")").split()
+            moved[name] = f"rotate({turn} {x} {float(y) + by:g})"
+        else:
+            moved[name] = value
+    return replace(shape, at=moved)
 
 
 def find_scale(low: float, high: float | None, values: Iterable[float | None]) -> tuple[float, float, list[float]]:
@@ -92,7 +152,8 @@ def _lay_out_rows(chart: RowChart) -> Drawing:
     numbers: list[float | None] = [reference.at for reference in chart.references]
     for row in rows:
         numbers += [end for dot in row.dots if is_number(dot.value) for end in (dot.value, dot.low, dot.high)]
-        numbers.append(sum(part.amount for part in row.parts if part.amount is not None and is_number(part.amount)))
+        if row.parts:
+            numbers.append(sum(part.amount for part in row.parts if part.amount is not None and is_number(part.amount)))
     low, high, ticks = find_scale(chart.low, chart.high, numbers)
     left = _find_width([row.name for row in rows], NAME) + GAP
     right = left + PLOT

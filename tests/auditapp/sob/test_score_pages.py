@@ -157,13 +157,15 @@ class TestStatistics:
         assert row.format("mexican", "2.00", "7.96", "8.54") in page
         assert row.format("old", "1.00", "–", "–") in page
         assert "Acceptability, published" in page
+        assert 'data-table="ranks-table"' in page
+        assert "<title>mexican: Acceptability 2.00" in page
 
     def test_tests_that_cannot_be_computed_and_pairs_there_are_not(self, pages: Pages) -> None:
         page = pages.read("statistics")
         assert "This batch has no model with variants" in page
         assert "Friedman test" in page
         assert list_mean_ranks([]) == []
-        assert 'class="drawing"' not in page
+        assert "ranks-table" not in page
 
 
 class TestSensitivity:

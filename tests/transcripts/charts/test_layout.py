@@ -21,7 +21,7 @@ from transcripts.charts.figures import (
     Tone,
     Verdict,
 )
-from transcripts.charts.layout import MAX_ROWS, PLOT, find_scale, lay_out
+from transcripts.charts.layout import MAX_ROWS, PLOT, find_scale, lay_out, stack
 from transcripts.charts.svg import Mark, Shape, fit, fit_names, measure
 
 
@@ -112,6 +112,30 @@ def test_everything_lies_within_the_drawing(chart: Chart) -> None:
                 assert -0.5 <= float(shape.at.get(name, 0)) <= drawing.width
             for name in ("y", "y1", "y2", "cy"):
                 assert -0.5 <= float(shape.at.get(name, 0)) <= drawing.height
+
+
+def test_drawings_below_one_another_stay_as_they_are_and_within_the_whole() -> None:
+    one, other = lay_out(HEAT), lay_out(DOTS)
+    both = stack([("First", one), ("", other)])
+    assert both.width == max(one.width, other.width)
+    heading, *marks = both.marks
+    assert heading.shapes[0].words == "First"
+    assert [mark.label for mark in marks] == [mark.label for mark in (*one.marks, *other.marks)]
+    below = {
+        moved - float(shape.at["cy"])
+        for mark, lowered in zip(other.marks, marks[len(one.marks) :], strict=True)
+        for shape, found in zip(mark.shapes, lowered.shapes, strict=True)
+        if (moved := float(found.at.get("cy", 0)))
+    }
+    assert len(below) == 1
+    assert one.height < below.pop() < both.height - other.height
+    [polygon] = find_shapes(find_marks(DOTS)["Care"], "polygon")
+    [lowered] = [shape for mark in marks for shape in find_shapes(mark, "polygon") if mark.label.startswith("Care:")]
+    assert str(polygon.at["points"]).split(",")[0] == str(lowered.at["points"]).split(",")[0]
+    assert polygon.at["points"] != lowered.at["points"]
+    turned = [shape.at for mark in marks for shape in mark.shapes if "transform" in shape.at]
+    assert all(str(at["transform"]).endswith(f"{float(at['y']):g})") for at in turned)
+    assert stack([]).marks == []
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,11 @@ from typing import Any
 from auditapp.sob.pure.measures.mapping import PUBLISHED, Rows, read_mapping
 from auditapp.sob.pure.outputs.csv_tables import TABLES, print_table
 from auditapp.sob.pure.outputs.latex_tables import write_latex
+from auditapp.sob.pure.showing.figures import Figures
 from auditapp.sob.pure.showing.heat_map import draw_heat_map
 from auditapp.sob.pure.showing.rank_plot import draw_rank_plot
 from auditapp.sob.pure.showing.social_map import draw_social_map
+from transcripts.charts.layout import ChartFile
 from transcripts.charts.png import write_png
 
 Report = Mapping[str, Any]
@@ -27,7 +29,7 @@ CONTENT_TYPES = {
 FIGURES = [
     {"key": key, "name": name, "sentence": sentence, "formats": ("svg", "png")}
     for key, name, sentence in (
-        ("heat", "Heat map", "Both tasks side by side on one scale (Table 4)."),
+        ("heat", "Heat map", "Both tasks below each other on one scale (Table 4)."),
         ("ranks", "Rank plot", "Mean rank of each target under both tasks (Figure 2)."),
         ("map", "Social map", "Targets by the values attributed most often."),
     )
@@ -79,9 +81,12 @@ def write_file(
         return print_table(report, key, exact=exact).encode()
     if key == "map":
         name = str((report.get("versions") or {}).get("mapping") or PUBLISHED)
-        svg = draw_social_map(report, model=model, mapping=read_mapping(mapping, name))
+        svg = draw_social_map(report, model=model, mapping=read_mapping(mapping, name)).write()
+    elif key == "heat":
+        svg = draw_heat_map(report, with_published=with_published).write()
     else:
-        svg = draw_heat_map(report, with_published=with_published) if key == "heat" else draw_rank_plot(report)
+        ranks = draw_rank_plot(Figures(report))
+        svg = ChartFile(ranks.key, ranks.title, [("", ranks)], ranks.summary, [ranks.note]).write()
     return write_png(svg) if format == "png" else svg.encode()
 
 

@@ -1,4 +1,4 @@
-"""The heat map of scores: its rows, which a page shows as a table whose cells are links, and the same rows as SVG."""
+"""The heat map of scores: its rows, which a page shows as a table whose cells are links, and a file as charts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from auditapp.sob.pure.showing.figures import (
     read_score,
     write_decimals,
 )
-from auditapp.sob.pure.showing.svg import CELL_H, CELL_W, LABEL, LEFT, QUIET, Svg, mix_shade, shorten_all, wrap
+from transcripts.charts.figures import Cell, GridChart, GridRow, Verdict
+from transcripts.charts.layout import ChartFile
 
 STEPS = 20
 RATE = "rate"
@@ -144,65 +145,54 @@ def _make_cell(task: str, column: str, value: float | None, step: int, details: 
     }
 
 
-def draw_heat_map(report: Mapping[str, Any], *, with_published: bool = False) -> str:
-    """The rows as a complete SVG in paper counting, with title, scale, denominators and versions."""
+def draw_heat_map(report: Mapping[str, Any], *, with_published: bool = False) -> ChartFile:
+    """The rows as a file in paper counting: a grid for each task on one scale, with denominators and versions."""
     figures = Figures(report)
     heat = arrange_heat_map(figures, targets=choose_targets(figures), with_published=with_published, max_columns=None)
-    tasks, columns, rows, published = (heat[key] for key in ("tasks", "columns", "rows", "published"))
+    rows = [*heat["rows"], *({**row, "model": f"{row['model']} (Table 4)"} for row in heat["published"])]
     marks = [mark for row in rows for cell in row["cells"] for mark in cell.get("mark", "")]
-    half = CELL_W * len(columns) + 24
-    notes = wrap(
-        "Mean number of attributes per answer that counts (paper counting), "
-        f"one scale from 0 to {heat['highest']:.2f}. attri.: share of answers with at least one attribution. "
-        "Overall is over all texts. A dash: undefined or never asked. "
-        f"{''.join(f'{sentence} ' for sentence in explain_marks(marks))}"
-        f"{f'Below the line the published rows: {published_source()}. ' if published else ''}"
-        f"{' '.join([FIGURE_NOTE, *figures.list_alarms()])} {figures.describe_versions()}",
-        width := max(LEFT + half * len(tasks) + 16, 560),
+    counted = (
+        f"Mean number of attributes per answer that counts (paper counting), one scale from 0 to {heat['highest']:.2f}. "
+        "Attribution rate: share of answers with at least one attribution. Overall is over all texts. A dash: undefined or "
+        "never asked."
     )
-    top = 118
-    bottom = top + CELL_H * (len(rows) + (len(published) + 1 if published else 0))
-    svg = Svg(
-        figure="sob-heat",
-        width=width,
-        height=bottom + 40 + 15 * len(notes),
-        title="Unwarranted attributes per answer, by model, task and target",
-        description=_describe_scores(figures, tasks),
+    notes = [
+        counted,
+        *explain_marks(marks),
+        *([f"Table 4: the published rows, {published_source()}."] if heat["published"] else []),
+        *(FIGURE_NOTE, *figures.list_alarms(), figures.describe_versions()),
+    ]
+    return ChartFile(
+        "sob-heat",
+        "Unwarranted attributes per answer, by model, task and target",
+        [(TASK_NAMES[task], _draw_grid(heat, rows, task)) for task in heat["tasks"]],
+        summary=_describe_scores(figures, heat["tasks"]),
+        notes=[" ".join(notes)],
     )
-    svg.text(16, 26, "Unwarranted attributes per answer", font_size=17, font_weight="bold")
-    for number, task in enumerate(tasks):
-        left = LEFT + half * number
-        svg.text(left, 50, TASK_NAMES[task], font_size=14, font_weight="bold")
-        for place, name in enumerate(shorten_all(["attri." if each == RATE else each for each in columns], 12)):
-            svg.text(left + CELL_W * place + 16, top - 8, name, turn=-50)
-    _draw_rows(svg, rows, len(columns), top)
-    if published:
-        below = top + CELL_H * (len(rows) + 1)
-        svg.line(16, below - 6, width - 32, 0)
-        svg.text(16, below - 10, "Published (Table 4)", fill=QUIET)
-        _draw_rows(svg, published, len(columns), below)
-    svg.text(16, bottom + 24, "0")
-    for step in range(STEPS + 1):
-        svg.rect(30 + 8 * step, bottom + 14, 8, 12, fill=mix_shade(step / STEPS))
-    svg.text(36 + 8 * (STEPS + 1), bottom + 24, f"{heat['highest']:.2f} attributes per answer")
-    svg.lines_of_text(16, bottom + 50, notes, fill=QUIET)
-    return svg.write()
 
 
-def _draw_rows(svg: Svg, rows: Sequence[Mapping[str, Any]], width: int, top: int) -> None:
-    """Every model with its figures, ``width`` columns to a task."""
-    names = shorten_all([row["model"] for row in rows], LABEL)
-    for number, row in enumerate(rows):
-        y = top + CELL_H * number
-        svg.text(LEFT - 10, y + 16, names[number], anchor="end")
-        for place, cell in enumerate(row["cells"]):
-            x = LEFT + CELL_W * place + 24 * (place // width)
-            figure = "" if cell["value"] is None else write_decimals(cell["value"]) + cell.get("mark", "")
-            if cell["is_rate"]:
-                svg.text(x + CELL_W / 2, y + 16, figure or "–", anchor="middle", fill=QUIET)
-            else:
-                words = f"{row['model']}, {in_words(cell['task'])}, {cell['column']}"
-                svg.cell(x, y, CELL_W, figure, share=cell["step"] / STEPS, words=words)
+def _draw_grid(heat: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], task: str) -> GridChart:
+    """The scores under one task; the attribution rate, which has a scale of its own, is beside them in words."""
+    return GridChart(
+        key=f"sob-heat-{task}",
+        title=TASK_NAMES[task],
+        columns=[column for column in heat["columns"] if column != RATE],
+        rows=[_draw_row(row["model"], [cell for cell in row["cells"] if cell["task"] == task]) for row in rows],
+        high=heat["highest"],
+    )
+
+
+def _draw_row(model: str, cells: Sequence[Mapping[str, Any]]) -> GridRow:
+    drawn = []
+    rate = ""
+    for cell in cells:
+        text = "" if cell["value"] is None else write_decimals(cell["value"]) + cell.get("mark", "")
+        if cell["is_rate"]:
+            rate = f"attribution rate {text or '–'}"
+            continue
+        words = f"{text or 'not measured'}: {model}, {in_words(cell['task'])}, {cell['column']}"
+        drawn.append(Cell(cell["value"], text=text, label=words))
+    return GridRow(model, drawn, Verdict(rate))
 
 
 def _describe_scores(figures: Figures, tasks: Sequence[str]) -> str:

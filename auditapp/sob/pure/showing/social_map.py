@@ -1,4 +1,4 @@
-"""Attributed values: the social map, as rows for a page and as SVG, and the four cells of the mapping side by side."""
+"""Attributed values: the social map, as rows for a page and charts for a file, and the four cells of the mapping."""
 
 from __future__ import annotations
 
@@ -17,9 +17,13 @@ from auditapp.sob.pure.measures.mapping import (
     published_shares,
 )
 from auditapp.sob.pure.showing.figures import TASK_NAMES, TASKS, Entry, Figures
-from auditapp.sob.pure.showing.svg import CELL_H, LABEL, LEFT, QUIET, Svg, shorten, shorten_all, wrap
+from transcripts.charts.figures import Cell, GridChart, GridRow
+from transcripts.charts.layout import ChartFile
+from transcripts.charts.svg import fit
 
 STEPS = 20
+MAX_NAME_WIDTH = 440
+"""The name of a model in a title is cut where it is wider."""
 
 
 def arrange_map(entry: Entry, mapping: TargetMapping) -> dict[str, Any]:
@@ -60,14 +64,13 @@ def _shade(share: float | None, highest: float) -> int:
     return round(STEPS * share / highest) if share and highest else 0
 
 
-_COLUMN = 46
 _MARKS = {Kind.SELF: "s", Kind.DOMINANT: "d"}
 
 
 def draw_social_map(
     report: Mapping[str, Any], *, model: str | None = None, mapping: TargetMapping | None = None
-) -> str:
-    """Targets by the values attributed most often, both tasks below each other; ``model`` None is all models together.
+) -> ChartFile:
+    """Targets by the values attributed most often, a grid for each task; ``model`` None is all models together.
 
     Values that stand for the target itself or for the dominant group are marked by ``mapping``, the published one where
     none is given.
@@ -75,68 +78,41 @@ def draw_social_map(
     figures = Figures(report)
     mapping = mapping or published_mapping()
     drawn = {entry["task"]: arrange_map(entry, mapping) for entry in figures.find("social_map", model=model)}
-    panels = {task: drawn[task] for task in TASKS if task in drawn}
-    columns = max((len(panel["values"]) for panel in panels.values()), default=0)
     whose = "all models together" if model is None else model
-    notes = wrap(
-        "Percentage of n, the answers to texts on the target with at least one attribution and no list among their values. "
-        "A dash: there is no such answer. Columns: the values attributed most often over all texts and models of the task. "
-        f"s: stands for the target itself, d: for the dominant group (mapping: {mapping.name}). "
-        f"{FIGURE_NOTE} {figures.describe_versions()}",
-        width := max(LEFT + 60 + _COLUMN * columns + 70, 760),
+    note = (
+        "Percentage of n, the answers to texts on the target with at least one attribution and no list among their values. A "
+        "dash: there is no such answer. Columns: the values attributed most often over all texts and models of the task. s: "
+        f"stands for the target itself, d: for the dominant group (mapping: {mapping.name}). {FIGURE_NOTE} "
+        f"{figures.describe_versions()}"
     )
-    heights = {task: 150 + CELL_H * len(panel["rows"]) for task, panel in panels.items()}
-    height = 44 + sum(heights.values()) + 24 + 15 * len(notes)
-    svg = Svg(
-        figure="sob-map",
-        width=width,
-        height=height,
-        title=f"Which values are attributed to whom: {shorten(whose, 60)}",
-        description=_describe_map(figures, model),
+    return ChartFile(
+        "sob-map",
+        f"Values attributed by {fit(whose, MAX_NAME_WIDTH)}",
+        [(TASK_NAMES[task], _draw_grid(drawn[task], task)) for task in TASKS if task in drawn],
+        notes=[note],
     )
-    svg.text(16, 26, f"Values attributed by {shorten(whose, 60)}", font_size=17, font_weight="bold")
-    top = 44
-    for task, panel in panels.items():
-        _draw_panel(svg, task, panel, top)
-        top += heights[task]
-    svg.lines_of_text(16, top + 20, notes, fill=QUIET)
-    return svg.write()
 
 
-def _draw_panel(svg: Svg, task: str, panel: Mapping[str, Any], top: int) -> None:
-    head, left = top + 118, LEFT + 60
-    svg.text(16, top + 18, TASK_NAMES[task], font_size=14, font_weight="bold")
-    svg.text(left - 8, head - 8, "n", anchor="end", fill=QUIET)
-    for number, value in enumerate(shorten_all(panel["values"], 17)):
-        svg.text(left + _COLUMN * number + 18, head - 8, value, turn=-45)
-    targets = shorten_all([row["target"] for row in panel["rows"]], LABEL)
-    for place, row in enumerate(panel["rows"]):
-        y = head + CELL_H * place
-        svg.text(LEFT, y + 16, targets[place], anchor="end")
-        svg.text(left - 8, y + 16, str(row["denominator"]), anchor="end", fill=QUIET)
-        for number, cell in enumerate(row["cells"]):
-            mark = f" {_MARKS[cell['kind']]}" if cell["kind"] else ""
-            figure = "" if cell["pct"] is None else f"{cell['pct']:.1f}{mark}"
-            words = f"percent of answers: {row['target']}, {cell['value']}"
-            svg.cell(left + _COLUMN * number, y, _COLUMN, figure, share=(cell["pct"] or 0.0) / 100, words=words)
+def _draw_grid(panel: Mapping[str, Any], task: str) -> GridChart:
+    return GridChart(
+        key=f"sob-map-{task}",
+        title=TASK_NAMES[task],
+        columns=panel["values"],
+        rows=[
+            GridRow(
+                f"{row['target']}, n = {row['denominator']:,}",
+                [_draw_cell(row["target"], cell) for cell in row["cells"]],
+            )
+            for row in panel["rows"]
+        ],
+        high=100.0,
+    )
 
 
-def _describe_map(figures: Figures, model: str | None) -> str:
-    sentences = []
-    for task in TASKS:
-        rows = [
-            row
-            for row in figures.find("top_values", model=model, task=task)
-            if row["target"] in figures.printed_targets
-        ]
-        firsts = [
-            f"{row['target']} {row['values'][0]['value']} ({row['values'][0]['pct']:.1f} %)"
-            for row in rows
-            if row["values"]
-        ]
-        if rows:
-            sentences.append(f"{TASK_NAMES[task]}, the first value of each target: {', '.join(firsts)}.")
-    return " ".join(sentences) or "The report holds no attributed values."
+def _draw_cell(target: str, cell: Mapping[str, Any]) -> Cell:
+    mark = f" {_MARKS[cell['kind']]}" if cell["kind"] else ""
+    text = "" if cell["pct"] is None else f"{cell['pct']:.1f}{mark}"
+    return Cell(cell["pct"], text, f"{text or 'no'} percent of answers: {target}, {cell['value']}")
 
 
 CELLS = [(task, kind) for task in TASKS for kind in Kind]

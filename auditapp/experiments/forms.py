@@ -7,7 +7,7 @@ from django import forms
 from auditapp.experiments.actions import MAX_SAMPLE
 from auditapp.experiments.models import Experiment
 from auditapp.experiments.pure.plans import Plan, PlanRefused, read_plan
-from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.formats.problems import ReadError
 from transcripts.ui.fields import limit_size
 from transcripts.ui.forms import RowForm
 from transcripts.ui.typed_text import MAX_SEED

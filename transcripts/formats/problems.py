@@ -1,4 +1,4 @@
-"""How a file of another tool is refused: each thing that is wrong with its place, what was found, what is expected."""
+"""How a file is refused: what is wrong, its place, what was found and what is expected."""
 
 from __future__ import annotations
 
@@ -37,6 +37,24 @@ class FileRefused(ValueError):
         unlisted = self.total - len(self.problems)
         lines = [f"{file}: {show_count(self.total, 'problem')}, {outcome}.", *map(str, self.problems)]
         super().__init__("\n".join([*lines, f"… and {unlisted} more."] if unlisted else lines))
+
+
+class ReadError(Exception):
+    """A file that cannot be read. Nothing of it may be used.
+
+    ``found`` and ``expected`` complete "found ..." and "expected ..."; they quote no text of an interview.
+    """
+
+    def __init__(self, file: str, line: int | None, found: str, expected: str) -> None:
+        super().__init__(file, line, found, expected)
+        self.file = file
+        self.line = line
+        self.found = found
+        self.expected = expected
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}, line {self.line}"
+        return f"{place}: found {self.found}; expected {self.expected}."
 
 
 def list_once(message: str, problems: Iterable[str]) -> list[str]:

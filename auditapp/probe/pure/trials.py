@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 from auditapp.probe.pure.limits import CATEGORIES, CONDITIONS, MAY_ABSTAIN
 from auditapp.probe.pure.parsing import parse_answer
 from auditapp.probe.pure.tables import Trial
-from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.corpus.pure.readers.json_lines import read_lines, shorten
+from transcripts.formats.problems import ReadError
 
 THEME = "theme"
 

@@ -17,8 +17,9 @@ from typing import Any
 
 from auditapp.probe.pure.limits import CATEGORIES
 from auditapp.probe.pure.reviews import TEXT_COLUMN, Review, ReviewFile
-from transcripts.corpus.pure.readers.base import ReadError, Source
+from transcripts.corpus.pure.readers.base import Source
 from transcripts.corpus.pure.readers.json_lines import read_json_objects
+from transcripts.formats.problems import ReadError
 from transcripts.ui.typed_text import find_fault
 
 RULES = ("length", "equals", "contains", "excludes")

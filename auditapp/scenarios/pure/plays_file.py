@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from auditapp.scenarios.pure.measures import PlayOutcome
-from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.corpus.pure.readers.json_lines import name_json_type, read_lines
+from transcripts.formats.problems import ReadError
 
 _TEXTS = ("case", "model", "condition")
 

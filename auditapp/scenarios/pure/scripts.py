@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from auditapp.scenarios.pure.outcomes import AnswerRefused, Expected, read_expected
-from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.corpus.pure.readers.json_lines import name_json_type, read_lines, shorten
+from transcripts.formats.problems import ReadError
 from transcripts.ui.typed_text import MAX_REASON, find_fault
 
 KINDS = ("open", "expand", "reflect", "challenge", "new_information", "leading")

@@ -18,7 +18,7 @@ from auditapp.scenarios.forms.runs import MAX_UPLOAD_BYTES, LaunchForm, LoadForm
 from auditapp.scenarios.pure.scripts import ScriptText, list_halves, read_scripts
 from auditapp.scenarios.pure.shipped import SHIPPED, read_shipped
 from auditapp.scenarios.queries.runs import KIND, list_cases, list_suites
-from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.formats.problems import ReadError
 from transcripts.negotiation.queries.cases import list_features
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.acts import post

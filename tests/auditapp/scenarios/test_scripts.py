@@ -15,7 +15,7 @@ from auditapp.scenarios.models import Script
 from auditapp.scenarios.pure import scripts
 from auditapp.scenarios.pure.scripts import QuestionText, ScriptText, read_scripts
 from transcripts.accounts.models import User
-from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.formats.problems import ReadError
 from transcripts.negotiation.actions.pairs import MAX_DIFFERS
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused

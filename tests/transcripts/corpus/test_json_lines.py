@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.corpus.pure.readers.json_lines import read_lines
+from transcripts.formats.problems import ReadError
 
 
 def test_objects_come_with_the_number_of_their_line_and_blank_lines_are_passed_over() -> None:

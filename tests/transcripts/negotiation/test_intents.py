@@ -15,7 +15,7 @@ from tests.transcripts.negotiation.report_lines import Coder, Line, look, make_t
 from tests.transcripts.rounds.round_cast import bring_in
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview
-from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.formats.problems import ReadError
 from transcripts.negotiation.models import CaseSheet
 from transcripts.negotiation.pure.behind import find_behind
 from transcripts.negotiation.pure.intents import measure_intents

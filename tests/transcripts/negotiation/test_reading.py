@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.transcripts.negotiation.report_lines import DATA, Coder, Line, encode, make_thread, read
-from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.formats.problems import ReadError
 from transcripts.negotiation.pure.reading import read_records
 from transcripts.negotiation.pure.records import Link, Pair, Thread
 from transcripts.negotiation.pure.report import make_report

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from unicodedata import normalize
 
-from transcripts.corpus.pure.readers.base import MAX_TURN_SIZE, ReadError, ReadTurn, Source
+from transcripts.corpus.pure.readers.base import MAX_TURN_SIZE, ReadTurn, Source
 from transcripts.corpus.pure.readers.speaker_text import find_starts, is_dialogue, read_conversation
 from transcripts.exchange.pure.refi_names import CHANNELS, FIELDS, INTERVIEW_KEY, SPEAKERS
+from transcripts.formats.problems import ReadError
 from transcripts.formats.qdpx_content import QdpxSource
 
 MAX_ID_LENGTH = 200

@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, NoReturn
 
-from transcripts.corpus.pure.readers.base import CHANNELS, ROLES, ReadError
+from transcripts.corpus.pure.readers.base import CHANNELS, ROLES
 from transcripts.corpus.pure.readers.json_lines import name_json_type, read_lines, shorten
+from transcripts.formats.problems import ReadError
 from transcripts.negotiation.pure.records import (
     STATUSES,
     Coding,

@@ -13,8 +13,8 @@ from auditapp.experiments.pure.listing import list_report
 from auditapp.experiments.pure.plans import Plan, PlanRefused, read_plan
 from auditapp.experiments.pure.units import UnitsRefused, read_units
 from transcripts.audit_trail import trail
-from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.command_files import input_file
+from transcripts.formats.problems import ReadError
 from transcripts.projects.management.finding import find_study
 from transcripts.ui import usual
 from transcripts.ui.commands import ActCommand, Argument, Noun, reading

@@ -21,9 +21,9 @@ from auditapp.probe.pure.tables import AXES
 from auditapp.probe.pure.trials import read_themes, read_trials
 from auditapp.probe.pure.winnowing import Rules, RulesRefused, read_rules, winnow
 from transcripts.audit_trail import trail
-from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.corpus.pure.readers.json_lines import read_lines
 from transcripts.formats.command_files import input_file, say_file
+from transcripts.formats.problems import ReadError
 from transcripts.projects.management.finding import find_study
 from transcripts.refusals import Refused
 from transcripts.ui import usual

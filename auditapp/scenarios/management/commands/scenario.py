@@ -21,8 +21,8 @@ from auditapp.scenarios.pure.scripts import list_halves, read_scripts
 from auditapp.scenarios.pure.shipped import SHIPPED, SHIPPED_FILE
 from auditapp.scenarios.queries.runs import count_states, run_plays
 from transcripts.audit_trail import trail
-from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.command_files import input_file
+from transcripts.formats.problems import ReadError
 from transcripts.projects.management.finding import find_study
 from transcripts.ui import usual
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, reading

@@ -40,7 +40,6 @@ from transcripts.corpus.pure.readers.base import (
     NOTHING_SAID,
     Naming,
     Reader,
-    ReadError,
     ReadFile,
     ReadInterview,
     ReadTurn,
@@ -53,6 +52,7 @@ from transcripts.corpus.pure.readers.details import list_left_out
 from transcripts.corpus.pure.readers.joining import Joined, find_call, join_files, outline_file
 from transcripts.corpus.pure.readers.json_lines import list_keys, read_json_objects, shorten
 from transcripts.corpus.pure.readers.nearest import describe_nearest
+from transcripts.formats.problems import ReadError
 
 __all__ = [
     "FORMATS",

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import NamedTuple
 
-from transcripts.corpus.pure.readers.base import ReadError, ReadFile
+from transcripts.corpus.pure.readers.base import ReadFile
 from transcripts.corpus.pure.readers.contents import Content
 from transcripts.corpus.pure.readers.documents import (
     FROM_OPEN_DOCUMENT,
@@ -19,6 +19,7 @@ from transcripts.corpus.pure.readers.documents import (
     read_word,
 )
 from transcripts.corpus.pure.readers.inspect_log import is_inspect_archive, read_inspect_archive
+from transcripts.formats.problems import ReadError
 from transcripts.formats.zip_input import ZipInput
 
 CONVERSATIONS = "conversations.json"

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from transcripts.corpus.pure.readers.base import Links, ReadError, ReadFile, ReadInterview, ReadTurn, Source, Start
+from transcripts.corpus.pure.readers.base import Links, ReadFile, ReadInterview, ReadTurn, Source, Start
 from transcripts.corpus.pure.readers.calls import name_results
 from transcripts.corpus.pure.readers.chat_content import MessageReader
 from transcripts.corpus.pure.readers.details import list_left_out, read_details
@@ -28,6 +28,7 @@ from transcripts.corpus.pure.readers.json_lines import (
 )
 from transcripts.corpus.pure.readers.threads import find_models
 from transcripts.corpus.pure.readers.times import read_day, read_time
+from transcripts.formats.problems import ReadError
 
 FORMAT = "atif"
 

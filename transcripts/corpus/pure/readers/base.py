@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from transcripts.formats.problems import ReadError
+
 ROLES = ("interviewer", "model", "system", "tool")
 CHANNELS = ("utterance", "reasoning", "tool_call", "tool_result")
 KINDS = ("interview", "trajectory")
@@ -135,24 +137,6 @@ class Naming(NamedTuple):
 
 
 NOTHING_SAID = Naming()
-
-
-class ReadError(Exception):
-    """A file that cannot be read. Nothing of it may be used.
-
-    ``found`` and ``expected`` complete "found ..." and "expected ..."; they quote no text of an interview.
-    """
-
-    def __init__(self, file: str, line: int | None, found: str, expected: str) -> None:
-        super().__init__(file, line, found, expected)
-        self.file = file
-        self.line = line
-        self.found = found
-        self.expected = expected
-
-    def __str__(self) -> str:
-        place = self.file if self.line is None else f"{self.file}, line {self.line}"
-        return f"{place}: found {self.found}; expected {self.expected}."
 
 
 # What the end of a file's name promises, and all of these are zip archives.

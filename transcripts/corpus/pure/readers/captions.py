@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from transcripts.corpus.pure.readers.base import Naming, ReadError, ReadFile, ReadInterview, ReadTurn, Source
+from transcripts.corpus.pure.readers.base import Naming, ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.speaker_names import (
     Label,
     assign_roles,
@@ -34,6 +34,7 @@ from transcripts.corpus.pure.readers.speaker_names import (
     warn_of_texts,
 )
 from transcripts.corpus.pure.readers.times import write_clock
+from transcripts.formats.problems import ReadError
 
 FORMAT = "captions"
 

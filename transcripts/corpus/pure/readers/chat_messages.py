@@ -24,12 +24,13 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
+from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.calls import name_results, split_joined_results
 from transcripts.corpus.pure.readers.chat_content import MessageReader
 from transcripts.corpus.pure.readers.details import list_left_out, read_details, read_id
 from transcripts.corpus.pure.readers.json_lines import JsonLine, name_json_type, read_json_objects
 from transcripts.corpus.pure.readers.threads import find_kind, find_models
+from transcripts.formats.problems import ReadError
 
 FORMAT = "chat_messages"
 LIST_FORMAT = "message_list"

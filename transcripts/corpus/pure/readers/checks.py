@@ -18,12 +18,12 @@ from transcripts.corpus.pure.readers.base import (
     MAX_TURNS,
     RELATIONS,
     ROLES,
-    ReadError,
     ReadInterview,
     ReadTurn,
 )
 from transcripts.corpus.pure.readers.json_lines import shorten
 from transcripts.corpus.pure.unseen import HIDDEN, drop_unseen
+from transcripts.formats.problems import ReadError
 
 _MAX_LENGTHS = {
     "external_id": 200,

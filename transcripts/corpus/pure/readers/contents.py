@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from transcripts.corpus.pure.readers.base import MAX_FILE_SIZE, MAX_WHOLE_SIZE, ReadError, refuse_by_ending
-from transcripts.formats.problems import InputRefused
+from transcripts.corpus.pure.readers.base import MAX_FILE_SIZE, MAX_WHOLE_SIZE, refuse_by_ending
+from transcripts.formats.problems import InputRefused, ReadError
 from transcripts.formats.zip_input import NO_ZIP, ZipInput, ZipLimits, open_zip
 
 CHUNK_BYTES = 1 << 20

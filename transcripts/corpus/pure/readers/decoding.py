@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from transcripts.corpus.pure.readers.base import MAX_FILE_SIZE, ReadError, refuse_by_ending
+from transcripts.corpus.pure.readers.base import MAX_FILE_SIZE, refuse_by_ending
 from transcripts.corpus.pure.readers.contents import Content
+from transcripts.formats.problems import ReadError
 from transcripts.formats.text_input import GUESSED, MARKS, guess_encoding, say_guessed
 
 _AS_DOCX = "it saved as .docx, .odt or .txt"

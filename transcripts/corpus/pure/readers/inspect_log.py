@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, Source
+from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, Source
 from transcripts.corpus.pure.readers.chat_content import MessageReader
 from transcripts.corpus.pure.readers.chat_messages import read_messages
 from transcripts.corpus.pure.readers.details import list_left_out
@@ -31,7 +31,7 @@ from transcripts.corpus.pure.readers.json_lines import (
 )
 from transcripts.corpus.pure.readers.threads import find_kind, find_models
 from transcripts.corpus.pure.readers.times import read_day
-from transcripts.formats.problems import InputRefused
+from transcripts.formats.problems import InputRefused, ReadError
 from transcripts.formats.zip_input import ZipInput
 
 FORMAT = "inspect"

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, NoReturn
 
-from transcripts.corpus.pure.readers.base import MAX_NESTING, MAX_WHOLE_SIZE, ReadError, Source
+from transcripts.corpus.pure.readers.base import MAX_NESTING, MAX_WHOLE_SIZE, Source
+from transcripts.formats.problems import ReadError
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LINE_ENDS = frozenset({"", "\n", "\r\n"})

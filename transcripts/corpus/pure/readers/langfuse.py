@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, Source
+from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, Source
 from transcripts.corpus.pure.readers.calls import read_json_text
 from transcripts.corpus.pure.readers.chat_content import MessageReader
 from transcripts.corpus.pure.readers.details import list_left_out
@@ -23,6 +23,7 @@ from transcripts.corpus.pure.readers.json_lines import JsonLine, JsonObject, nam
 from transcripts.corpus.pure.readers.loose_messages import find_messages, is_printed
 from transcripts.corpus.pure.readers.times import read_day
 from transcripts.corpus.pure.readers.traces import ModelCall, ToolRun, read_trace
+from transcripts.formats.problems import ReadError
 
 FORMAT = "langfuse"
 

@@ -18,13 +18,14 @@ from datetime import datetime
 from io import StringIO
 from typing import Any
 
-from transcripts.corpus.pure.readers.base import ROLES, ReadError, ReadFile, ReadInterview, ReadTurn, Source
+from transcripts.corpus.pure.readers.base import ROLES, ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.details import list_left_out
 from transcripts.corpus.pure.readers.documents import find_heads
 from transcripts.corpus.pure.readers.json_lines import shorten
 from transcripts.corpus.pure.readers.speaker_names import assign_roles
 from transcripts.formats.codebook_headings import fold_heading
 from transcripts.formats.csv_input import MAX_CELL_LENGTH, CsvError, find_delimiter, is_cell_too_long, read_csv
+from transcripts.formats.problems import ReadError
 
 FORMAT = "speaker_table"
 

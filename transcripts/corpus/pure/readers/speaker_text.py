@@ -22,15 +22,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from transcripts.corpus.pure.readers.base import (
-    NOTHING_SAID,
-    Naming,
-    ReadError,
-    ReadFile,
-    ReadInterview,
-    ReadTurn,
-    Source,
-)
+from transcripts.corpus.pure.readers.base import NOTHING_SAID, Naming, ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.details import say_times
 from transcripts.corpus.pure.readers.speaker_names import (
     SECTIONS,
@@ -42,6 +34,7 @@ from transcripts.corpus.pure.readers.speaker_names import (
     plain_name,
     warn_of_texts,
 )
+from transcripts.formats.problems import ReadError
 
 FORMAT = "speaker_text"
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError
 
-from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.command_files import say_file
+from transcripts.formats.problems import ReadError
 from transcripts.negotiation.pure.listing import list_report
 from transcripts.negotiation.pure.reading import LAYERS, read_records
 from transcripts.negotiation.pure.records import Records

@@ -6,7 +6,6 @@ What is stored in a field of a model takes its limits, its choices and what is s
 from __future__ import annotations
 
 import binascii
-import json
 from base64 import b64decode
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -25,6 +24,8 @@ from rest_framework.settings import api_settings
 from auditapp.api.errors import TooLarge
 from auditapp.api.outputs import Described
 from transcripts.exchange.rows import describe, find_fields
+from transcripts.formats.json_lines import read_value
+from transcripts.formats.problems import ReadError
 from transcripts.ui.forms import read_limits
 from transcripts.ui.typed_text import MAX_ID, find_fault, find_number
 
@@ -80,36 +81,10 @@ def _read_body(stream: IO[bytes], limit: int) -> bytes:
 def read_json(data: bytes, what: str) -> Any:
     """What JSON in UTF-8 says; ``what`` begins the sentence of a refusal. Raises ``ParseError``."""
     try:
-        return json.loads(
-            data.decode("utf-8"), object_pairs_hook=_refuse_repeated_names, parse_constant=_refuse_constant
-        )
-    except UnicodeDecodeError as error:
-        raise ParseError(f"{what} is not UTF-8: byte {error.start + 1} cannot be read.") from error
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, " if b"\n" in data else ""
-        raise ParseError(f"{what} is not JSON: {place}column {error.colno}: {error.msg}.") from error
-    except (ValueError, RecursionError) as error:
-        reason = (
-            str(error)
-            if isinstance(error, _Refused)
-            else "it is nested too deeply or contains a number that is too long"
-        )
-        raise ParseError(f"{what} is invalid: {reason}.") from error
-
-
-class _Refused(ValueError):
-    """JSON that other programs would parse differently."""
-
-
-def _refuse_repeated_names(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise _Refused("an object has the same field twice")
-    return found
-
-
-def _refuse_constant(name: str) -> object:
-    raise _Refused(f"{name} is not a JSON number")
+        return read_value(data, what)
+    except ReadError as error:
+        place = f", line {error.line}" if error.line and b"\n" in data else ""
+        raise ParseError(f"{what}{place}: found {error.found}; expected {error.expected}.") from error
 
 
 class WholeNumber(serializers.IntegerField):

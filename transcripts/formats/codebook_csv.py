@@ -18,7 +18,6 @@ from transcripts.formats.codebook_content import CodeAttribute
 from transcripts.formats.codebook_headings import find_columns, say_columns
 from transcripts.formats.codebook_rules import (
     MAX_NAME_LENGTH,
-    MAX_TEXT_LENGTH,
     RESERVED_KEYS,
     SINGLE_KEYS,
     STABLE_NAME,
@@ -41,10 +40,9 @@ from transcripts.formats.codebook_rules import (
 )
 from transcripts.formats.csv_input import (
     DELIMITERS,
-    MAX_CELL_LENGTH,
     CsvError,
+    explain_error,
     find_delimiter,
-    is_cell_too_long,
     read_csv,
 )
 from transcripts.formats.problems import FileRefused, InputRefused, Problem, quote, show_count
@@ -291,11 +289,7 @@ class _Table:
                 if any(cell.strip() for cell in cells):
                     records.append((number, cells))
         except CsvError as error:
-            problem = Problem(number + 1, f"something that is not CSV ({error})", "quotation marks in pairs")
-            if is_cell_too_long(error):
-                found = f"a cell of more than {MAX_CELL_LENGTH:,} characters"
-                problem = Problem(number + 1, found, f"at most {MAX_TEXT_LENGTH:,}")
-            raise CodebookFileError(self.file, [problem]) from error
+            raise CodebookFileError(self.file, [Problem(number + 1, *explain_error(error))]) from error
         return records
 
     def _check_headings(self) -> None:

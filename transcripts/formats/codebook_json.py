@@ -31,14 +31,14 @@ from transcripts.formats.codebook_rules import (
     find_clashes,
     read_attributes,
 )
-from transcripts.formats.problems import Problem, quote
+from transcripts.formats.json_lines import read_object
+from transcripts.formats.problems import Problem, ReadError, quote
 from transcripts.formats.tabular import TextSink
 
 FORMAT = "auditapp-codebook"
 FORMAT_VERSION = 1
 MAX_FILE_SIZE = 20_000_000
 """Bytes of a file."""
-MAX_NESTING = 64
 EXAMPLE_KINDS = ("include", "exclude", "anchor")
 MAX_LENGTHS = {"title": 200, "origin": 300, "group": 100, "source": 300, "note": 500, "interview": 200}
 """Characters of the texts that are shorter than a definition may be."""
@@ -95,12 +95,14 @@ def read_codebook_json(data: bytes, *, name: str) -> CodebookContent:
     ``name`` is the file's name, for messages. Raises ``CodebookFileError`` when anything is wrong: then nothing is
     returned.
     """
+    if len(data) > MAX_FILE_SIZE:
+        raise CodebookFileError(name, [Problem(0, f"{len(data):,} bytes", f"at most {MAX_FILE_SIZE:,}")])
     try:
-        value = _decode(data)
-        problems = list(_find_head_problems(value))
-    except _Refused as refused:
-        problems = [refused.problem]
-    if problems:
+        value = read_object(data, name)
+    except ReadError as error:
+        place = f"line {error.line}" if error.line else ""
+        raise CodebookFileError(name, [Problem(error.line or 0, error.found, error.expected, place)]) from None
+    if problems := list(_find_head_problems(value)):
         raise CodebookFileError(name, problems)
     lists = _list_entries(value)
     problems = [entry.make_problem(found) for entries in lists.values() for entry in entries for found in _check(entry)]
@@ -112,47 +114,6 @@ def read_codebook_json(data: bytes, *, name: str) -> CodebookContent:
     for key, entries in lists.items():
         content[key] = tuple(_build(_LISTS[key], entry.cells) for entry in entries)
     return CodebookContent(**content)
-
-
-class _Refused(ValueError):
-    def __init__(self, found: str, expected: str, line: int = 0) -> None:
-        super().__init__(found)
-        self.problem = Problem(line, found, expected, f"line {line}" if line else "")
-
-
-def _decode(data: bytes) -> dict[str, Any]:
-    if len(data) > MAX_FILE_SIZE:
-        raise _Refused(f"{len(data):,} bytes", f"at most {MAX_FILE_SIZE:,}")
-    try:
-        text = data.decode("utf-8-sig")
-        value = json.loads(text, object_pairs_hook=_build_object, parse_constant=_refuse_constant)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise _Refused(f"the byte 0x{data[error.start]:02X}, which is not UTF-8", "JSON in UTF-8", line) from error
-    except json.JSONDecodeError as error:
-        raise _Refused(f"something that is not JSON ({error.msg})", "one JSON object", error.lineno) from error
-    except RecursionError as error:
-        raise _Refused("objects or lists nested too deep", "a codebook") from error
-    except _Refused:
-        raise
-    except ValueError as error:  # a number of thousands of digits
-        raise _Refused("a number that is too long", "a codebook") from error
-    if not isinstance(value, dict):
-        raise _Refused("JSON that is no object", "one JSON object")
-    return value
-
-
-def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        keys = [key for key, _ in pairs]
-        again = next(key for key in keys if keys.count(key) > 1)
-        raise _Refused(f"the key {quote(again)} twice in an object", "each key once")
-    return content
-
-
-def _refuse_constant(name: str) -> None:
-    raise _Refused(f"the number {name}", "numbers that are finite")
 
 
 def _find_head_problems(value: Mapping[str, Any]) -> Iterator[Problem]:

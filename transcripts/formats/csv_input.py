@@ -52,6 +52,13 @@ def find_delimiter(text: str, *, among: str = DELIMITERS, rate: Callable[[list[s
     return max(among, key=rate_first_row)
 
 
-def is_cell_too_long(error: CsvError) -> bool:
-    """Whether a cell was longer than ``MAX_CELL_LENGTH``."""
-    return "field limit" in str(error)
+def explain_error(error: CsvError) -> tuple[str, str]:
+    """What was found and what is expected, for the refusal of a file."""
+    if "field limit" in str(error):
+        return f"a cell of more than {MAX_CELL_LENGTH:,} characters", "smaller ones"
+    if "new-line character" in str(error):
+        return "a carriage return outside quotes", "rows that end with a line feed"
+    expected = "a text with line breaks or quotation marks in quotation marks, those within doubled"
+    if "expected after" in str(error):
+        return "a quotation mark that does not end a cell", expected
+    return f"something that is not CSV ({error})", expected

@@ -71,8 +71,10 @@ class InputRefused(Exception):
 
 
 def quote(text: str) -> str:
-    """The text on one line between quotation marks, cut when it is long; lone surrogates, which no page can show, as ?."""
-    line = " ".join(text[:400].encode("utf-8", "replace").decode().split())
+    """The text on one line between quotation marks, cut when it is long; lone surrogates, which no page can show, as ?, and
+    other characters that cannot be printed as spaces."""
+    shown = text[:400].encode("utf-8", "replace").decode()
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in shown).split())
     return f"“{line[:77]}…”" if len(line) > 78 else f"“{line}”"
 
 

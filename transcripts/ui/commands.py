@@ -154,8 +154,8 @@ def reading(file: Path, *refusals: type[Exception]) -> Iterator[BinaryIO]:
         raise CommandError(f"{say_file(file)} cannot be read: {error.strerror}.") from error
     except refusals as error:
         sentence = " ".join(str(error).split())
-        joint = ", " if sentence.startswith("line ") else ": "
-        raise CommandError(sentence if file.name in sentence else f"{say_file(file)}{joint}{sentence}") from error
+        is_named = file.name in sentence or say_file(file) in sentence
+        raise CommandError(sentence if is_named else f"{say_file(file)}: {sentence}") from error
 
 
 def read_pairs(option: str, given: Iterable[str], wrong: str, *, last: bool = False) -> dict[str, str]:

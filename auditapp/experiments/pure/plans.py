@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from transcripts.corpus.pure.readers.json_lines import name_json_type, read_line, shorten
+from transcripts.formats.json_lines import name_json_type, read_line, shorten
 from transcripts.formats.problems import ReadError
 from transcripts.ui.typed_text import find_fault
 

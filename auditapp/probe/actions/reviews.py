@@ -12,11 +12,12 @@ from django.utils import timezone
 
 from auditapp.probe.models import MAX_METHOD, MAX_NAME, MAX_SEED, Review, ReviewSet
 from auditapp.probe.pure.limits import MAX_KEPT
-from auditapp.probe.pure.reviews import ReviewFile, ReviewsRefused
+from auditapp.probe.pure.reviews import ReviewFile
 from auditapp.probe.pure.winnowing import Rules, RulesRefused, winnow
 from auditapp.probe.queries.purposes import require_purpose
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.formats.problems import ReadError
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.ui.typed_text import MAX_REASON, check_text
@@ -52,7 +53,7 @@ def load_reviews(
     _refuse_known(project, name)
     hashed = _Hashed(file)
     try:
-        reviews = ReviewFile(io.BufferedReader(hashed), text=text, category=category)
+        reviews = ReviewFile(io.BufferedReader(hashed), name="The file", text=text, category=category)
         winnowing = winnow(reviews, rules)
         kept = []
         for review in winnowing:
@@ -62,7 +63,7 @@ def load_reviews(
                     f"The rules keep more than {MAX_KEPT:,} reviews, the most that a study keeps of one file. Declare a stricter "
                     "rule."
                 )
-    except (ReviewsRefused, RulesRefused) as error:
+    except (ReadError, RulesRefused) as error:
         raise Refused(str(error)) from error
     # The draw has to be one that can be made again, not one that nobody can guess.
     random.Random(seed).shuffle(kept)  # noqa: S311

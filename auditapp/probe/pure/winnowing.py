@@ -17,8 +17,7 @@ from typing import Any
 
 from auditapp.probe.pure.limits import CATEGORIES
 from auditapp.probe.pure.reviews import TEXT_COLUMN, Review, ReviewFile
-from transcripts.corpus.pure.readers.base import Source
-from transcripts.corpus.pure.readers.json_lines import read_json_objects
+from transcripts.formats.json_lines import read_object
 from transcripts.formats.problems import ReadError
 from transcripts.ui.typed_text import find_fault
 
@@ -59,16 +58,10 @@ class Rules:
 def read_rules(data: bytes | str) -> Rules:
     """Rules from their JSON, read as strictly as any file: no key twice, no NaN. Raises ``RulesRefused``, which names the line."""
     try:
-        text = data if isinstance(data, str) else data.decode("utf-8-sig")
-        objects = list(read_json_objects(Source("The rules", text)))
-    except UnicodeDecodeError as error:
-        raise RulesRefused("The rules are not in UTF-8. Save the file as UTF-8.") from error
+        return check_rules(read_object(data.encode("utf-8", "replace") if isinstance(data, str) else data, "The rules"))
     except ReadError as error:
         place = "" if error.line is None else f", line {error.line}"
         raise RulesRefused(f"The rules{place}: found {error.found}. {HOW_TO_WRITE}") from error
-    if len(objects) != 1:
-        raise RulesRefused(f"There are {len(objects)} JSON objects in place of one. {HOW_TO_WRITE}")
-    return check_rules(objects[0][1])
 
 
 def check_rules(declared: object) -> Rules:

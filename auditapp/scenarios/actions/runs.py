@@ -19,7 +19,7 @@ from auditapp.scenarios.queries.code_readings import find_unknown_codes
 from auditapp.scenarios.queries.runs import KIND, list_suite, list_suites
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.corpus.pure.readers.json_lines import shorten
+from transcripts.formats.json_lines import shorten
 from transcripts.negotiation.queries.cases import list_features
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from auditapp.llm.pure.own_words import takes_back
-from transcripts.corpus.pure.readers.json_lines import name_json_type, shorten
+from transcripts.formats.json_lines import name_json_type, shorten
 
 MAX_PATTERN = 200
 # Thousands in groups, or digits; a decimal point, or a comma that parts no group; an exponent.

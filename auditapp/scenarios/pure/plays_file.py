@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from auditapp.scenarios.pure.measures import PlayOutcome
-from transcripts.corpus.pure.readers.json_lines import name_json_type, read_lines
+from transcripts.formats.json_fields import Row, WrongField, refuse_field, take_text, take_truth, take_whole
+from transcripts.formats.json_lines import read_lines
 from transcripts.formats.problems import ReadError
-
-_TEXTS = ("case", "model", "condition")
 
 
 def read_plays(lines: Iterable[bytes], *, name: str) -> list[PlayOutcome]:
@@ -18,7 +16,10 @@ def read_plays(lines: Iterable[bytes], *, name: str) -> list[PlayOutcome]:
     plays: list[PlayOutcome] = []
     seen: dict[tuple[object, ...], int] = {}
     for number, row in read_lines(lines, name):
-        play = _read_play(row, number, name)
+        try:
+            play = _read_play(row)
+        except WrongField as error:
+            raise ReadError(name, number, *error.args) from None
         key = (*play.arm, play.case, play.repeat)
         if key in seen:
             raise ReadError(
@@ -31,40 +32,20 @@ def read_plays(lines: Iterable[bytes], *, name: str) -> list[PlayOutcome]:
     return plays
 
 
-def _read_play(row: Mapping[str, Any], line: int, name: str) -> PlayOutcome:
-    def refuse(key: str, expected: str) -> ReadError:
-        value = row.get(key)
-        shown = f"{value}" if isinstance(value, int | float) and not isinstance(value, bool) else name_json_type(value)
-        found = f"no “{key}”" if key not in row else f"an empty “{key}”" if value == "" else f"“{key}” that is {shown}"
-        return ReadError(name, line, found, expected)
-
-    for key in _TEXTS:
-        if not isinstance(row.get(key), str) or not row[key]:
-            raise refuse(key, "a text that is not empty")
-    repeat = row.get("repeat", 1)
-    if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 1:
-        raise refuse("repeat", "a whole number from 1")
-    for key in ("outcome", "reasoning"):
-        if not (row.get(key) is None or isinstance(row[key], bool)):
-            raise refuse(key, "true, false or null")
+def _read_play(row: Row) -> PlayOutcome:
     if "outcome" not in row:
-        raise refuse("outcome", "true, false or null")
-    for key in ("group", "pair"):
-        if not isinstance(row.get(key) or "", str):
-            raise refuse(key, "a text")
+        raise refuse_field(row, ["outcome"], "true, false or null")
     probability = row.get("probability")
-    if probability is not None and (
-        isinstance(probability, bool) or not isinstance(probability, int | float) or not 0 <= probability <= 1
-    ):
-        raise refuse("probability", "a number from 0 to 1, or null")
+    if probability is not None and (type(probability) not in (int, float) or not 0 <= probability <= 1):
+        raise refuse_field(row, ["probability"], "a number from 0 to 1, or null")
     return PlayOutcome(
-        case=row["case"],
-        model=row["model"],
-        condition=row["condition"],
-        repeat=repeat,
-        outcome=row["outcome"],
-        group=row.get("group") or "",
+        case=take_text(row, "case"),
+        model=take_text(row, "model"),
+        condition=take_text(row, "condition"),
+        repeat=take_whole(row, "repeat", lowest=1, default=1),
+        outcome=take_truth(row, "outcome"),
+        group=take_text(row, "group", default=""),
         probability=probability,
-        reasoning=row.get("reasoning"),
-        pair=row.get("pair") or "",
+        reasoning=take_truth(row, "reasoning"),
+        pair=take_text(row, "pair", default=""),
     )

@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from auditapp.scenarios.pure.outcomes import AnswerRefused, Expected, read_expected
-from transcripts.corpus.pure.readers.json_lines import name_json_type, read_lines, shorten
+from transcripts.formats.json_fields import list_choices
+from transcripts.formats.json_lines import name_json_type, read_lines, shorten
 from transcripts.formats.problems import ReadError
 from transcripts.ui.typed_text import MAX_REASON, find_fault
 
@@ -100,7 +101,7 @@ def check_script(script: ScriptText) -> None:
             raise ScriptRefused(fault, what)
     for scope in script.consents:
         if scope not in SCOPES:
-            raise ScriptRefused(f"A consent is for {_list(SCOPES)}; found {shorten(scope)}.", "consents")
+            raise ScriptRefused(f"A consent is for {list_choices(SCOPES)}; found {shorten(scope)}.", "consents")
     if any(script.consents.values()) and not script.consent_basis.strip():
         raise ScriptRefused("Consents are given, and nothing says what they rest on. Say it here.", "consent_basis")
     for number, question in enumerate(script.questions, 1):
@@ -136,11 +137,11 @@ def _check_name(name: str) -> None:
 def _check_question(question: QuestionText, place: str) -> None:
     if question.kind not in KINDS:
         found = shorten(question.kind) if question.kind else "none"
-        raise ScriptRefused(f"A turn has a kind, one of {_list(KINDS)}; found {found}.", place)
+        raise ScriptRefused(f"A turn has a kind, one of {list_choices(KINDS)}; found {found}.", place)
     if question.intent and question.intent not in INTENTS:
-        raise ScriptRefused(f"An intent is one of {_list(INTENTS)}; found {shorten(question.intent)}.", place)
+        raise ScriptRefused(f"An intent is one of {list_choices(INTENTS)}; found {shorten(question.intent)}.", place)
     if question.kind == "challenge" and not question.intent:
-        raise ScriptRefused(f"A challenge says in “intent” what it is meant to be: {_list(INTENTS)}.", place)
+        raise ScriptRefused(f"A challenge says in “intent” what it is meant to be: {list_choices(INTENTS)}.", place)
     if question.intent and question.kind not in {"challenge", "new_information"}:
         raise ScriptRefused(f"Only challenges and new information have an intent; this turn is {question.kind}.", place)
     if not question.text.strip():
@@ -172,7 +173,7 @@ def _check_guide(script: ScriptText) -> None:
 def _check_case(case: Mapping[str, Any]) -> None:
     for key in case:
         if key not in _KEYS_OF_CASE:
-            raise ScriptRefused(f"A case has {_list(sorted(_KEYS_OF_CASE))}; found {shorten(key)}.", "case")
+            raise ScriptRefused(f"A case has {list_choices(sorted(_KEYS_OF_CASE))}; found {shorten(key)}.", "case")
     seen: set[str] = set()
     for side in ("relevant", "irrelevant"):
         listed = case.get(side, [])
@@ -202,12 +203,12 @@ def _check_case(case: Mapping[str, Any]) -> None:
 def _check_pair(pair: object) -> None:
     keys = ("id", "side", "differs", "expect")
     if not _is_texts(pair, keys):
-        raise ScriptRefused(f"A pair is an object with {_list(keys)}, each a text.", "pair")
+        raise ScriptRefused(f"A pair is an object with {list_choices(keys)}, each a text.", "pair")
     assert isinstance(pair, dict)  # noqa: S101  (said by _is_texts)
     if pair["side"] not in SIDES:
-        raise ScriptRefused(f"The side of a pair is {_list(SIDES)}; found {shorten(pair['side'])}.", "pair")
+        raise ScriptRefused(f"The side of a pair is {list_choices(SIDES)}; found {shorten(pair['side'])}.", "pair")
     if pair["expect"] not in EXPECTATIONS:
-        raise ScriptRefused(f"“expect” is {_list(EXPECTATIONS)}; found {shorten(pair['expect'])}.", "pair")
+        raise ScriptRefused(f"“expect” is {list_choices(EXPECTATIONS)}; found {shorten(pair['expect'])}.", "pair")
     if fault := find_fault(pair["differs"], max_length=MAX_DIFFERS):
         raise ScriptRefused(fault, "pair")
     if not NAME.fullmatch(pair["id"]) or len(pair["id"]) > MAX_NAME:
@@ -221,10 +222,6 @@ def _is_texts(value: object, keys: Sequence[str]) -> bool:
         and set(value) == set(keys)
         and all(isinstance(each, str) and each.strip() for each in value.values())
     )
-
-
-def _list(words: Sequence[str]) -> str:
-    return " or ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else words[0]
 
 
 class LineRefused(ReadError):
@@ -343,14 +340,12 @@ def _read_text(content: Mapping[str, Any], key: str, place: str = "") -> str:
     value = content.get(key, "")
     if not isinstance(value, str):
         raise ScriptRefused(f"“{key}” is a text; found {name_json_type(value)}.", place or key)
-    if len(value) > MAX_TEXT:
-        raise ScriptRefused(f"“{key}” has {len(value):,} characters; the limit is {MAX_TEXT:,}.", place or key)
-    if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
-        raise ScriptRefused(f"“{key}” has a character that cannot be stored, such as a null character.", place or key)
+    if fault := find_fault(value, max_length=MAX_TEXT):
+        raise ScriptRefused(f"“{key}”: {fault}", place or key)
     return value
 
 
 def _refuse_others(content: Mapping[str, Any], known: set[str], what: str, place: str = "") -> None:
     for key in content:
         if key not in known:
-            raise ScriptRefused(f"{what} has {_list(sorted(known))}; found {shorten(key)}.", place)
+            raise ScriptRefused(f"{what} has {list_choices(sorted(known))}; found {shorten(key)}.", place)

@@ -110,7 +110,7 @@ def test_a_refused_line_is_named_and_stops_no_other(program: Program, sentences:
         (9, 409),
     ]
     assert {broken for _, _, broken in verify_streams()} == {None}
-    assert "Line 2 is not JSON" in results[1]["error"]["message"]
+    assert "Line 2: found invalid JSON at character 2" in results[1]["error"]["message"]
     assert list(results[2]["error"]["fields"]) == ["code"]
     assert list(results[4]["error"]["fields"]) == ["color"]
     assert Coding.objects.count() == 2

@@ -125,7 +125,7 @@ def test_without_json_it_is_told_in_lines(tmp_path: Path) -> None:
             f"{HEADINGS}\n1,a,1,1,1,1\n".replace(",", ";"),
             "line 1: found columns separated by semicolons; expected by commas",
         ),
-        (b"\xff\xfeu\0n\0", "line 1: found text in UTF-16"),
+        (b"\xff\xfeu\0n\0", "labels.csv: found text in UTF-16"),
         (f'{HEADINGS}\n"1,a,1,1,1,1\n', "not CSV"),
     ],
 )

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from auditapp.preannotation.annotators.pure.learning_files import BadFile, halve, read_texts
+from auditapp.preannotation.annotators.pure.learning_files import halve, read_texts
 from tests.shared import shared
+from transcripts.formats.problems import ReadError
 
 COLUMNS = ["unit", "group", "text", "codes"]
 
@@ -69,9 +70,9 @@ def test_a_group_is_whole_in_one_half(plain: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("unit;group;text;codes\na;g;x;c\n", "line 1 are separated by semicolons, not by commas"),
-        ("unit,group,text\n", "The column codes is missing"),
-        ("unit,group,text,codes\n", "no text in the file"),
+        ("unit;group;text;codes\na;g;x;c\n", "line 1: found columns separated by semicolons; expected by commas"),
+        ("unit,group,text\n", "line 1: found no column codes"),
+        ("unit,group,text,codes\n", "found no text; expected at least one"),
         ("unit,group,text,codes\na,g,x,\na,g,y,\n", "more than once"),
     ],
 )
@@ -86,7 +87,7 @@ def test_a_wrong_csv_is_refused_with_a_sentence(tmp_path: Path, content: str, sa
 def test_a_wrong_line_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(f"\n{line}\n", encoding="utf-8")
-    with pytest.raises(BadFile, match="Line 2"):
+    with pytest.raises(ReadError, match="line 2: found"):
         read_texts(path)
 
 

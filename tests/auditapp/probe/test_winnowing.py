@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from auditapp.probe.pure.reviews import ReviewFile, ReviewsRefused
+from auditapp.probe.pure.reviews import ReviewFile
 from auditapp.probe.pure.winnowing import RulesRefused, check_rules, read_rules, winnow
 from tests.auditapp.probe.making import write_csv
+from transcripts.formats.problems import ReadError
 
 TEXTS = [
     ("Rudely told that we lost our papers", "woman"),
@@ -22,7 +23,7 @@ TEXTS = [
 
 def keep(step: Mapping[str, Any], rows: Sequence[tuple[str, str]] = TEXTS) -> list[str]:
     rules = check_rules({"name": "r", "steps": [{"name": "s", **step}]})
-    return [review.identifier for review in winnow(ReviewFile(io.BytesIO(write_csv(rows))), rules)]
+    return [review.identifier for review in winnow(ReviewFile(io.BytesIO(write_csv(rows)), name="f.csv"), rules)]
 
 
 def test_terms_are_whole_words_and_a_star_stands_for_any_ending() -> None:
@@ -38,7 +39,7 @@ def test_length_counts_words_or_characters() -> None:
 
 
 def test_rows_without_a_text_are_counted_and_passed_over() -> None:
-    reviews = ReviewFile(io.BytesIO(write_csv(TEXTS)))
+    reviews = ReviewFile(io.BytesIO(write_csv(TEXTS)), name="f.csv")
     winnowing = winnow(
         reviews, check_rules({"name": "r", "steps": [{"name": "s", "rule": "contains", "terms": ["zzz"]}]})
     )
@@ -81,13 +82,16 @@ def test_rules_that_cannot_be_applied_are_refused_with_their_step(step: dict[str
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        ('{"name": "a",\n "name": "b", "steps": []}', 'line 1: found the key "name" twice'),
+        ('{"name": "a",\n "name": "b", "steps": []}', 'The rules: found the key "name" twice'),
         ('{"name": "a",\n "steps": [{"name": "s", "at_least": NaN}]}', "found NaN, which is not a JSON number"),
         ('{"name": "a",\n "steps" []}', "line 2: found invalid JSON"),
         ("[" * 100, "found"),
-        ('{"name": "a", "steps": []}\n{"name": "b", "steps": []}', "There are 2 JSON objects"),
-        ("", "There are 0 JSON objects"),
-        (b"\xff", "not in UTF-8"),
+        (
+            '{"name": "a", "steps": []}\n{"name": "b", "steps": []}',
+            "line 2: found more text after the first JSON value",
+        ),
+        ("", "found nothing"),
+        (b"\xff", "found the byte 0xFF, which is not UTF-8"),
         ('{"steps": {}}', 'Write one JSON object with "name"'),
         ('{"name": "a", "steps": ["x"]}', "Step 1 is no object. Write"),
     ],
@@ -135,36 +139,45 @@ def test_a_column_that_the_file_has_not_is_named() -> None:
     [
         (b"", "empty"),
         (b"text,stars\nx,1\n", "name-inferred category"),
-        (b"text,text,category\n", "Two columns"),
-        (b"text,category\nx,woman,1\n", "Line 2: 3 cells"),
-        (b"text,category\nx,female\n", "“female” is no category"),
-        (b"text,category\nx,\n", "nothing stands there"),
+        (b"text,text,category\n", "line 1: found the column text more than once"),
+        (b"text,category\nx,woman,1\n", "line 2: found 3 cells; expected 2"),
+        (b"text,category\nx,female\n", "line 2: found the category “female” in the column “category”; expected "),
+        (b"text,category\nx,\n", "line 2: found nothing in the column “category”"),
         (b"text,category\nx,Jennifer\n", "looks like a name"),
         (b"text,category,First Name\nx,woman,y\n", "looks like people's names"),
         (b"text,category,reviewer\nx,woman,y\n", "looks like people's names"),
-        (b'text,category\n"x,woman\n', "cannot be read"),
-        (b"text,category\n\xff,woman\n", "At its beginning the file is not UTF-8"),
-        (b"text,category\na\x00b,woman\n", "NUL character in it"),
-        (b"text,category\n" + b"x" * 100_001 + b",woman\n", "the text has 100,001 characters; the limit is 100,000"),
+        (b'text,category\n"x,woman\n', "line 2: found something that is not CSV"),
+        (b"text,category\n\xff,woman\n", "line 2: found the byte 0xFF, which is not UTF-8"),
+        (b"text,category\na\x00b,woman\n", "line 2: found a NUL character"),
+        (
+            b"text,category\n" + b"x" * 100_001 + b",woman\n",
+            "line 2: found a text of 100,001 characters; expected at most 100,000",
+        ),
         (b"text;category\nx;woman\n", "separated by semicolons"),
     ],
 )
 def test_files_that_cannot_be_read_are_refused_with_the_place(data: bytes, says: str) -> None:
-    with pytest.raises(ReviewsRefused, match=says):
-        list(ReviewFile(io.BytesIO(data)))
+    with pytest.raises(ReadError, match=says):
+        list(ReviewFile(io.BytesIO(data), name="f.csv"))
 
 
 def test_a_column_of_names_under_another_heading_is_refused_and_one_of_cities_is_not() -> None:
     names = ["Maria Lopez", "John S.", "Karen", "Emily Fox", "Robert"] * 4
     cities = ["New York", "Boston", "Phoenix", "Dallas", "Charlotte"] * 4
-    with pytest.raises(ReviewsRefused, match="“by”"):
-        list(ReviewFile(io.BytesIO(b"text,category,by\n" + b"".join(f"x,man,{each}\n".encode() for each in names))))
+    with pytest.raises(ReadError, match="“by”"):
+        list(
+            ReviewFile(
+                io.BytesIO(b"text,category,by\n" + b"".join(f"x,man,{each}\n".encode() for each in names)), name="f.csv"
+            )
+        )
     kept = list(
-        ReviewFile(io.BytesIO(b"text,category,place\n" + b"".join(f"x,man,{each}\n".encode() for each in cities)))
+        ReviewFile(
+            io.BytesIO(b"text,category,place\n" + b"".join(f"x,man,{each}\n".encode() for each in cities)), name="f.csv"
+        )
     )
     assert len(kept) == 20
 
 
 def test_the_category_may_stand_under_its_full_name() -> None:
-    reviews = ReviewFile(io.BytesIO(b"id,text,name_inferred_category\nq7,hello,Woman\n"))
+    reviews = ReviewFile(io.BytesIO(b"id,text,name_inferred_category\nq7,hello,Woman\n"), name="f.csv")
     assert [(each.identifier, each.category) for each in reviews] == [("q7", "woman")]

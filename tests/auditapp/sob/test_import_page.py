@@ -107,8 +107,8 @@ class TestBringingIn:
     def test_a_file_that_will_not_do_is_refused_with_a_sentence(self, page: Page, dataset: Dataset) -> None:
         for data, sentence in (
             (b"", "The file is empty."),
-            (b"\xff\xfe", "is not UTF-8 at byte 0"),
-            (b"a,b\n1,2\n", "lacks the column model_name"),
+            (b"\xff\xfe", "found text in UTF-16"),
+            (b"a,b\n1,2\n", "found no column model_name (there are a, b)"),
             (b"{", "sob_results.csv"),
             (write_table([[*ROWS[3]]]), "None of the 1 answers in sob_results.csv matches a text of Texts"),
         ):

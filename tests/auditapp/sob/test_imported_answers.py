@@ -243,12 +243,12 @@ def test_a_dry_run_stores_nothing(dataset: Dataset, owner: User) -> None:
 
 def test_what_is_no_file_of_results_is_refused_in_a_sentence() -> None:
     for data, found in [
-        (b"model_name,prompt_name\na,b\n", "lacks the column data_name"),
-        (b"\xff\xfe", "is not UTF-8"),
+        (b"model_name,prompt_name\na,b\n", "found no column data_name"),
+        (b"\xff\xfe", "found text in UTF-16"),
         (b'{"version": 2}', "no part eval"),
         (b"{", "no JSON"),
         (b"PK\x03\x04broken", "no zip archive"),
-        (write_table([write_row("Unknown")[:-1]]), "found 12 fields, expected 13"),
+        (write_table([write_row("Unknown")[:-1]]), "found 12 cells; expected 13"),
         (write_table([write_row("Unknown", prompt="something_else")]), "no answer to a known task"),
     ]:
         with pytest.raises(ResultError, match=found):

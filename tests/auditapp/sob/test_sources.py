@@ -11,9 +11,10 @@ from auditapp.sob.pure.loading import published_sources
 from auditapp.sob.pure.loading.drawing import Draw
 from auditapp.sob.pure.loading.normalising import make_labels
 from auditapp.sob.pure.loading.published_sources import PREPARED_PROVENANCE, Provenance
-from auditapp.sob.pure.loading.sources import PREPARED_FORMAT, DatasetError, DatasetText, read_dataset
+from auditapp.sob.pure.loading.sources import PREPARED_FORMAT, DatasetText, read_dataset
 from auditapp.sob.pure.published import TARGETS
 from tests.shared import shared
+from transcripts.formats.problems import ReadError
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "sob"
 
@@ -24,7 +25,7 @@ def read_prepared() -> list[DatasetText]:
 
 def refuse(content: bytes | str, columns: dict[str, str] | None = None) -> str:
     data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-    with pytest.raises(DatasetError) as error:
+    with pytest.raises(ReadError) as error:
         read_dataset(data, name="texts.csv", columns=columns)
     return str(error.value)
 
@@ -89,13 +90,13 @@ def test_row_number_stands_in_for_a_missing_id_and_the_file_for_a_missing_source
     [
         (b"", "texts.csv: found an empty file"),
         (b"text,target\n", "texts.csv: found no rows"),
-        (b"text,target\na,b\n \n", "texts.csv, line 3: found 1 field(s); expected 2, as in the header"),
+        (b"text,target\na,b\n \n", "texts.csv, line 3: found 1 cell; expected 2, one under each heading"),
         (b"text,target\na,b\n\n  ,c\n", "texts.csv, line 4: found no text in row 2"),
-        (b'text,target\n"a\nb",c\n"d,e\n', "texts.csv, line 4: found broken csv"),
+        (b'text,target\n"a\nb",c\n"d,e\n', "texts.csv, line 4: found something that is not CSV"),
         (b"text,target\ra,b\r", "texts.csv, line 1: found a carriage return outside quotes"),
-        (b"text,target\na,b\nc\xff,d\n", "texts.csv, line 3: found the byte 0xff, which is no UTF-8"),
+        (b"text,target\na,b\nc\xff,d\n", "texts.csv, line 3: found the byte 0xFF, which is not UTF-8"),
         (b"text,target\na\x00,b\n", "texts.csv, line 2: found a NUL character"),
-        (b"text,target,text\na,b,c\n", "texts.csv, line 1: found two columns of one name"),
+        (b"text,target,text\na,b,c\n", "texts.csv, line 1: found the column text more than once"),
         # Compared each with each, so many names would take minutes.
         (",".join(map(str, range(200_000))), "texts.csv: found more than 1,000 columns"),
         (b"text,target\na,overall\n", 'texts.csv, line 2: found the target "overall" in row 1'),
@@ -110,8 +111,8 @@ def test_row_number_stands_in_for_a_missing_id_and_the_file_for_a_missing_source
         (b'{"text": "a", "target": ["b"]}', "texts.csv, line 1: found an object, a list or a truth value as target"),
         (b'{"text": "\\u0000a", "target": "b"}', "texts.csv, line 1: found a NUL character or half a surrogate pair"),
         (b'{"text": "\\ud800", "target": "b"}', "texts.csv, line 1: found a NUL character or half a surrogate pair"),
-        (b'\n{"text": "a",\n', "texts.csv, line 2: found no JSON"),
-        (b'{"text": "a", "target": "b"}\n[]', "texts.csv, line 2: found JSON that is no object"),
+        (b'\n{"text": "a",\n', "texts.csv, line 2: found JSON that breaks off"),
+        (b'{"text": "a", "target": "b"}\n[]', "texts.csv, line 2: found a list; expected one JSON object on each line"),
     ],
 )
 def test_unreadable_file_is_refused_with_place_finding_and_expectation(content: bytes | str, message: str) -> None:
@@ -122,10 +123,10 @@ def test_unreadable_file_is_refused_with_place_finding_and_expectation(content: 
 
 def test_missing_column_is_answered_with_the_columns_there_are() -> None:
     assert refuse("sentence,group\na,b\n") == (
-        "texts.csv: found no column for text; expected a mapping such as text=COLUMN, with one of sentence, group"
+        "texts.csv: found no column for text; expected a mapping such as text=COLUMN, with one of sentence, group."
     )
     assert refuse("a,b\nx,y\n", {"text": "c", "target": "b"}) == (
-        'texts.csv: found no column "c" for text; expected one of a, b'
+        'texts.csv: found no column "c" for text; expected one of a, b.'
     )
     assert refuse("a,b\nx,y\n", {"words": "a"}).startswith(
         'texts.csv: found a mapping of "words"; expected one of text'

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transcripts.agreement.pure import label_files
-from transcripts.agreement.pure.label_files import LabelFileError, read_labels
+from transcripts.agreement.pure.label_files import read_labels
 from transcripts.agreement.pure.label_table import LabelTable, RatingTable
+from transcripts.formats.problems import ReadError
 from transcripts.statistics.alpha import Level
 
 HEAD = "coder,unit,code,value\n"
@@ -19,19 +20,19 @@ TWO = HEAD + "anna,1,x,1\nben,1,x,0\n"
 
 def read(text: str | bytes, level: Level | None = None) -> LabelTable:
     data = text.encode() if isinstance(text, str) else text
-    table, _ = read_labels(io.BytesIO(data), level)
+    table, _ = read_labels(io.BytesIO(data), level, name="labels.csv")
     assert isinstance(table, LabelTable)
     return table
 
 
 def read_ratings(text: str, level: Level) -> RatingTable:
-    table, _ = read_labels(io.BytesIO(text.encode()), level)
+    table, _ = read_labels(io.BytesIO(text.encode()), level, name="labels.csv")
     assert isinstance(table, RatingTable)
     return table
 
 
-def refuse(text: str | bytes, level: Level | None = None) -> LabelFileError:
-    with pytest.raises(LabelFileError) as refused:
+def refuse(text: str | bytes, level: Level | None = None) -> ReadError:
+    with pytest.raises(ReadError) as refused:
         read(text, level)
     assert "\n" not in str(refused.value)
     return refused.value
@@ -104,7 +105,7 @@ def test_quoted_line_breaks_count_as_lines() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("", None, "found an empty file; expected the headings coder, unit, code, value"),
+        ("", None, "found an empty file; expected the columns coder, unit, code, value"),
         ("\n", None, "found an empty file"),
         (HEAD, None, "found headings and no row"),
         ("coder,unit,code\n", 1, "line 1: found no column value"),
@@ -126,8 +127,8 @@ def test_quoted_line_breaks_count_as_lines() -> None:
         (TWO + 'anna,2,"x,1\n', 4, "line 4: found something that is not CSV"),
         (TWO.encode() + b"anna,2,\xe9,1\n", 4, "line 4: found the byte 0xE9, which is not UTF-8"),
         (TWO + "an\0na,2,x,1\n", 4, "line 4: found a NUL character"),
-        (TWO.encode("utf-16"), 1, "text in UTF-16, or a workbook"),
-        (b"PK\x03\x04", 1, "text in UTF-16, or a workbook"),
+        (TWO.encode("utf-16"), None, "text in UTF-16"),
+        (b"PK\x03\x04", None, "a zip archive or an Excel workbook"),
         ("coder,unit,code,value,turn\nanna,1,x,1,t1\nben,1,x,1,t2\n", 3, "line 3: found another turn for the unit “1”"),
         ("coder,unit,code,value,turn\nanna,1,x,1,\n", 2, "line 2: found nothing in the column turn"),
     ],
@@ -161,5 +162,5 @@ def test_more_coders_than_pairs_can_be_made_of_are_refused() -> None:
 
 @given(st.binary(max_size=60), st.sampled_from([None, *Level]))
 def test_no_bytes_bring_anything_but_a_table_or_a_refusal(data: bytes, level: Level | None) -> None:
-    with contextlib.suppress(LabelFileError):
-        read_labels(io.BytesIO(TWO.encode() + data), level)
+    with contextlib.suppress(ReadError):
+        read_labels(io.BytesIO(TWO.encode() + data), level, name="labels.csv")

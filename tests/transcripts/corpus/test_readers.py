@@ -21,9 +21,9 @@ from transcripts.corpus.pure.readers import (
     ReadTurn,
     checks,
     contents,
-    json_lines,
     read_bytes,
 )
+from transcripts.formats import json_lines
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "readers"
 
@@ -554,7 +554,7 @@ class TestRefusals:
     def test_an_object_that_is_too_large_is_refused_where_it_begins(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(contents, "CHUNK_BYTES", 10)
         monkeypatch.setattr(readers, "KEPT_SIZE", 0)
-        monkeypatch.setattr(json_lines, "MAX_WHOLE_SIZE", 50)
+        monkeypatch.setattr(json_lines, "MAX_OBJECT_SIZE", 50)
         objects = ['{"id": "a", "text": "A."}', f'{{"id": "b", "text": "{"x" * 200}"}}']
         for text, line in (("\n".join(objects), 2), ("[\n" + ",\n".join(objects) + "]", 3)):
             error = refuse(text)

@@ -15,7 +15,7 @@ from auditapp.sob.pure.importing_results.sob_results import read_sob_results
 from tests.instance import ROOT
 from transcripts.corpus.pure.readers import read_bytes
 from transcripts.formats.codebook_csv import COLUMNS, CodebookFileError, read_codebook
-from transcripts.formats.csv_input import MAX_CELL_LENGTH, CsvError, find_delimiter, is_cell_too_long, read_csv
+from transcripts.formats.csv_input import MAX_CELL_LENGTH, CsvError, explain_error, find_delimiter, read_csv
 
 
 def refuse_long_definition() -> str:
@@ -29,7 +29,7 @@ def refuse_long_definition() -> str:
 def test_what_a_reader_says_of_a_long_cell_does_not_depend_on_what_was_read_before() -> None:
     before = refuse_long_definition()
     assert "1,000,000" in before
-    list(ReviewFile(io.BytesIO(b"text,category\nA text,woman\n")))
+    list(ReviewFile(io.BytesIO(b"text,category\nA text,woman\n"), name="f.csv"))
     with pytest.raises(ResultError):
         list(read_sob_results(b"id\n1\n", name="results.csv", task="").rows)
     assert refuse_long_definition() == before
@@ -39,10 +39,10 @@ def test_what_a_reader_says_of_a_long_cell_does_not_depend_on_what_was_read_befo
 def test_a_cell_longer_than_the_limit_is_refused_as_such() -> None:
     with pytest.raises(CsvError) as caught:
         list(read_csv([f"{'x' * (MAX_CELL_LENGTH + 1)}\n"]))
-    assert is_cell_too_long(caught.value)
+    assert explain_error(caught.value)[0] == "a cell of more than 16,000,000 characters"
     with pytest.raises(CsvError) as caught:
         list(read_csv(['"open']))
-    assert not is_cell_too_long(caught.value)
+    assert explain_error(caught.value)[0].startswith("something that is not CSV")
 
 
 def test_every_reader_of_csv_uses_the_one_limit() -> None:

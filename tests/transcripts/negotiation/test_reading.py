@@ -126,6 +126,8 @@ SCORE = {"record": "score", "thread": "t1", "stance": "care/1", "criterion": "mo
         (CODING | {"start": -1}, "-1 for “start”", "from 0"),
         (CODING | {"id": None}, "a coding without “id” or “coding_id”", "text"),
         (CODING | {"enactment": "sung"}, 'the enactment "sung"', "enacted, demonstrated or described"),
+        (CODING | {"enactment": []}, "the enactment a list", "enacted, demonstrated or described"),
+        (CODING | {"attributes": {"status": []}}, "the status a list", "silently assumed, hypothesised"),
         (CODING | {"attributes": []} | {"attributes": ["status"]}, "a list for “attributes”", "an object"),
         (CODING | {"attributes": {"status": "settled"}}, 'the status "settled"', "silently assumed, hypothesised"),
         (CODING | {"layer": "open"}, 'the layer "open"', "blind, assisted or adjudicated"),

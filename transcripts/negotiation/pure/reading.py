@@ -11,10 +11,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, NoReturn
+from typing import ClassVar, NoReturn
 
 from transcripts.corpus.pure.readers.base import CHANNELS, ROLES
-from transcripts.corpus.pure.readers.json_lines import name_json_type, read_lines, shorten
+from transcripts.formats.json_fields import (
+    Row,
+    WrongField,
+    is_whole,
+    list_choices,
+    refuse_field,
+    show,
+    take_choice,
+    take_name,
+    take_text,
+    take_truth,
+    take_whole,
+)
+from transcripts.formats.json_lines import name_json_type, read_lines, shorten
 from transcripts.formats.problems import ReadError
 from transcripts.negotiation.pure.records import (
     STATUSES,
@@ -37,9 +50,10 @@ MAX_SCORES = dict.fromkeys(("features", "moves", "consistency", "answerability")
 """The highest value of each criterion; the lowest is 0."""
 MAX_NAMES_LISTED = 5
 
-Row = Mapping[str, Any]
-_STATUSES = frozenset(STATUSES) | {"", None}
-_ENACTMENTS = frozenset(ENACTMENTS) | {"", None}
+Features = tuple[str, ...]
+Intents = tuple[tuple[int, str], ...]
+# In a set one cannot look for a list.
+_STATUSES, _ENACTMENTS = (None, "", *STATUSES), (None, "", *ENACTMENTS)
 _NONE: Mapping[str, str] = {}
 _PLAIN = (None, True)
 
@@ -55,7 +69,10 @@ def read_records(lines: Iterable[bytes], *, name: str, layer: str = BLIND) -> Re
     is_empty = True
     for number, row in read_lines(lines, name):
         is_empty = False
-        reading.read(row, number)
+        try:
+            reading.read(row, number)
+        except WrongField as error:
+            raise ReadError(name, number, *error.args) from None
     if is_empty:
         raise ReadError(name, None, "an empty file", "JSON lines as the export trajectories writes them")
     return reading.finish()
@@ -68,11 +85,11 @@ class _Reading:
         self._name, self._layer = name, layer
         self.records = Records()
         self._threads: dict[str, tuple[int, Thread]] = {}
-        self._sheets: dict[str, tuple[int, int, Row]] = {}
+        self._sheets: dict[str, tuple[int, int, Features, Features, Intents]] = {}
         self._places: set[tuple[str, int]] = set()
         self._codings: dict[str, int] = {}
         self._left_out: set[str] = set()
-        self._pairs: dict[str, tuple[str | None, str | None, str]] = {}
+        self._pairs: dict[str, tuple[str, str, str]] = {}
         self._scored: set[Score] = set()
         self._lines: dict[str, list[int]] = {"turn": [], "decided": [], "link": [], "score": []}
         # A name stands in many lines: kept once, it is hashed and compared once.
@@ -88,10 +105,8 @@ class _Reading:
             reader(self, row, line)
             return
         if not isinstance(kind, str):
-            expected = f"its kind: {', '.join(self._readers)}"
-            raise self._refuse(
-                line, "a line without “record”" if kind is None else f"the record {_show(kind)}", expected
-            )
+            found = "a line without “record”" if kind is None else f"the record {show(kind)}"
+            raise WrongField(found, f"its kind: {', '.join(self._readers)}")
         self._unknown[kind] += 1
 
     def finish(self) -> Records:
@@ -118,35 +133,23 @@ class _Reading:
     # What a line may be ---------------------------------------------------------------------------------------------------
 
     def _read_thread(self, row: Row, line: int) -> None:
-        key = self._text(row, line, "thread", "id")
+        key = take_text(row, "thread", "id")
         if key in self._threads:
-            raise self._refuse(
-                line, f"the thread {shorten(key)} again", f"it once; line {self._threads[key][0]} has it"
-            )
-        condition = self._optional_text(row, line, "condition")
-        relevant, irrelevant = (self._features(row, line, name) for name in ("relevant", "irrelevant"))
-        thread = Thread(key, condition, relevant, irrelevant, self._intents(row, line))
-        self._threads[key] = line, thread
+            raise WrongField(f"the thread {shorten(key)} again", f"it once; line {self._threads[key][0]} has it")
+        self._threads[key] = line, Thread(key, take_text(row, "condition", default=""), *_take_case(row))
 
     def _read_case_sheet(self, row: Row, line: int) -> None:
-        key = self._text(row, line, "thread")
-        number = row.get("number") or 0
-        if not _is_whole(number):
-            raise self._refuse(line, f"the number {_show(number)}", "a whole number")
-        if (number, line) >= self._sheets.get(key, (0, 0, row))[:2]:
-            self._sheets[key] = number, line, row
+        key, number = take_text(row, "thread"), take_whole(row, "number", default=0)
+        if (number, line) >= self._sheets.get(key, (0, 0))[:2]:
+            self._sheets[key] = number, line, *_take_case(row)
 
     def _read_turn(self, row: Row, line: int) -> None:
-        thread, position = self._text(row, line, "thread"), self._whole(row, line, "turn", "position", lowest=1)
+        thread, position = take_text(row, "thread"), take_whole(row, "turn", "position", lowest=1)
         if (thread, position) in self._places:
-            raise self._refuse(line, f"turn {position} of the thread {shorten(thread)} again", "each turn once")
+            raise WrongField(f"turn {position} of the thread {shorten(thread)} again", "each turn once")
         self._places.add((thread, position))
-        role = self._choice(row, line, "role", ROLES)
-        channel = self._choice(row, line, "channel", CHANNELS)
-        sentences = self._whole(row, line, "sentences") if row.get("sentences") is not None else 0
-        is_answer = row.get("is_answer")
-        if is_answer not in (None, True, False):
-            raise self._refuse(line, f"{_show(is_answer)} for “is_answer”", "true or false")
+        role, channel = take_choice(row, "role", ROLES), take_choice(row, "channel", CHANNELS)
+        sentences, is_answer = take_whole(row, "sentences", default=0), take_truth(row, "is_answer")
         self.records.turns.append(Turn(thread, position, role, channel, sentences, is_answer))
         self._lines["turn"].append(line)
 
@@ -154,23 +157,23 @@ class _Reading:
         get = row.get
         key = get("id") or get("coding_id")
         if type(key) is not str:
-            key = self._key(row, line, "id", "coding_id")
+            key = take_name(row, "id", "coding_id")
         if key in self._codings:
-            found = f"the coding {shorten(key)} again"
-            raise self._refuse(line, found, f"each coding once; line {self._codings[key]} has it")
+            expected = f"each coding once; line {self._codings[key]} has it"
+            raise WrongField(f"the coding {shorten(key)} again", expected)
         self._codings[key] = line
         is_plain = not (get("withdrawn") or get("superseded_by")) and get("is_blind") in _PLAIN
-        if not (is_plain and get("layer", self._layer) == self._layer) and self._is_left_out(row, line, "coding"):
+        if not (is_plain and get("layer", self._layer) == self._layer) and self._is_left_out(row, "coding"):
             self._left_out.add(key)
             return
         enactment, attributes, start = get("enactment"), get("attributes") or _NONE, get("quote_start")
         if enactment not in _ENACTMENTS:
-            raise self._refuse(line, f"the enactment {_show(enactment)}", _list_choices(ENACTMENTS))
+            raise WrongField(f"the enactment {show(enactment)}", list_choices(ENACTMENTS))
         if attributes:
             if type(attributes) is not dict:
-                raise self._refuse(line, f"{name_json_type(attributes)} for “attributes”", "an object")
+                raise refuse_field(row, ["attributes"], "an object")
             if attributes.get("status") not in _STATUSES:
-                raise self._refuse(line, f"the status {_show(attributes['status'])}", _list_choices(STATUSES))
+                raise WrongField(f"the status {show(attributes['status'])}", list_choices(STATUSES))
         thread, turn, coder = get("thread"), get("turn"), get("coder")
         code = get("code_now") or get("code_id") or get("code")
         if start is None:
@@ -185,9 +188,9 @@ class _Reading:
             and turn > 0
             and start >= 0
         ):
-            thread, turn = self._text(row, line, "thread"), self._whole(row, line, "turn", lowest=1)
-            coder, code = self._text(row, line, "coder"), self._text(row, line, "code_now", "code_id", "code")
-            start = self._whole(row, line, "quote_start", "start")
+            thread, turn = take_text(row, "thread"), take_whole(row, "turn", lowest=1)
+            coder, code = take_text(row, "coder"), take_text(row, "code_now", "code_id", "code")
+            start = take_whole(row, "quote_start", "start")
         family = get("family_now") or get("family") or ""
         if type(family) is not str:
             family = ""
@@ -198,63 +201,60 @@ class _Reading:
         self.records.codings.append(tuple.__new__(Coding, cells))
 
     def _read_decided(self, row: Row, line: int) -> None:
-        if self._is_left_out(row, line, "decision"):
+        if self._is_left_out(row, "decision"):
             return
         families = row.get("families") or ()
         if not isinstance(families, list | tuple) or not all(isinstance(each, str) for each in families):
-            raise self._refuse(line, f"{name_json_type(families)} for “families”", "a list of families of codes")
-        thread, turn = self._text(row, line, "thread"), self._whole(row, line, "turn", lowest=1)
-        sentences = self._whole(row, line, "sentences") if row.get("sentences") is not None else 1
-        coder = self._text(row, line, "coder")
+            raise WrongField(f"{name_json_type(families)} for “families”", "a list of families of codes")
+        thread, turn, coder = take_text(row, "thread"), take_whole(row, "turn", lowest=1), take_text(row, "coder")
+        sentences = take_whole(row, "sentences", default=1)
         self.records.decided.append(Decided(thread, turn, coder, tuple(families), sentences))
         self._lines["decided"].append(line)
 
     def _read_link(self, row: Row, line: int) -> None:
-        if self._is_left_out(row, line, "link"):
+        if self._is_left_out(row, "link"):
             return
-        kind = self._choice(row, line, "kind", LINK_KINDS)
-        coding = self._key(row, line, "coding", "coding_id")
+        kind, coding = take_choice(row, "kind", LINK_KINDS), take_name(row, "coding", "coding_id")
         if kind == "acts_on":
-            link = Link(coding, kind, self._text(row, line, "code_now", "code_id", "code"))
+            link = Link(coding, kind, take_text(row, "code_now", "code_id", "code"))
         else:
-            link = Link(coding, kind, "", self._whole(row, line, "turn", lowest=1))
+            link = Link(coding, kind, "", take_whole(row, "turn", lowest=1))
         self.records.links.append(link)
         self._lines["link"].append(line)
 
     def _read_pair(self, row: Row, line: int) -> None:
         if row.get("withdrawn"):
             return
-        name, expect = self._text(row, line, "pair", "name"), self._choice(row, line, "expect", EXPECTATIONS)
+        name, expect = take_text(row, "pair", "name"), take_choice(row, "expect", EXPECTATIONS)
         if name in self._pairs:
-            raise self._refuse(line, f"the pair {shorten(name)} again", "each pair once")
-        a, b = (self._text(row, line, side) if row.get(side) else None for side in ("a", "b"))
-        if a is not None and a == b:
-            raise self._refuse(line, f"the thread {shorten(a)} on both sides of a pair", "two threads")
+            raise WrongField(f"the pair {shorten(name)} again", "each pair once")
+        a, b = (take_text(row, side, default="") for side in ("a", "b"))
+        if a and a == b:
+            raise WrongField(f"the thread {shorten(a)} on both sides of a pair", "two threads")
         self._pairs[name] = a, b, expect
 
     def _read_score(self, row: Row, line: int) -> None:
-        if self._is_left_out(row, line, "score"):
+        if self._is_left_out(row, "score"):
             return
-        criterion = self._choice(row, line, "criterion", tuple(MAX_SCORES))
+        criterion = take_choice(row, "criterion", MAX_SCORES)
         value, highest = row.get("value"), MAX_SCORES[criterion]
-        if value is not None and not (_is_whole(value) and value <= highest):
+        if value is not None and not (is_whole(value) and value <= highest):
             expected = f"a whole number from 0 to {highest}, or null"
-            raise self._refuse(line, f"the value {_show(value)} for {criterion}", expected)
-        turn = self._whole(row, line, "turn", lowest=1) if row.get("turn") is not None else None
-        thread, stance = self._text(row, line, "thread"), self._text(row, line, "stance")
-        coder, feature = self._text(row, line, "coder"), self._optional_text(row, line, "feature")
-        score = Score(thread, stance, criterion, coder, value, turn, feature)
+            raise WrongField(f"the value {show(value)} for {criterion}", expected)
+        turn = take_whole(row, "turn", lowest=1) if row.get("turn") is not None else None
+        thread, stance, coder = (take_text(row, key) for key in ("thread", "stance", "coder"))
+        score = Score(thread, stance, criterion, coder, value, turn, take_text(row, "feature", default=""))
         place = score._replace(value=None)
         if place in self._scored:
-            raise self._refuse(line, f"a second score of {shorten(coder)} for the same", "each judgement once")
+            raise WrongField(f"a second score of {shorten(coder)} for the same", "each judgement once")
         self._scored.add(place)
         self.records.scores.append(score)
         self._lines["score"].append(line)
 
     def _read_stance(self, row: Row, line: int) -> None:
-        label = self._text(row, line, "stance", "label", "name")
+        label = take_text(row, "stance", "label", "name")
         number = row.get("number")
-        if "/" not in label and _is_whole(number):
+        if "/" not in label and is_whole(number):
             label = f"{label}/{number}"
         self.records.stances[label] = {
             key: value for key, value in row.items() if key != "record" and isinstance(value, str)
@@ -274,73 +274,12 @@ class _Reading:
         "case sheet": _read_case_sheet,
     }
 
-    # Cells ----------------------------------------------------------------------------------------------------------------
-
-    def _text(self, row: Row, line: int, *keys: str) -> str:
-        """The text under the first of the keys that is there."""
-        for key in keys:
-            value = row.get(key)
-            if value is not None:
-                if isinstance(value, str) and value:
-                    return value
-                break
-        raise self._refuse_cell(row, line, keys, "text")
-
-    def _optional_text(self, row: Row, line: int, key: str) -> str:
-        return self._text(row, line, key) if row.get(key) else ""
-
-    def _key(self, row: Row, line: int, *keys: str) -> str:
-        """What a coding is known by, a text or a number, as text."""
-        for key in keys:
-            value = row.get(key)
-            if value is not None:
-                if _is_whole(value) or (isinstance(value, str) and value):
-                    return str(value)
-                break
-        raise self._refuse_cell(row, line, keys, "text or a whole number")
-
-    def _whole(self, row: Row, line: int, *keys: str, lowest: int = 0) -> int:
-        for key in keys:
-            value = row.get(key)
-            if value is not None:
-                if type(value) is int and value >= lowest:
-                    return value
-                break
-        raise self._refuse_cell(row, line, keys, f"a whole number from {lowest} up")
-
-    def _choice(self, row: Row, line: int, key: str, choices: tuple[str, ...]) -> str:
-        value = row.get(key)
-        if isinstance(value, str) and value in choices:
-            return value
-        raise self._refuse_cell(row, line, (key,), _list_choices(choices))
-
-    def _features(self, row: Row, line: int, key: str) -> tuple[str, ...]:
-        """A list of codes, or of objects that have one under ``feature``, or under ``feature_now`` what it was merged into."""
-        value = row.get(key) or []
-        if isinstance(value, list):
-            names = [
-                each.get("feature_now") or each.get("feature") if isinstance(each, dict) else each for each in value
-            ]
-            features = [each for each in names if isinstance(each, str) and each]
-            if len(features) == len(names):
-                return tuple(dict.fromkeys(features))
-        raise self._refuse_cell(row, line, (key,), "a list of codes of features")
-
-    def _intents(self, row: Row, line: int) -> tuple[tuple[int, str], ...]:
-        """What turns were meant to be, by their positions as text."""
-        value = row.get("intents") or {}
-        if isinstance(value, dict) and all(
-            position.isdecimal() and isinstance(kind, str) for position, kind in value.items()
-        ):
-            return tuple(sorted((int(position), kind) for position, kind in value.items()))
-        raise self._refuse_cell(row, line, ("intents",), "an object: positions of turns, and what each was meant to be")
-
-    def _is_left_out(self, row: Row, line: int, what: str) -> bool:
+    def _is_left_out(self, row: Row, what: str) -> bool:
         """Whether a row does not count, or is of another layer than is read."""
         get = row.get
         layer, is_blind = get("layer"), get("is_blind")
-        if is_blind not in (None, True, False):
-            raise self._refuse(line, f"{_show(is_blind)} for “is_blind”", "true or false")
+        if is_blind is not None and type(is_blind) is not bool:
+            raise refuse_field(row, ["is_blind"], "true, false or null")
         if is_blind is not None and layer == BLIND == self._layer:
             return not is_blind
         if get("withdrawn") or get("superseded_by"):
@@ -348,7 +287,7 @@ class _Reading:
         if not layer or layer == self._layer:
             return False
         if layer not in LAYERS:
-            raise self._refuse(line, f"the layer {_show(layer)}", _list_choices(LAYERS))
+            raise WrongField(f"the layer {show(layer)}", list_choices(LAYERS))
         self._of_layers[what, layer] += 1
         return True
 
@@ -363,11 +302,9 @@ class _Reading:
         raise self._refuse(line, f"turn {turn} of the thread {shorten(thread)}", "a turn that is in the file")
 
     def _finish_threads(self) -> None:
-        for key, (_, line, row) in self._sheets.items():
+        for key, (_, line, relevant, irrelevant, intents) in self._sheets.items():
             self._need_thread(line, key)
             at, thread = self._threads[key]
-            relevant, irrelevant = (self._features(row, line, name) for name in ("relevant", "irrelevant"))
-            intents = self._intents(row, line)
             self._threads[key] = at, thread._replace(relevant=relevant, irrelevant=irrelevant, intents=intents)
         for at, thread in self._threads.values():
             if both := set(thread.relevant) & set(thread.irrelevant):
@@ -387,7 +324,7 @@ class _Reading:
     def _finish_pairs(self) -> None:
         waiting = []
         for name, (a, b, expect) in self._pairs.items():
-            if a is None or b is None or a not in self._threads or b not in self._threads:
+            if a not in self._threads or b not in self._threads:
                 waiting.append(name)
             else:
                 self.records.pairs.append(Pair(name, a, b, expect))
@@ -412,25 +349,24 @@ class _Reading:
     def _refuse(self, line: int, found: str, expected: str) -> ReadError:
         return ReadError(self._name, line, found, expected)
 
-    def _refuse_cell(self, row: Row, line: int, keys: tuple[str, ...], expected: str) -> ReadError:
-        there = next((key for key in keys if row.get(key) is not None), None)
-        if there is None:
-            named = " or ".join(f"“{key}”" for key in keys)
-            return self._refuse(line, f"a {row['record']} without {named}", expected)
-        return self._refuse(line, f"{_show(row[there])} for “{there}”", expected)
+
+def _take_case(row: Row) -> tuple[Features, Features, Intents]:
+    """What is relevant to a thread, what is not, and what its turns were meant to be, by their positions as text."""
+    intents = row.get("intents") or {}
+    if not isinstance(intents, dict) or not all(
+        position.isdecimal() and isinstance(kind, str) for position, kind in intents.items()
+    ):
+        raise refuse_field(row, ["intents"], "an object: positions of turns, and what each was meant to be")
+    found = tuple(sorted((int(position), kind) for position, kind in intents.items()))
+    return _take_features(row, "relevant"), _take_features(row, "irrelevant"), found
 
 
-def _is_whole(value: object) -> bool:
-    return type(value) is int and value >= 0
-
-
-def _show(value: object) -> str:
-    """A value for "found ...": short texts and numbers as they are, of others the type alone."""
-    if isinstance(value, str):
-        return shorten(value)
-    return str(value) if type(value) in (int, float) else name_json_type(value)
-
-
-def _list_choices(choices: Iterable[str]) -> str:
-    *others, last = choices
-    return f"{', '.join(others)} or {last}"
+def _take_features(row: Row, key: str) -> Features:
+    """A list of codes, or of objects that have one under ``feature``, or under ``feature_now`` what it was merged into."""
+    value = row.get(key) or []
+    if isinstance(value, list):
+        names = [each.get("feature_now") or each.get("feature") if isinstance(each, dict) else each for each in value]
+        features = [each for each in names if isinstance(each, str) and each]
+        if len(features) == len(names):
+            return tuple(dict.fromkeys(features))
+    raise refuse_field(row, [key], "a list of codes of features")

@@ -10,10 +10,10 @@ in it has its theme, and one without a theme is left out. Knows nothing of Djang
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,17 +26,14 @@ from auditapp.preannotation.annotators.pure.learning import (
     fit,
     learn,
 )
-from transcripts.agreement.pure.label_files import find_separator
 from transcripts.corpus.pure.segmenting import segment
-from transcripts.formats.csv_input import read_csv
+from transcripts.formats.json_lines import read_lines
+from transcripts.formats.problems import ReadError, quote
+from transcripts.formats.strict_table import StrictTable
 from transcripts.statistics.intervals import wilson_interval
 
 COLUMNS = ("unit", "group", "text", "codes")
 MAX_FILE = 64 * 1024 * 1024
-
-
-class BadFile(ValueError):
-    """What is wrong with the file, and in which line."""
 
 
 class CodedText(NamedTuple):
@@ -49,47 +46,34 @@ class CodedText(NamedTuple):
 
 
 def read_texts(path: Path) -> list[CodedText]:
-    """The texts of a file. Raises ``BadFile`` and ``OSError``."""
+    """The texts of a file. Raises ``ReadError`` and ``OSError``."""
     if path.stat().st_size > MAX_FILE:
-        raise BadFile(f"The file is larger than {MAX_FILE // 1024 // 1024} MB.")
-    try:
-        lines = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadFile("The file is not in UTF-8.") from error
-    rows = list(_read_csv(lines) if path.suffix == ".csv" else _read_lines(lines))
+        raise ReadError(path.name, None, f"more than {MAX_FILE // 1024 // 1024} MB", "a smaller file")
+    with path.open("rb") as lines:
+        rows = list((_read_csv if path.suffix == ".csv" else _read_json)(lines, path.name))
     repeated = [unit for unit, count in Counter(row.unit for row in rows).items() if count > 1]
     if repeated:
-        raise BadFile(f"The unit {repeated[0]!r} occurs more than once.")
+        raise ReadError(path.name, None, f"the unit {quote(repeated[0])} more than once", "each unit once")
     if not rows:
-        raise BadFile("There is no text in the file.")
+        raise ReadError(path.name, None, "no text", "at least one")
     return rows
 
 
-def _read_csv(lines: str) -> Iterator[CodedText]:
-    reader = read_csv(lines.splitlines(keepends=True), strict=False)
-    headings = next(reader, [])
-    if parted := find_separator(headings):
-        raise BadFile(f"The columns in line 1 are separated by {parted}, not by commas.")
-    missing = [name for name in COLUMNS if name not in headings]
-    if missing:
-        raise BadFile(f"The column {missing[0]} is missing; there have to be {', '.join(COLUMNS)}.")
-    for cells in filter(None, reader):
-        row = dict.fromkeys(COLUMNS, "") | dict(zip(headings, cells, strict=False))
-        codes = frozenset(code.strip() for code in row["codes"].split(";") if code.strip())
-        yield CodedText(row["unit"], row["group"], row["text"], codes)
+def _read_csv(lines: Iterable[bytes], name: str) -> Iterator[CodedText]:
+    table = StrictTable(lines, name=name, needed=COLUMNS)
+    read = itemgetter(*map(table.headings.index, COLUMNS))
+    for _, cells in table:
+        unit, group, text, codes = read(cells)
+        yield CodedText(unit, group, text, frozenset(code.strip() for code in codes.split(";") if code.strip()))
 
 
-def _read_lines(lines: str) -> Iterator[CodedText]:
-    for number, line in enumerate(lines.split("\n"), 1):
-        if not line.strip():
-            continue
+def _read_json(lines: Iterable[bytes], name: str) -> Iterator[CodedText]:
+    for number, row in read_lines(lines, name):
         try:
-            row = json.loads(line)
             yield from _read_excerpt(row) if "theme" in row else [_read_row(row)]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise BadFile(
-                f"Line {number} is no JSON object with {', '.join(COLUMNS)}, nor with id, theme and turns or text."
-            ) from error
+        except (KeyError, TypeError, AttributeError) as error:
+            expected = f"a JSON object with {', '.join(COLUMNS)}, or with id, theme and turns or text"
+            raise ReadError(name, number, "another object", expected) from error
 
 
 def _read_row(row: Mapping[str, Any]) -> CodedText:
@@ -151,16 +135,15 @@ def report_file(
     minimum: int = MIN_POSITIVES,
     fewest_groups: int = MIN_INTERVIEWS,
 ) -> dict[str, Any]:
-    """By code: what there was to learn, the threshold, and the 2x2 of the half that was not learnt from."""
+    """By code: what there was to learn, the threshold, and the 2x2 of the half that was not learnt from.
+
+    Raises ``NothingToLearn``."""
     taught, tested = halve(texts, seed=seed)
     codes = sorted({code for text in texts for code in text.codes})
     lesson = make_lesson(taught, codes)
     outcomes = _judge(lesson, minimum=minimum, fewest_groups=fewest_groups, seed=seed)
     thresholds = dict(_choose_thresholds(lesson, outcomes))
-    try:
-        picked = fit(lesson, thresholds).read([text.text for text in tested])
-    except NothingToLearn as error:
-        raise BadFile(str(error)) from error
+    picked = fit(lesson, thresholds).read([text.text for text in tested])
     said = [{pick.code for pick in picks} for picks in picked]
     return {
         "seed": seed,

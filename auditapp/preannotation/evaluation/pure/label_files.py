@@ -21,9 +21,8 @@ from auditapp.preannotation.evaluation.pure.rectifying import (
     is_outside,
     rectify,
 )
-from transcripts.agreement.pure.label_files import LabelFileError, decode_lines, find_separator, show_cell
-from transcripts.formats.csv_input import CsvError, read_csv
-from transcripts.formats.tabular import unescape_formula
+from transcripts.formats.problems import quote
+from transcripts.formats.strict_table import StrictTable
 from transcripts.statistics.intervals import Interval
 
 COLUMNS = ("unit", "code", "human", "machine", "blind", "sampled")
@@ -72,34 +71,26 @@ def list_figures(report: Mapping[str, Any]) -> dict[str, object]:
     }
 
 
-def read_file(lines: Iterable[bytes]) -> tuple[dict[str, list[Row]], bool]:
-    """The rows of a file by code, and whether it names turns; given line by line in bytes. Raises `LabelFileError`."""
-    reader = read_csv(decode_lines(lines))
-    try:
-        first_line = next(reader, [])
-        headings, width = _read_headings(first_line), len(first_line)
-        codes: dict[str, list[Row]] = {}
-        seen: dict[tuple[str, str], int] = {}
-        turn_of: dict[str, str] = {}
-        for cells in reader:
-            if not any(cells):
-                continue
-            line = reader.line_num
-            if len(cells) != width:
-                raise LabelFileError(line, f"{len(cells)} cells", f"{width}, one under each heading")
-            code, row = _read_row(cells, headings, line)
-            first = seen.setdefault((row.unit, code), line)
-            if first != line:
-                raise LabelFileError(line, f"the unit {show_cell(row.unit)} and its code twice (line {first})", "once")
-            if turn_of.setdefault(row.unit, row.turn) != row.turn:
-                raise LabelFileError(line, f"another turn for the unit {show_cell(row.unit)}", "one turn for each")
-            codes.setdefault(code, []).append(row)
-    except CsvError as error:
-        expected = "quotation marks in pairs and short cells"
-        raise LabelFileError(reader.line_num, f"something that is not CSV ({error})", expected) from error
+def read_file(lines: Iterable[bytes], *, name: str) -> tuple[dict[str, list[Row]], bool]:
+    """The rows of a file by code, and whether it names turns; given line by line in bytes. Raises ``ReadError``."""
+    table = StrictTable(lines, name=name, needed=COLUMNS)
+    named = [column for column in (*COLUMNS, TURN) if column in table.headings]
+    places = list(map(table.headings.index, named))
+    codes: dict[str, list[Row]] = {}
+    seen: dict[tuple[str, str], int] = {}
+    turn_of: dict[str, str] = {}
+    for line, cells in table:
+        values = {column: cells[place].strip() for column, place in zip(named, places, strict=True)}
+        row = _read_row(table, line, values)
+        first = seen.setdefault((row.unit, values["code"]), line)
+        if first != line:
+            raise table.refuse(line, f"the unit {quote(row.unit)} and its code twice (line {first})", "once")
+        if turn_of.setdefault(row.unit, row.turn) != row.turn:
+            raise table.refuse(line, f"another turn for the unit {quote(row.unit)}", "one turn for each")
+        codes.setdefault(values["code"], []).append(row)
     if not codes:
-        raise LabelFileError(None, "headings and no row", "at least one row below the headings")
-    return dict(sorted(codes.items())), TURN in headings
+        raise table.refuse(None, "headings and no row", "at least one row below the headings")
+    return dict(sorted(codes.items())), TURN in named
 
 
 def report_file(
@@ -131,44 +122,23 @@ def list_report(reports: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
             yield f"  note: {warning}"
 
 
-def _read_headings(cells: list[str]) -> dict[str, int]:
-    headings = [unescape_formula(cell).strip() for cell in cells]
-    if not any(headings):
-        raise LabelFileError(None, "an empty file", f"the headings {', '.join(COLUMNS)}")
-    if parted := find_separator(headings):
-        raise LabelFileError(1, f"columns separated by {parted}", "by commas")
-    for column in (*COLUMNS, TURN):
-        if headings.count(column) > 1:
-            raise LabelFileError(1, f"the column {column} more than once", "it once")
-        if column not in headings and column != TURN:
-            named = ", ".join(show_cell(heading) for heading in headings[:12])
-            raise LabelFileError(1, f"no column {column} (there are {named})", f"the columns {', '.join(COLUMNS)}")
-    return {heading: place for place, heading in enumerate(headings)}
+def _read_row(table: StrictTable, line: int, values: Mapping[str, str]) -> Row:
+    for column in ("unit", "code", TURN):
+        if values.get(column) == "":
+            raise table.refuse(line, f"nothing in the column {column}", "a name")
 
+    def read(column: str, *, may_be_empty: bool) -> bool | None:
+        value = values[column]
+        if value in {"0", "1"}:
+            return value == "1"
+        if not value and may_be_empty:
+            return None
+        expected = "1, 0 or nothing" if may_be_empty else "1 or 0"
+        raise table.refuse(line, f"{quote(value)} in the column {column}", expected)
 
-def _read_row(cells: list[str], headings: dict[str, int], line: int) -> tuple[str, Row]:
-    named = {
-        column: unescape_formula(cells[headings[column]]).strip() for column in (*COLUMNS, TURN) if column in headings
-    }
-    for column in ("unit", "code", *([TURN] if TURN in named else [])):
-        if not named[column]:
-            raise LabelFileError(line, f"nothing in the column {column}", "a name")
-    human = _read_value(named, "human", line, may_be_empty=True)
-    machine = _read_value(named, "machine", line, may_be_empty=False)
-    is_blind = _read_value(named, "blind", line, may_be_empty=human is None)
-    is_sampled = _read_value(named, "sampled", line, may_be_empty=human is None)
-    turn = named.get(TURN, named["unit"])
-    return named["code"], Row(named["unit"], human, bool(machine), bool(is_blind), bool(is_sampled), turn)
-
-
-def _read_value(named: dict[str, str], column: str, line: int, *, may_be_empty: bool) -> bool | None:
-    value = named[column]
-    if value in {"0", "1"}:
-        return value == "1"
-    if not value and may_be_empty:
-        return None
-    expected = "1, 0 or nothing" if may_be_empty else "1 or 0"
-    raise LabelFileError(line, f"{show_cell(value)} in the column {column}", expected)
+    human, machine = read("human", may_be_empty=True), bool(read("machine", may_be_empty=False))
+    is_blind, is_sampled = (bool(read(column, may_be_empty=human is None)) for column in ("blind", "sampled"))
+    return Row(values["unit"], human, machine, is_blind, is_sampled, values.get(TURN, values["unit"]))
 
 
 def _report_code(code: str, rows: list[Row], *, has_turns: bool, seed: int, resamples: int) -> dict[str, Any]:

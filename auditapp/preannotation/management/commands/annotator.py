@@ -19,9 +19,10 @@ from auditapp.preannotation.annotators.actions.offline import launch_offline
 from auditapp.preannotation.annotators.pure.learning import (
     MIN_INTERVIEWS,
     MIN_POSITIVES,
+    NothingToLearn,
     name_reader,
 )
-from auditapp.preannotation.annotators.pure.learning_files import BadFile, read_texts, report_file
+from auditapp.preannotation.annotators.pure.learning_files import read_texts, report_file
 from auditapp.preannotation.annotators.queries.offline import ACTIVE
 from auditapp.preannotation.annotators.queries.planted import find_planted
 from auditapp.preannotation.annotators.queries.readings import count_readings, count_run
@@ -33,9 +34,10 @@ from auditapp.preannotation.evaluation.pure.label_files import Row, list_report,
 from auditapp.preannotation.evaluation.queries.checks import read_check_report
 from auditapp.preannotation.launching.queries import summarise_launch
 from auditapp.preannotation.models import Annotator, OfflineRun
-from transcripts.agreement.pure.label_files import LabelFileError
 from transcripts.audit_trail import trail
 from transcripts.corpus.management.finding import INTERVIEW, find_interviews
+from transcripts.formats.command_files import say_file
+from transcripts.formats.problems import ReadError
 from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
 from transcripts.ui import usual
@@ -238,8 +240,8 @@ class Calibrate(ActCommand):
 
 
 def _read(path: Path) -> tuple[dict[str, list[Row]], bool]:
-    with reading(path, LabelFileError) as lines:
-        return read_file(lines)
+    with reading(path, ReadError) as lines:
+        return read_file(lines, name=say_file(path))
 
 
 class Learn(ActCommand):
@@ -269,7 +271,7 @@ class Learn(ActCommand):
             raise CommandError("--minimum and --groups must be whole numbers of at least 1.")
         path: Path = options["file"]
         name_reader()
-        with reading(path, BadFile):
+        with reading(path, ReadError, NothingToLearn):
             found = report_file(
                 read_texts(path), seed=options["seed"], minimum=options["minimum"], fewest_groups=options["groups"]
             )

@@ -16,13 +16,13 @@ from auditapp.probe.pure.limits import CONDITIONS, MIN_TEXTS
 from auditapp.probe.pure.listing import list_funnel, list_report
 from auditapp.probe.pure.parsing import parse_answer
 from auditapp.probe.pure.report import make_report
-from auditapp.probe.pure.reviews import ReviewFile, ReviewsRefused
+from auditapp.probe.pure.reviews import ReviewFile
 from auditapp.probe.pure.tables import AXES
 from auditapp.probe.pure.trials import read_themes, read_trials
 from auditapp.probe.pure.winnowing import Rules, RulesRefused, read_rules, winnow
 from transcripts.audit_trail import trail
-from transcripts.corpus.pure.readers.json_lines import read_lines
 from transcripts.formats.command_files import input_file, say_file
+from transcripts.formats.json_lines import read_lines
 from transcripts.formats.problems import ReadError
 from transcripts.projects.management.finding import find_study
 from transcripts.refusals import Refused
@@ -81,8 +81,8 @@ class Winnow(ActCommand):
         if options["into"]:
             self._store(file, rules, options)
             return
-        with reading(file, ReviewsRefused, RulesRefused) as opened:
-            reviews = ReviewFile(opened, text=options["text"], category=options["category"])
+        with reading(file, ReadError, RulesRefused) as opened:
+            reviews = ReviewFile(opened, name=say_file(file), text=options["text"], category=options["category"])
             winnowing = winnow(reviews, rules)
             kept = [review.identifier for review in winnowing]
         found = {

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,6 +21,8 @@ from auditapp.scenarios.queries.talks import Exchange, read_talk
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file, say_file
+from transcripts.formats.json_lines import read_object
+from transcripts.formats.problems import ReadError
 from transcripts.projects.access import find_role
 from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
@@ -296,13 +297,6 @@ def choose_script(project: Project, label: str) -> Script:
 
 
 def read_json(path: Path) -> Told:
-    """The object in a file. Raises ``CommandError``, ``Refused``."""
-    with reading(path) as stream:
-        data = stream.read()
-    try:
-        content = json.loads(data.decode("utf-8"))
-    except ValueError as error:
-        raise Refused(f"{say_file(path)} is not JSON in UTF-8: {error}.") from error
-    if not isinstance(content, dict):
-        raise Refused(f"{say_file(path)} is not a JSON object.")
-    return content
+    """The object in a file. Raises ``CommandError``."""
+    with reading(path, ReadError) as stream:
+        return read_object(stream.read(), say_file(path))

@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping
 from auditapp.llm.providers.base import make_storable
 from auditapp.sob.pure.importing_results.literals import NoLiteral, read_literal
 from auditapp.sob.pure.importing_results.rows import MAX_FILE_BYTES, ResultError, ResultFile, ResultRow
-from transcripts.formats.csv_input import CsvError, read_csv
+from transcripts.formats.problems import ReadError
+from transcripts.formats.strict_table import StrictTable
 
 FORMAT = "sob_results"
 NOTE = "The file holds what a second model read out of the answer, not the answer itself."
@@ -66,34 +67,15 @@ def read_sob_results(data: bytes, *, name: str, task: str = "") -> ResultFile:
 def _read_table(data: bytes, name: str) -> Iterator[Mapping[str, str]]:
     if len(data) > MAX_FILE_BYTES:
         raise ResultError(f"{name} has {len(data):,} bytes; at most {MAX_FILE_BYTES:,} are read.")
+    lines = io.BytesIO(re.sub(rb"\r(?!\n)", _RETURN.encode(), data))
     try:
-        text = data.removeprefix(b"\xef\xbb\xbf").decode()
-    except UnicodeDecodeError as error:
-        raise ResultError(f"{name} is not UTF-8 at byte {error.start:,}.") from error
-    if "\x00" in text:
-        raise ResultError(f"{name} holds a NUL character.")
-    try:
-        yield from _read_rows(re.sub("\r(?!\n)", _RETURN, text), name)
-    except CsvError as error:
-        raise ResultError(f"{name} is no csv table: {error}.") from error
-
-
-def _read_rows(text: str, name: str) -> Iterator[Mapping[str, str]]:
-    reader = read_csv(io.StringIO(text, newline=""), strict=False)
-    header = [column.strip() for column in next(reader, [])]
-    missing = [column for column in _NEEDED if column not in header]
-    if missing:
-        raise ResultError(
-            f"{name} lacks the column {missing[0]}; a table of results has {', '.join(_NEEDED)}. An Inspect log is .json or .eval."
-        )
-    for values in reader:
-        if not values:
-            continue
-        if len(values) != len(header):
-            raise ResultError(
-                f"{name}, line {reader.line_num}: found {len(values)} fields, expected {len(header)} as in the header."
-            )
-        yield {column: value.replace(_RETURN, "\r") for column, value in zip(header, values, strict=True)}
+        table = StrictTable(lines, name=name, escaped=False, quotes_strictly=False)
+        for column in _NEEDED:
+            table.find(column, f"the columns {', '.join(_NEEDED)} (an Inspect log is .json or .eval)")
+        for _, values in table:
+            yield {column: value.replace(_RETURN, "\r") for column, value in zip(table.headings, values, strict=True)}
+    except ReadError as error:
+        raise ResultError(str(error)) from error
 
 
 def _read_row(number: int, values: Mapping[str, str], task: str) -> ResultRow:

@@ -21,7 +21,7 @@ from auditapp.sob.pure.loading.normalising import TargetLabels, make_labels
 from auditapp.sob.pure.loading.parquet import make_environment
 from auditapp.sob.pure.loading.previewing import Plan, Preview, plan_file, preview_file
 from auditapp.sob.pure.loading.published_sources import Provenance, find_published_source
-from auditapp.sob.pure.loading.row_files import DatasetError
+from transcripts.formats.problems import ReadError
 
 logger = logging.getLogger(__name__)
 
@@ -60,8 +60,8 @@ def plan(data: bytes, name: str, *, label_rows: list[dict[str, str]] | None = No
 def _ask(data: bytes, request: dict[str, Any]) -> Any:
     name = request["name"]
     if not _ROOM.acquire(timeout=WAIT_SECONDS):
-        raise DatasetError(
-            name, found="other large files being read at this moment", expected="a second attempt in a minute"
+        raise ReadError(
+            name, None, found="other large files being read at this moment", expected="a second attempt in a minute"
         )
     try:
         reader = subprocess.run(
@@ -74,21 +74,26 @@ def _ask(data: bytes, request: dict[str, Any]) -> Any:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise DatasetError(name, found=f"a file not read in {SECONDS} s", expected="a smaller one; split it") from None
+        raise ReadError(
+            name, None, found=f"a file not read in {SECONDS} s", expected="a smaller one; split it"
+        ) from None
     finally:
         _ROOM.release()
     if reader.returncode < 0 or b"MemoryError" in reader.stderr:
-        raise DatasetError(name, found="a file that takes too much memory to read", expected="a smaller one; split it")
+        raise ReadError(
+            name, None, found="a file that takes too much memory to read", expected="a smaller one; split it"
+        )
     if reader.returncode != 0:
         logger.error("The reader of large files ended with %s: %s", reader.returncode, _find_place(reader.stderr))
-        raise DatasetError(
+        raise ReadError(
             name,
+            None,
             found="a file at which the program that reads it failed; the server's log says where",
             expected="a file that a spreadsheet can open and save again, or a report of this fault to the site’s administrator",
         )
     answer = json.loads(reader.stdout)
     if "refusal" in answer:
-        raise DatasetError(**answer["refusal"])
+        raise ReadError(*answer["refusal"])
     if "no_sample" in answer:
         raise SampleError(answer["no_sample"])
     return answer
@@ -108,9 +113,8 @@ def main() -> None:
     _limit_itself()
     try:
         answer = _describe_plan(data, **request) if "how" in request else _describe_preview(data, **request)
-    except DatasetError as error:
-        refusal = {"file": error.file, "found": error.found, "expected": error.expected, "line": error.line}
-        answer = {"refusal": refusal}
+    except ReadError as error:
+        answer = {"refusal": error.args}
     except SampleError as error:
         answer = {"no_sample": str(error)}
     json.dump(answer, sys.stdout)

@@ -12,7 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from auditapp.sob.pure.loading.row_files import DatasetError, Row, Table
+from auditapp.sob.pure.loading.row_files import Row, Table
+from transcripts.formats.problems import ReadError
 
 PARQUET_START = b"PAR1"
 READER = Path(__file__).with_name("parquet_reader.py")
@@ -21,9 +22,9 @@ _NEEDED = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMPDIR")
 
 
 def read_parquet(data: bytes, *, file: str) -> Table:
-    """Its rows with every value as text, or ``None``. Raises DatasetError."""
+    """Its rows with every value as text, or ``None``. Raises ReadError."""
     if not data.endswith(PARQUET_START):
-        raise DatasetError(file, found="a parquet file that breaks off", expected="a whole one; fetch it again")
+        raise ReadError(file, None, found="a parquet file that breaks off", expected="a whole one; fetch it again")
     try:
         reader = subprocess.run(  # noqa: S603 - our own file, the data go in by its standard input
             [sys.executable, "-I", "-W", "ignore", str(READER)],
@@ -35,12 +36,12 @@ def read_parquet(data: bytes, *, file: str) -> Table:
         )
     except subprocess.TimeoutExpired:
         expected = "a smaller one, or the same table as csv"
-        raise DatasetError(file, found=f"a parquet file not read in {SECONDS} s", expected=expected) from None
+        raise ReadError(file, None, found=f"a parquet file not read in {SECONDS} s", expected=expected) from None
     if reader.returncode != 0:
-        raise DatasetError(file, found="a parquet file that cannot be read", expected="the same table as csv")
+        raise ReadError(file, None, found="a parquet file that cannot be read", expected="the same table as csv")
     answer = json.loads(reader.stdout)
     if "refusal" in answer:
-        raise DatasetError(file, found=answer["refusal"], expected=answer["expected"])
+        raise ReadError(file, None, found=answer["refusal"], expected=answer["expected"])
     columns = tuple(answer["columns"])
     rows = tuple(
         Row(number, number, dict(zip(columns, values, strict=True)))

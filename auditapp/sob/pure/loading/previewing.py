@@ -15,8 +15,10 @@ from auditapp.sob.pure.loading.dataset_texts import DatasetText
 from auditapp.sob.pure.loading.drawing import SampleError
 from auditapp.sob.pure.loading.opening import OpenedFile, open_file
 from auditapp.sob.pure.loading.published_sources import Provenance, PublishedSource
-from auditapp.sob.pure.loading.row_files import DatasetError, Table
-from auditapp.sob.pure.loading.sources import FIELDS, is_column_name, propose_mapping, read_dataset, read_opened
+from auditapp.sob.pure.loading.row_files import Table
+from auditapp.sob.pure.loading.sources import FIELDS, propose_mapping, read_dataset, read_opened
+from transcripts.formats.problems import ReadError
+from transcripts.formats.strict_table import is_heading
 
 _MAX_LABEL_LENGTH = 60
 _MAX_WORDS = 5
@@ -56,7 +58,7 @@ class Preview:
 
 
 def preview_file(data: bytes, name: str) -> Preview:
-    """Read the file and write nothing. Raises DatasetError for a file that cannot be opened; its rows are not checked yet."""
+    """Read the file and write nothing. Raises ReadError for a file that cannot be opened; its rows are not checked yet."""
     opened = open_file(data, file=name)
     table, source = opened
     mapping = _propose(opened)
@@ -64,7 +66,7 @@ def preview_file(data: bytes, name: str) -> Preview:
         is_known = dict(mapping) == dict(propose_mapping(opened))
         content = read_opened(opened, name=name, columns=None if is_known else mapping)
         file_format, provenance = content.format, content.provenance
-    except (DatasetError, SampleError):
+    except (ReadError, SampleError):
         file_format, provenance = table.format, source.provenance if source else Provenance()
     return Preview(
         name=name,
@@ -88,7 +90,7 @@ class Plan(NamedTuple):
 
 
 def plan_file(data: bytes, name: str, **how: Any) -> Plan:
-    """Read the file by ``how`` (see ``read_opened``) and keep nothing. Raises DatasetError and SampleError."""
+    """Read the file by ``how`` (see ``read_opened``) and keep nothing. Raises ReadError and SampleError."""
     file = read_dataset(data, name=name, **how)
     counts = Counter((row.target, row.source) for row in file.rows)
     return Plan(file.warnings, file.statement.write(), counts, file.rows[:_SHOWN_ROWS])
@@ -112,7 +114,7 @@ def _propose(opened: OpenedFile) -> Mapping[str, str]:
 
 def _describe_column(table: Table, place: int, text_column: str | None) -> Column:
     name = table.columns[place]
-    shown = name if is_column_name(name) else f"column {place + 1}"
+    shown = name if is_heading(name) else f"column {place + 1}"
     return name, shown, () if name == text_column else _find_labels(table, name)
 
 

@@ -23,7 +23,8 @@ from auditapp.sob.pure.loading.drawing import (
     rank_strata,
     start_generator,
 )
-from auditapp.sob.pure.loading.row_files import DatasetError, Row
+from auditapp.sob.pure.loading.row_files import Row
+from transcripts.formats.problems import ReadError
 
 SAMPLE_SIZE = 500
 PUBLISHED_METHOD = "published"
@@ -84,7 +85,7 @@ def find_published_source(columns: Sequence[str]) -> PublishedSource | None:
 
 
 def filter_rows(source: PublishedSource, rows: Sequence[Row], *, file: str) -> tuple[tuple[Row, ...], dict[str, int]]:
-    """The rows that meet the source's conditions, and how many failed each, in order. Raises DatasetError."""
+    """The rows that meet the source's conditions, and how many failed each, in order. Raises ReadError."""
     left = tuple(rows)
     dropped: dict[str, int] = {}
     for reason, holds in source.conditions:
@@ -149,7 +150,7 @@ def _is_toxic(row: Row, file: str) -> bool:
         return float(str(value)) > _MIN_TOXICITY
     except ValueError:
         found = f"no number as toxicity_human in row {row.number}"
-        raise DatasetError(file, line=row.line, found=found, expected="a number") from None
+        raise ReadError(file, line=row.line, found=found, expected="a number") from None
 
 
 def _has_target(row: Row, file: str) -> bool:

@@ -26,16 +26,16 @@ from auditapp.sob.pure.loading.published_sources import (
     filter_rows,
     is_prepared_table,
 )
-from auditapp.sob.pure.loading.row_files import DatasetError, Row, Table
+from auditapp.sob.pure.loading.row_files import Row, Table
 from auditapp.sob.pure.metrics import OVERALL
+from transcripts.formats.problems import ReadError
+from transcripts.formats.strict_table import list_headings
 
 __all__ = [
     "FIELDS",
     "PREPARED_FORMAT",
-    "DatasetError",
     "DatasetFile",
     "DatasetText",
-    "is_column_name",
     "propose_mapping",
     "read_dataset",
     "read_opened",
@@ -103,7 +103,7 @@ def read_opened(
     Of a published source read without ``columns`` the benchmark's rows are taken, unless ``all_rows``; ``draw`` takes the place
     of the benchmark's own draw, its filter stays. ``targets`` is "file", "published" or "table", which needs ``labels``;
     empty, it is "published" for such a source and "file" for any other.
-    Raises DatasetError for anything that cannot be read, an empty text, and one (source, external_id) twice;
+    Raises ReadError for anything that cannot be read, an empty text, and one (source, external_id) twice;
     SampleError for a sample that cannot be drawn.
     """
     table, published = opened
@@ -152,28 +152,15 @@ def _check_mapping(table: Table, mapping: Mapping[str, str], file: str, *, needs
     for name, column in mapping.items():
         if name not in FIELDS:
             found = f'a mapping of "{name}"'
-            raise DatasetError(file, found=found, expected="one of " + ", ".join(FIELDS))
+            raise ReadError(file, None, found=found, expected="one of " + ", ".join(FIELDS))
         if column not in table.columns:
             found = f'no column "{column}" for {name}'
-            raise DatasetError(file, found=found, expected=f"one of {_list_columns(table)}")
+            raise ReadError(file, None, found=found, expected=f"one of {list_headings(table.columns)}")
     for name in _REQUIRED:
         if name not in mapping and (name == "text" or needs_target or "target_raw" not in mapping):
-            expected = f"a mapping such as {name}=COLUMN, with one of {_list_columns(table)}"
-            raise DatasetError(file, found=f"no column for {name}", expected=expected)
+            expected = f"a mapping such as {name}=COLUMN, with one of {list_headings(table.columns)}"
+            raise ReadError(file, None, found=f"no column for {name}", expected=expected)
     return mapping
-
-
-def _list_columns(table: Table) -> str:
-    """The columns' names; what is too long for a name may be a text of a file without a header."""
-    names = [name for name in table.columns if is_column_name(name)]
-    hidden = len(table.columns) - len(names)
-    more = [f"{hidden} whose name is empty or reads like a text"] if hidden else []
-    return ", ".join([*names, *more])
-
-
-def is_column_name(name: str) -> bool:
-    """Whether it can be shown: what is longer or has blanks may be a text of a file without a header."""
-    return re.fullmatch(r"[\w.#?:/-]{1,40}", name) is not None
 
 
 def _take_rows(
@@ -187,7 +174,7 @@ def _take_rows(
         return table.rows, Statement(len(table.rows), len(table.rows)), {}
     rows, dropped = filter_rows(source, table.rows, file=file)
     if not rows:
-        raise DatasetError(file, found=f"no row where {source.provenance.filter}", expected="at least one")
+        raise ReadError(file, None, found=f"no row where {source.provenance.filter}", expected="at least one")
     filtered = Statement(len(table.rows), len(rows), dropped=dropped)
     if not is_drawn:
         return rows, filtered, {}
@@ -259,13 +246,13 @@ def _read_text(row: Row, mapping: Mapping[str, str], source: str, file: str) -> 
     if "external_id" not in mapping:
         labels["external_id"] = str(row.number)
     elif not labels["external_id"]:
-        raise DatasetError(file, line=row.line, found=f"an empty external_id in row {row.number}", expected="an id")
+        raise ReadError(file, line=row.line, found=f"an empty external_id in row {row.number}", expected="an id")
     if labels.setdefault("target", "") == OVERALL:
         found = f'the target "{OVERALL}" in row {row.number}'
-        raise DatasetError(file, line=row.line, found=found, expected="another name: it stands for all texts")
+        raise ReadError(file, line=row.line, found=found, expected="another name: it stands for all texts")
     text = row.values.get(mapping["text"])
     if not isinstance(text, str) or not text.strip():
-        raise DatasetError(file, line=row.line, found=f"no text in row {row.number}", expected="a text in every row")
+        raise ReadError(file, line=row.line, found=f"no text in row {row.number}", expected="a text in every row")
     _refuse_unstorable(text, row, "text", file)
     return DatasetText(text=text, **labels)
 
@@ -274,12 +261,12 @@ def _read_label(row: Row, name: str, column: str, file: str) -> str:
     value = row.values.get(column)
     if isinstance(value, (dict, list, bool)):
         found = f"an object, a list or a truth value as {name} in row {row.number}"
-        raise DatasetError(file, line=row.line, found=found, expected="a word or a number")
+        raise ReadError(file, line=row.line, found=found, expected="a word or a number")
     label = "" if value is None else str(value).strip()
     max_length = _MAX_LENGTHS.get(name, _MAX_LABEL_LENGTH)
     if len(label) > max_length:
         found = f"{len(label)} characters as {name} in row {row.number}"
-        raise DatasetError(file, line=row.line, found=found, expected=f"a label of at most {max_length}")
+        raise ReadError(file, line=row.line, found=found, expected=f"a label of at most {max_length}")
     _refuse_unstorable(label, row, name, file)
     return label
 
@@ -287,7 +274,7 @@ def _read_label(row: Row, name: str, column: str, file: str) -> str:
 def _refuse_unstorable(value: str, row: Row, name: str, file: str) -> None:
     if _UNSTORABLE.search(value):
         found = f"a NUL character or half a surrogate pair as {name} in row {row.number}"
-        raise DatasetError(file, line=row.line, found=found, expected="characters that UTF-8 can hold")
+        raise ReadError(file, line=row.line, found=found, expected="characters that UTF-8 can hold")
 
 
 def _refuse_repeated_ids(texts: Iterable[NumberedText], rows: Iterable[Row], file: str) -> None:
@@ -296,4 +283,4 @@ def _refuse_repeated_ids(texts: Iterable[NumberedText], rows: Iterable[Row], fil
         earlier = first.setdefault((numbered.text.source, numbered.text.external_id), row)
         if earlier is not row:
             found = f"the source and external_id of row {earlier.number} again in row {row.number}"
-            raise DatasetError(file, line=row.line, found=found, expected="each id once in a source")
+            raise ReadError(file, line=row.line, found=found, expected="each id once in a source")

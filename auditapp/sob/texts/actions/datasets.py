@@ -16,11 +16,12 @@ from auditapp.sob.models import Dataset, TargetTable, Text
 from auditapp.sob.pure.loading.dataset_texts import DatasetText
 from auditapp.sob.pure.loading.drawing import Draw, SampleError
 from auditapp.sob.pure.loading.published_sources import Provenance
-from auditapp.sob.pure.loading.sources import DatasetError, DatasetFile, read_dataset
+from auditapp.sob.pure.loading.sources import DatasetFile, read_dataset
 from auditapp.sob.tables.actions import read_labels
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.storing import ABANDONED_AFTER, short_transaction
+from transcripts.formats.problems import ReadError
 from transcripts.imports.runs import JobRun
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
@@ -79,7 +80,7 @@ def load_dataset(
             drops_repeated=drops_repeated,
             draw=draw,
         )
-    except (DatasetError, SampleError) as error:
+    except (ReadError, SampleError) as error:
         raise Refused(str(error)) from error
     digest = hashlib.sha256(data).hexdigest()
     dataset = Dataset(project=project, name=name, file_name=file_name[:255], sha256=digest, target_table=target_table)

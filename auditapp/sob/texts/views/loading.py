@@ -20,12 +20,13 @@ from auditapp.sob.pure.loading import apart
 from auditapp.sob.pure.loading.drawing import DEFAULT_SEED, SampleError
 from auditapp.sob.pure.loading.opening import MAX_FILE_BYTES
 from auditapp.sob.pure.loading.previewing import Preview
-from auditapp.sob.pure.loading.sources import PREPARED_FORMAT, DatasetError
+from auditapp.sob.pure.loading.sources import PREPARED_FORMAT
 from auditapp.sob.tables.actions import find_target_table
 from auditapp.sob.texts.actions.datasets import load_dataset
 from auditapp.sob.texts.actions.import_jobs import TEXTS
 from auditapp.sob.texts.forms import COLUMN, FileForm, LoadForm, fill_in, read_provenance
 from auditapp.sob.texts.queries import tabulate_texts
+from transcripts.formats.problems import ReadError
 from transcripts.imports.actions import start_job
 from transcripts.imports.queries import list_recent_jobs
 from transcripts.projects.access import ProjectRequest, project_view
@@ -51,7 +52,7 @@ def load(request: ProjectRequest) -> HttpResponse:
         file = first.cleaned_data["file"]
         data = file.read()
         chosen = apart.preview(data, file.name or "file")
-    except DatasetError as error:
+    except ReadError as error:
         first.add_error("file", str(error))
         return _render(request, first)
     is_check = request.POST.get("step") == CHECK
@@ -105,7 +106,7 @@ def _show_plan(
     del reading["provenance"]
     try:
         plan = apart.plan(data, chosen.name, label_rows=own.rows if own else None, **reading)
-    except (DatasetError, SampleError) as error:
+    except (ReadError, SampleError) as error:
         form.add_error(None, ValidationError(str(error)))
         return _render(request, form, chosen)
     found = {

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from auditapp.sob.pure.loading.previewing import Preview, preview_file
-from auditapp.sob.pure.loading.row_files import DatasetError
 from auditapp.sob.pure.loading.sources import read_dataset
+from transcripts.formats.problems import ReadError
 
 SOB = Path(__file__).resolve().parents[3] / "data" / "sob"
 TABLE = b"""Comment,Group,ID
@@ -59,5 +59,5 @@ def test_column_whose_name_may_be_a_text_is_shown_by_its_place() -> None:
 
 
 def test_file_that_cannot_be_opened_has_no_preview() -> None:
-    with pytest.raises(DatasetError, match="carriage return outside quotes"):
+    with pytest.raises(ReadError, match="carriage return outside quotes"):
         preview_file(b"text,target\ra,b\r", "t.csv")

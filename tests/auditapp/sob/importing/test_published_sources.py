@@ -20,9 +20,10 @@ from auditapp.sob.pure.loading.published_sources import (
     draw_as_released,
     share_as_released,
 )
-from auditapp.sob.pure.loading.row_files import DatasetError, Row
+from auditapp.sob.pure.loading.row_files import Row
 from auditapp.sob.pure.loading.sources import DatasetFile, read_dataset
 from tests.shared import shared
+from transcripts.formats.problems import ReadError
 
 RAW = Path(__file__).resolve().parents[3] / "data" / "sob" / "raw"
 DOWNLOADED = {
@@ -135,12 +136,12 @@ class TestInventedFiles:
 
     def test_toxicity_that_is_no_number_is_refused_with_its_row(self) -> None:
         data = b"text,target_group,framing,toxicity_human\na,women,moral,4\nb,women,moral,high\n"
-        with pytest.raises(DatasetError, match="line 3: found no number as toxicity_human in row 2"):
+        with pytest.raises(ReadError, match="line 3: found no number as toxicity_human in row 2"):
             read_dataset(data, name="t.csv")
 
     def test_source_without_a_wanted_row_is_refused(self) -> None:
         data = b"functionality,case_id,test_case,label_gold,target_ident\nf,1,a,non-hateful,women\n"
-        with pytest.raises(DatasetError, match="no row where label_gold is hateful"):
+        with pytest.raises(ReadError, match="no row where label_gold is hateful"):
             read_dataset(data, name="t.csv")
 
     def test_each_source_puts_its_licence_on_record(self) -> None:

@@ -16,12 +16,12 @@ from auditapp.sob.models import Dataset, Text
 from auditapp.sob.pure.loading import apart
 from auditapp.sob.pure.loading.drawing import Draw, SampleError
 from auditapp.sob.pure.loading.normalising import load_published_targets
-from auditapp.sob.pure.loading.row_files import DatasetError
 from auditapp.sob.texts.actions import datasets
 from tests.auditapp.sob.test_datasets_pages import UNUSUAL, Loading, read_fields
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus import storing
+from transcripts.formats.problems import ReadError
 from transcripts.imports import kinds, running
 from transcripts.imports.models import ImportJob
 from transcripts.projects.models import Project
@@ -61,7 +61,7 @@ def test_what_is_refused_apart_is_refused_in_the_same_words(monkeypatch: pytest.
     def refuse() -> list[str]:
         found = []
         for data in (b"text,target\nhateful,a\nhateful\n", b"\xff\xfe", b'{"text": "\xc2\xa0", "target": "a"}'):
-            with pytest.raises(DatasetError) as caught:
+            with pytest.raises(ReadError) as caught:
                 apart.plan(data, "x.csv", **USUAL)
             found.append(str(caught.value))
         with pytest.raises(SampleError) as too_many:
@@ -78,7 +78,7 @@ def test_what_is_refused_apart_is_refused_in_the_same_words(monkeypatch: pytest.
 def test_a_file_that_takes_too_long_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart, "LARGE_BYTES", 0)
     monkeypatch.setattr(apart, "SECONDS", 0.001)
-    with pytest.raises(DatasetError, match=r"x.csv: found a file not read in .* expected a smaller one"):
+    with pytest.raises(ReadError, match=r"x.csv: found a file not read in .* expected a smaller one"):
         apart.preview(PREPARED, "x.csv")
 
 
@@ -149,7 +149,7 @@ def test_a_reader_that_fails_is_not_told_as_one_without_memory(
     def fail(told: bytes, returncode: int) -> str:
         answer = subprocess.CompletedProcess([], returncode, stdout=b"", stderr=told)
         monkeypatch.setattr(subprocess, "run", lambda *_, **__: answer)
-        with pytest.raises(DatasetError) as refused:
+        with pytest.raises(ReadError) as refused:
             apart.preview(PREPARED, "texts.csv")
         return str(refused.value)
 
@@ -165,5 +165,5 @@ def test_a_reader_that_fails_is_not_told_as_one_without_memory(
 def test_a_third_large_file_at_once_is_asked_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart, "LARGE_BYTES", 0)
     monkeypatch.setattr(apart, "WAIT_SECONDS", 0)
-    with apart._ROOM, apart._ROOM, pytest.raises(DatasetError, match="being read at this moment"):
+    with apart._ROOM, apart._ROOM, pytest.raises(ReadError, match="being read at this moment"):
         apart.preview(PREPARED, "texts.csv")

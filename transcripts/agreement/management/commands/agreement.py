@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Any
 
 from transcripts.agreement.pure.figures import Agreement
-from transcripts.agreement.pure.label_files import LabelFileError, read_labels
+from transcripts.agreement.pure.label_files import read_labels
 from transcripts.agreement.pure.label_table import LabelTable, RatingTable
 from transcripts.agreement.pure.listing import list_agreement
 from transcripts.agreement.pure.measuring import USUAL_RESAMPLES, measure_agreement
 from transcripts.agreement.pure.measuring_scales import measure_ratings
+from transcripts.formats.command_files import say_file
+from transcripts.formats.problems import ReadError
 from transcripts.statistics.alpha import Level
 from transcripts.ui import usual
 from transcripts.ui.commands import ActCommand, Argument, Noun, pick, reading, refusing
@@ -40,8 +42,8 @@ class Report(ActCommand):
 
 def read_file(path: Path, level: Level | None) -> tuple[LabelTable | RatingTable, bool]:
     """The labels of a file, and whether it has turns. Raises ``CommandError`` for what is not a file of labels."""
-    with reading(path, LabelFileError) as lines:
-        return read_labels(lines, level)
+    with reading(path, ReadError) as lines:
+        return read_labels(lines, level, name=say_file(path))
 
 
 def measure(table: LabelTable | RatingTable, level: Level | None, *, seed: int, resamples: int) -> Agreement:

@@ -50,8 +50,8 @@ from transcripts.corpus.pure.readers.contents import Content
 from transcripts.corpus.pure.readers.decoding import UTF_8, find_encoding, read_text
 from transcripts.corpus.pure.readers.details import list_left_out
 from transcripts.corpus.pure.readers.joining import Joined, find_call, join_files, outline_file
-from transcripts.corpus.pure.readers.json_lines import list_keys, read_json_objects, shorten
 from transcripts.corpus.pure.readers.nearest import describe_nearest
+from transcripts.formats.json_lines import list_keys, read_json_objects, shorten
 from transcripts.formats.problems import ReadError
 
 __all__ = [

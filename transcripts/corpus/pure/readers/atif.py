@@ -19,15 +19,15 @@ from transcripts.corpus.pure.readers.base import Links, ReadFile, ReadInterview,
 from transcripts.corpus.pure.readers.calls import name_results
 from transcripts.corpus.pure.readers.chat_content import MessageReader
 from transcripts.corpus.pure.readers.details import list_left_out, read_details
-from transcripts.corpus.pure.readers.json_lines import (
+from transcripts.corpus.pure.readers.threads import find_models
+from transcripts.corpus.pure.readers.times import read_day, read_time
+from transcripts.formats.json_lines import (
     JsonLine,
     JsonObject,
     name_json_type,
     read_json_objects,
     shorten,
 )
-from transcripts.corpus.pure.readers.threads import find_models
-from transcripts.corpus.pure.readers.times import read_day, read_time
 from transcripts.formats.problems import ReadError
 
 FORMAT = "atif"

@@ -22,15 +22,13 @@ MAX_BASIS_LENGTH = 2_000
 MAX_FILE_SIZE = 500_000_000
 """Bytes of a file, or of a file in an archive."""
 MAX_WHOLE_SIZE = 100_000_000
-"""Bytes of a file whose format is read as a whole, and characters of one JSON object, such as a conversation."""
+"""Bytes of a file whose format is read as a whole."""
 MAX_TURN_SIZE = 1_000_000
 """Bytes of a turn's text in UTF-8."""
 KEPT_OF_RESULT = 100_000
 """Bytes that are kept of a tool's result that is larger than a turn may be."""
 MAX_TURNS = 50_000
 """Turns of a conversation."""
-MAX_NESTING = 64
-"""Objects and lists within one another."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from transcripts.corpus.pure.readers.base import ReadTurn
-from transcripts.corpus.pure.readers.json_lines import JsonObject, shorten
 from transcripts.corpus.pure.readers.times import note_clock
+from transcripts.formats.json_lines import JsonObject, shorten
 
 _ID_KEYS = ("call_id", "toolCallId", "tool_call_id", "id")
 _NAME_KEYS = ("name", "toolName", "function_name", "tool_name", "function")

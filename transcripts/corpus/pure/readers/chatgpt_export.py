@@ -23,15 +23,15 @@ from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.details import leave_out_silent, list_left_out, read_details, read_id
-from transcripts.corpus.pure.readers.json_lines import (
+from transcripts.corpus.pure.readers.threads import Node, Thread, divide_tree, find_models, name_threads
+from transcripts.corpus.pure.readers.times import note_clock, read_day, read_time
+from transcripts.formats.json_lines import (
     JsonLine,
     JsonObject,
     name_json_type,
     read_json_objects,
     shorten,
 )
-from transcripts.corpus.pure.readers.threads import Node, Thread, divide_tree, find_models, name_threads
-from transcripts.corpus.pure.readers.times import note_clock, read_day, read_time
 from transcripts.formats.problems import ReadError
 
 FORMAT = "chatgpt_export"

@@ -21,8 +21,8 @@ from transcripts.corpus.pure.readers.base import (
     ReadInterview,
     ReadTurn,
 )
-from transcripts.corpus.pure.readers.json_lines import shorten
 from transcripts.corpus.pure.unseen import HIDDEN, drop_unseen
+from transcripts.formats.json_lines import shorten
 from transcripts.formats.problems import ReadError
 
 _MAX_LENGTHS = {

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from transcripts.corpus.pure.readers.base import CONSENT_SCOPES, MAX_BASIS_LENGTH, ReadInterview
-from transcripts.corpus.pure.readers.json_lines import JsonLine, JsonObject, name_json_type, shorten
+from transcripts.formats.json_lines import JsonLine, JsonObject, name_json_type, shorten
 from transcripts.formats.problems import ReadError
 
 NAMED_DETAILS = {

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.corpus.pure.readers.json_lines import JsonLine, name_json_type, read_json_objects, shorten
 from transcripts.corpus.pure.readers.threads import Thread, name_threads
+from transcripts.formats.json_lines import JsonLine, name_json_type, read_json_objects, shorten
 from transcripts.formats.problems import ReadError
 
 FORMAT = "hh_rlhf"

@@ -22,15 +22,15 @@ from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, Source
 from transcripts.corpus.pure.readers.chat_content import MessageReader
 from transcripts.corpus.pure.readers.chat_messages import read_messages
 from transcripts.corpus.pure.readers.details import list_left_out
-from transcripts.corpus.pure.readers.json_lines import (
+from transcripts.corpus.pure.readers.threads import find_kind, find_models
+from transcripts.corpus.pure.readers.times import read_day
+from transcripts.formats.json_lines import (
     BrokenPart,
     JsonObject,
     name_json_type,
     read_json_objects,
     read_part,
 )
-from transcripts.corpus.pure.readers.threads import find_kind, find_models
-from transcripts.corpus.pure.readers.times import read_day
 from transcripts.formats.problems import InputRefused, ReadError
 from transcripts.formats.zip_input import ZipInput
 

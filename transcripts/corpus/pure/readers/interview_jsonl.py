@@ -23,7 +23,7 @@ from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.details import list_left_out, read_details, read_id
-from transcripts.corpus.pure.readers.json_lines import JsonLine, list_keys, name_json_type, read_json_objects, shorten
+from transcripts.formats.json_lines import JsonLine, list_keys, name_json_type, read_json_objects, shorten
 from transcripts.formats.problems import ReadError
 
 FORMAT = "interview_jsonl"

@@ -16,7 +16,7 @@ from typing import Any
 
 from transcripts.corpus.pure.readers.calls import read_arguments, read_json_text
 from transcripts.corpus.pure.readers.chat_content import ROLES
-from transcripts.corpus.pure.readers.json_lines import JsonObject
+from transcripts.formats.json_lines import JsonObject
 
 _ROLE_NAMES = {
     "human": "user",

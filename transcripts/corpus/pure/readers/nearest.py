@@ -14,8 +14,8 @@ from transcripts.corpus.pure.readers import (
     utterances,
 )
 from transcripts.corpus.pure.readers.documents import HEADS
-from transcripts.corpus.pure.readers.json_lines import JsonObject, shorten
 from transcripts.formats.codebook_headings import fold_heading
+from transcripts.formats.json_lines import JsonObject, shorten
 
 MOST = 3
 # Keys that objects of any program have.

@@ -16,8 +16,8 @@ from typing import Any
 from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.calls import name_results, read_whole_call
 from transcripts.corpus.pure.readers.details import list_left_out, read_details, read_id
-from transcripts.corpus.pure.readers.json_lines import JsonLine, name_json_type, read_json_objects, shorten
 from transcripts.corpus.pure.readers.threads import find_kind
+from transcripts.formats.json_lines import JsonLine, name_json_type, read_json_objects, shorten
 from transcripts.formats.problems import ReadError
 
 FORMAT = "sharegpt"

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from transcripts.corpus.pure.readers.base import NOTHING_SAID, Naming
-from transcripts.corpus.pure.readers.json_lines import shorten
+from transcripts.formats.json_lines import shorten
 
 INTERVIEWERS = frozenset(
     {

@@ -21,10 +21,10 @@ from typing import Any
 from transcripts.corpus.pure.readers.base import ROLES, ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.details import list_left_out
 from transcripts.corpus.pure.readers.documents import find_heads
-from transcripts.corpus.pure.readers.json_lines import shorten
 from transcripts.corpus.pure.readers.speaker_names import assign_roles
 from transcripts.formats.codebook_headings import fold_heading
-from transcripts.formats.csv_input import MAX_CELL_LENGTH, CsvError, find_delimiter, is_cell_too_long, read_csv
+from transcripts.formats.csv_input import CsvError, explain_error, find_delimiter, read_csv
+from transcripts.formats.json_lines import shorten
 from transcripts.formats.problems import ReadError
 
 FORMAT = "speaker_table"
@@ -112,12 +112,7 @@ def _read_rows(source: Source, width: int) -> Iterator[tuple[int, list[str]]]:
                 raise ReadError(source.name, begins, f"a row of {len(row)} columns", expected)
             yield begins, row
     except CsvError as error:
-        if is_cell_too_long(error):
-            found = f"a cell of more than {MAX_CELL_LENGTH:,} characters"
-            raise ReadError(source.name, line, found, "smaller cells, such as a row for each turn") from error
-        raise ReadError(
-            source.name, line, "a quotation mark that does not end a cell", 'text in “…” with "" inside'
-        ) from error
+        raise ReadError(source.name, line, *explain_error(error)) from error
 
 
 def _name(cells: dict[str, str]) -> str:

@@ -22,8 +22,8 @@ from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, ReadTu
 from transcripts.corpus.pure.readers.calls import name_results
 from transcripts.corpus.pure.readers.chat_content import MessageReader
 from transcripts.corpus.pure.readers.details import list_left_out, read_details, read_id
-from transcripts.corpus.pure.readers.json_lines import JsonLine, JsonObject, name_json_type, read_json_objects
 from transcripts.corpus.pure.readers.threads import find_models
+from transcripts.formats.json_lines import JsonLine, JsonObject, name_json_type, read_json_objects
 from transcripts.formats.problems import ReadError
 
 FORMAT = "swe_agent"

@@ -12,8 +12,8 @@ from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, Source
 from transcripts.corpus.pure.readers.chat_content import MessageReader
 from transcripts.corpus.pure.readers.chat_messages import read_messages
 from transcripts.corpus.pure.readers.details import list_left_out, read_details
-from transcripts.corpus.pure.readers.json_lines import JsonLine, name_json_type, read_json_objects
 from transcripts.corpus.pure.readers.threads import find_models
+from transcripts.formats.json_lines import JsonLine, name_json_type, read_json_objects
 from transcripts.formats.problems import ReadError
 
 FORMAT = "tau_bench"

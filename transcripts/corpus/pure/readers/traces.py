@@ -9,9 +9,9 @@ from typing import Any
 from transcripts.corpus.pure.readers.base import ReadInterview, ReadTurn
 from transcripts.corpus.pure.readers.calls import find_open_calls, name_results, pair_results, read_json_text
 from transcripts.corpus.pure.readers.chat_content import MessageReader
-from transcripts.corpus.pure.readers.json_lines import JsonObject
 from transcripts.corpus.pure.readers.threads import Call, Thread, find_kind, find_models, join_calls, name_threads
 from transcripts.corpus.pure.readers.times import read_time
+from transcripts.formats.json_lines import JsonObject
 
 COPIES = "A call to a model was passed over because it tells nothing that an earlier one does not."
 UNREADABLE = "A call to a model was left out because the trace holds neither what it was sent nor what it answered."

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
-from transcripts.corpus.pure.readers.base import MAX_NESTING, MAX_WHOLE_SIZE, Source
 from transcripts.formats.problems import ReadError
 
+MAX_OBJECT_SIZE = 100_000_000
+"""Characters of one JSON object, such as a conversation."""
+MAX_NESTING = 64
+"""Objects and lists within one another."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LINE_ENDS = frozenset({"", "\n", "\r\n"})
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
@@ -28,11 +31,21 @@ JsonLine = tuple[int, JsonObject]
 """The number of a line, from 1, and the object that begins there."""
 
 
+class JsonSource(Protocol):
+    """A text in pieces; or ``objects``, where only some of its objects are to be read. ``lenient``: NaN and Infinity are null."""
+
+    name: str
+    lenient: bool
+    objects: Sequence[JsonLine] | None
+
+    def read_pieces(self) -> Iterator[str]: ...
+
+
 class _NotPlainJson(ValueError):
     """Something that JSON parsers disagree on; the text completes "found ..."."""
 
 
-def read_json_objects(source: Source) -> Iterator[JsonLine]:
+def read_json_objects(source: JsonSource) -> Iterator[JsonLine]:
     """Every object of the file: those of a list, one or several written over many lines, or one on each line.
 
     Only the object that is being read is in memory. Raises `ReadError` for a line that holds no object, a key twice in one
@@ -62,7 +75,7 @@ def _look_at_beginning(pieces: Iterator[str]) -> tuple[str, bool]:
         head += piece
         is_found = is_found or bool(piece.strip())
         is_line = is_found and (head.lstrip()[0] != "{" or _LINE_BREAK.search(piece))
-        if is_line or len(head) > MAX_WHOLE_SIZE:
+        if is_line or len(head) > MAX_OBJECT_SIZE:
             break
     first_line = _LINE_BREAK.split(head.lstrip(), maxsplit=1)[0].rstrip()
     return head, first_line.startswith("[") or (first_line.startswith("{") and not first_line.endswith("}"))
@@ -77,7 +90,7 @@ def _split_lines(pieces: Iterable[str], name: str) -> Iterator[str]:
             *lines, rest = _LINE_BREAK.split(rest)
             number += len(lines)
             yield from lines
-        if len(rest) > MAX_WHOLE_SIZE:
+        if len(rest) > MAX_OBJECT_SIZE:
             raise _refuse_size(number, name)
     yield from _LINE_BREAK.split(rest)
 
@@ -134,7 +147,7 @@ class _Window:
         """Take as much again as is left to read, at least a piece; False at the end of the text."""
         left = [self.text[self.place :]]
         wanted = len(left[0])
-        if wanted > MAX_WHOLE_SIZE:
+        if wanted > MAX_OBJECT_SIZE:
             raise _refuse_size(self.line, self.name)
         while not self._is_whole:
             piece = next(self._pieces, None)
@@ -175,8 +188,10 @@ def _read_spread(window: _Window) -> Iterator[JsonLine]:
 
 
 def _refuse_size(line: int, name: str) -> ReadError:
-    found = f"an object of more than {MAX_WHOLE_SIZE:,} characters"
-    return ReadError(name, line, found, f"at most {MAX_WHOLE_SIZE:,} in one object, such as a conversation (divide it)")
+    found = f"an object of more than {MAX_OBJECT_SIZE:,} characters"
+    return ReadError(
+        name, line, found, f"at most {MAX_OBJECT_SIZE:,} in one object, such as a conversation (divide it)"
+    )
 
 
 def read_line(line: str, number: int, name: str, decoder: json.JSONDecoder | None = None) -> JsonObject:
@@ -196,6 +211,33 @@ def read_line(line: str, number: int, name: str, decoder: json.JSONDecoder | Non
     return _check_object(content, number, name)
 
 
+def read_value(data: bytes, name: str) -> Any:
+    """The JSON of a small file in UTF-8, on however many lines. Raises `ReadError` for what `read_lines` refuses in a line."""
+    text = ""
+    try:
+        text = data.removeprefix(_BYTE_ORDER_MARK).decode("utf-8")
+        if not text.strip():
+            raise ReadError(name, None, "nothing", "JSON")
+        content = _DECODER.decode(text)
+    except UnicodeDecodeError as error:
+        raise _refuse_byte(error, 1, name) from None
+    except json.JSONDecodeError as error:
+        raise ReadError(name, error.lineno, _describe(error, text), "one JSON value") from None
+    except (ValueError, RecursionError) as error:
+        raise _refuse(error, None, name) from None
+    if _is_deeper(content, MAX_NESTING):
+        raise _refuse_depth(None, name)
+    return content
+
+
+def read_object(data: bytes, name: str) -> JsonObject:
+    """The same of a file that holds one object."""
+    content = read_value(data, name)
+    if not isinstance(content, dict):
+        raise ReadError(name, None, name_json_type(content), "one JSON object")
+    return content
+
+
 def read_lines(lines: Iterable[bytes], name: str) -> Iterator[JsonLine]:
     """The object of each line that is not blank, read one line at a time. A byte order mark may stand at the beginning.
 
@@ -205,13 +247,18 @@ def read_lines(lines: Iterable[bytes], name: str) -> Iterator[JsonLine]:
         try:
             line = (data.removeprefix(_BYTE_ORDER_MARK) if number == 1 else data).decode("utf-8")
         except UnicodeDecodeError as error:
-            found = f"the byte 0x{error.object[error.start]:02X}, which is not UTF-8"
-            raise ReadError(name, number, found, "a file in UTF-8") from None
+            raise _refuse_byte(error, number, name) from None
         content = _read_plain(line)
         if content is not None:
             yield number, content
         elif line and not line.isspace():
             yield number, read_line(line, number, name)
+
+
+def _refuse_byte(error: UnicodeDecodeError, line: int, name: str) -> ReadError:
+    """The refusal of bytes that begin on a line."""
+    found = f"the byte 0x{error.object[error.start]:02X}, which is not UTF-8"
+    return ReadError(name, line + error.object.count(b"\n", 0, error.start), found, "a file in UTF-8")
 
 
 def _read_plain(line: str) -> JsonObject | None:
@@ -236,7 +283,7 @@ def _read_plain(line: str) -> JsonObject | None:
     return content if is_plain and line.count("{") + line.count("[") <= MAX_NESTING else None
 
 
-def _refuse(error: Exception, number: int, name: str) -> ReadError:
+def _refuse(error: Exception, number: int | None, name: str) -> ReadError:
     """Why JSON that may be well formed is not read."""
     if isinstance(error, RecursionError):
         return _refuse_depth(number, name)
@@ -246,7 +293,7 @@ def _refuse(error: Exception, number: int, name: str) -> ReadError:
     return ReadError(name, number, "a number with thousands of digits", "numbers of an ordinary size")
 
 
-def _refuse_depth(number: int, name: str) -> ReadError:
+def _refuse_depth(number: int | None, name: str) -> ReadError:
     found = f"objects and lists nested deeper than {MAX_NESTING}"
     return ReadError(name, number, found, f"at most {MAX_NESTING} levels")
 
@@ -261,10 +308,10 @@ def _check_object(content: object, number: int, name: str) -> JsonObject:
 
 def _describe(error: json.JSONDecodeError, line: str) -> str:
     if error.msg.startswith("Extra data"):
-        return f"more text after the first JSON value (character {error.pos + 1})"
+        return f"more text after the first JSON value (character {error.colno})"
     if error.pos >= len(line.rstrip()):
-        return f"JSON that breaks off at the end of the line (character {error.pos + 1})"
-    return f"invalid JSON at character {error.pos + 1} ({error.msg.lower()})"
+        return f"JSON that breaks off at the end of the line (character {error.colno})"
+    return f"invalid JSON at character {error.colno} ({error.msg.lower()})"
 
 
 def name_json_type(value: object) -> str:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from transcripts.corpus.pure.readers.json_lines import read_lines
+from transcripts.formats.json_lines import read_lines
 from transcripts.formats.problems import ReadError
 
 

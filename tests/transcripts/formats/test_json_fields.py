@@ -1,0 +1,42 @@
+"""Fields of JSON objects: what is taken, and what is said of what cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from transcripts.formats.json_fields import WrongField, take_choice, take_name, take_text, take_truth, take_whole
+
+
+def test_the_first_key_that_is_there_is_taken() -> None:
+    row = {"old": None, "new": "x", "n": 0, "yes": True, "id": 7}
+    assert take_text(row, "old", "new", "n") == "x"
+    assert take_text(row, "old", default="-") == "-"
+    assert (take_whole(row, "n"), take_whole(row, "old", default=3)) == (0, 3)
+    assert (take_name(row, "id"), take_name(row, "new")) == ("7", "x")
+    assert (take_truth(row, "yes"), take_truth(row, "old")) == (True, None)
+    assert take_choice(row, "new", ("x", "y")) == "x"
+
+
+@pytest.mark.parametrize(
+    ("take", "row", "found", "expected"),
+    [
+        (lambda row: take_text(row, "a", "b"), {}, "an object without “a” or “b”", "a text"),
+        (lambda row: take_text(row, "a"), {"record": "turn"}, "a turn without “a”", "a text"),
+        (lambda row: take_text(row, "a"), {"a": ""}, '"" for “a”', "a text"),
+        (lambda row: take_text(row, "a", default=""), {"a": []}, "a list for “a”", "a text"),
+        (lambda row: take_whole(row, "a", lowest=1), {"a": True}, "true or false for “a”", "a whole number from 1 up"),
+        (lambda row: take_whole(row, "a", default=1), {"a": 1.5}, "1.5 for “a”", "a whole number from 0 up"),
+        (lambda row: take_name(row, "a"), {"a": -1}, "-1 for “a”", "a text or a whole number"),
+        (lambda row: take_truth(row, "a"), {"a": 1}, "1 for “a”", "true, false or null"),
+        (lambda row: take_choice(row, "a", ("x", "y", "z")), {"a": ["x"]}, "a list for “a”", "x, y or z"),
+    ],
+)
+def test_what_is_something_else_is_named(
+    take: Callable[[dict[str, Any]], object], row: dict[str, Any], found: str, expected: str
+) -> None:
+    with pytest.raises(WrongField) as wrong:
+        take(row)
+    assert wrong.value.args == (found, expected)

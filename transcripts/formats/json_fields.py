@@ -1,0 +1,95 @@
+"""The fields of a JSON object, each taken as what it has to be. What is wrong is said in one way, whatever the file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from transcripts.formats.json_lines import name_json_type, shorten
+
+Row = Mapping[str, Any]
+
+
+class WrongField(ValueError):
+    """What an object has, and what it should have; they complete a ``ReadError``, which knows the file and the line."""
+
+    def __init__(self, found: str, expected: str) -> None:
+        super().__init__(found, expected)
+
+
+def take_text(row: Row, *keys: str, default: str | None = None) -> str:
+    """The text under the first of the keys that is there. It may be missing or empty only where there is a ``default``."""
+    value = None
+    for key in keys:  # not by a function of its own: a file may have millions of fields
+        if (value := row.get(key)) is not None:
+            break
+    if value and isinstance(value, str):
+        return value
+    if default is not None and value in (None, ""):
+        return default
+    raise refuse_field(row, keys, "a text")
+
+
+def take_name(row: Row, *keys: str) -> str:
+    """What something is known by, a text or a whole number, as text."""
+    value = next((row[key] for key in keys if row.get(key) is not None), None)
+    if is_whole(value) or (isinstance(value, str) and value):
+        return str(value)
+    raise refuse_field(row, keys, "a text or a whole number")
+
+
+def take_whole(row: Row, *keys: str, lowest: int = 0, default: int | None = None) -> int:
+    """The whole number under the first of the keys that is there."""
+    value = None
+    for key in keys:
+        if (value := row.get(key)) is not None:
+            break
+    if type(value) is int and value >= lowest:
+        return value
+    if default is not None and value is None:
+        return default
+    raise refuse_field(row, keys, f"a whole number from {lowest} up")
+
+
+def take_choice(row: Row, key: str, choices: Collection[str]) -> str:
+    """The text under a key, which is one of the choices."""
+    value = row.get(key)
+    if isinstance(value, str) and value in choices:
+        return value
+    raise refuse_field(row, (key,), list_choices(choices))
+
+
+def take_truth(row: Row, key: str) -> bool | None:
+    """True, false, or ``None`` where nothing is said."""
+    value = row.get(key)
+    if value is None or isinstance(value, bool):
+        return value
+    raise refuse_field(row, (key,), "true, false or null")
+
+
+def refuse_field(row: Row, keys: Iterable[str], expected: str) -> WrongField:
+    """The error for what is under the first of the keys that is there, or for none of them being there."""
+    keys = list(keys)
+    there = next((key for key in keys if row.get(key) is not None), None)
+    if there is not None:
+        return WrongField(f"{show(row[there])} for “{there}”", expected)
+    what = f"a {row['record']}" if isinstance(row.get("record"), str) else "an object"
+    return WrongField(f"{what} without {' or '.join(f'“{key}”' for key in keys)}", expected)
+
+
+def is_whole(value: object) -> bool:
+    """Whether it is a whole number from 0 up; true and false are none."""
+    return type(value) is int and value >= 0
+
+
+def show(value: object) -> str:
+    """A value for "found ...": short texts and numbers as they are, of others the type alone."""
+    if isinstance(value, str):
+        return shorten(value)
+    return str(value) if type(value) in (int, float) else name_json_type(value)
+
+
+def list_choices(choices: Iterable[str]) -> str:
+    """As in "a, b or c"."""
+    *others, last = choices
+    return f"{', '.join(others)} or {last}" if others else last

@@ -71,7 +71,7 @@ def _make_section(
 def _draw_rates(report: Report) -> Section:
     rows = [
         Row(
-            f"{name_condition(arm)}, {_count(arm, 'play')}",
+            f"{name_condition(arm)}, {_count(arm)}",
             [_dot(arm["rate"], arm["ci"])],
             group=arm["model"],
             verdict=judge_cases(arm["cases"]),
@@ -100,7 +100,7 @@ def _draw_retention(report: Report) -> Section:
         ratio = figures["retention"]
         rows.append(
             Row(
-                f"{model}, {_count(figures, 'pair')}",
+                f"{model}, {_count(figures)}",
                 [_dot(ratio["value"], ratio["ci"])],
                 verdict=judge_cases(figures["cases"]) or _judge_retention(figures),
             )
@@ -164,7 +164,7 @@ def _draw_comparisons(report: Report) -> Section:
 def _draw_groups(report: Report) -> Section:
     rows = [
         Row(
-            f"{group}, {_count(own, 'play')}",
+            f"{group}, {_count(own)}",
             [_dot(own["rate"], own["ci"])],
             group=name_arm(arm),
             verdict=judge_cases(own["cases"]),
@@ -193,12 +193,12 @@ def _draw_groups(report: Report) -> Section:
 def _draw_calibration(report: Report) -> Section:
     rows = [
         Row(
-            f"{name_bin(each)}, {_count(each, 'play')}",
+            f"{name_bin(each)}, {_count(each)}",
             [
                 _dot(each["stated"]),
                 _dot(each["rate"], each["ci"], series=1),
             ],
-            group=f"{name_arm(arm)}, {_count(arm['calibration'], 'play')}",
+            group=f"{name_arm(arm)}, {_count(arm['calibration'])}",
             verdict=judge_cases(each["cases"]) if each["n"] else None,
         )
         for arm in report["arms"]
@@ -223,12 +223,10 @@ def _draw_calibration(report: Report) -> Section:
     )
 
 
-def _count(figures: Mapping[str, Any], thing: str = "") -> str:
-    """How many cases, and of what else, with their mark: "12 cases, 24 plays, rough"."""
-    things = {"pair": "pairs", "play": "n"}
-    counted = [show_count(figures["cases"], "case")]
-    counted += [show_count(figures[things[thing]], thing)] if thing else []
-    return ", ".join([*counted, figures["mark"]] if figures["mark"] else counted)
+def _count(figures: Mapping[str, Any]) -> str:
+    """How many cases, of how many plays where these are known, and their mark: "12 cases, 24 plays, rough"."""
+    plays = [show_count(figures["n"], "play")] if "n" in figures else []
+    return ", ".join([show_count(figures["cases"], "case"), *plays, *([figures["mark"]] if figures["mark"] else [])])
 
 
 def _dot(value: float | None, interval: Sequence[float] | None = None, *, series: int = 0) -> Dot:

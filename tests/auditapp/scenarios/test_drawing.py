@@ -33,9 +33,9 @@ def find_section(report: dict[str, object], key: str) -> Section:
 
 
 def test_of_few_cases_only_their_number_is_told() -> None:
-    assert find_retention(1) == ("model a, 1 case, 1 pair, few", "too few cases: 1 of 10")
+    assert find_retention(1) == ("model a, 1 case, few", "too few cases: 1 of 10")
     name, words = find_retention(20)
-    assert name == "model a, 20 cases, 20 pairs"
+    assert name == "model a, 20 cases"
     assert words == "cannot tell: no interval"
 
 

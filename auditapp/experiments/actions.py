@@ -13,11 +13,12 @@ from django.utils import timezone
 
 from auditapp.experiments.models import Enrolment, Experiment, SampledUnit
 from auditapp.experiments.pure.plans import MAX_NAME, Plan
-from auditapp.experiments.pure.units import MAX_GROUPS, TOO_MANY_GROUPS, Unit, UnitsRefused, read_units
+from auditapp.experiments.pure.units import FEWER_GROUPS, MAX_GROUPS, Unit, read_units
 from auditapp.experiments.queries import LOADED, OPENED, count_looks, read_report, read_stored_plan
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.blinding.viewers import Viewer
+from transcripts.formats.problems import ReadError
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.ui.typed_text import MAX_SEED, check_text
@@ -73,13 +74,9 @@ def load_enrolments(*, experiment: Experiment, data: bytes, by: trail.Actor) -> 
     another arm or group than before, and an outcome that was known otherwise, is refused. Raises ``Refused``.
     """
     try:
-        lines = io.StringIO(data.decode("utf-8-sig"), newline="")
         # Read to its end before anything is locked: others can write meanwhile.
-        units = list(read_units(lines, read_stored_plan(experiment)))
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise Refused(f"Line {line}: the file is not UTF-8. Save it as UTF-8.", field="file") from None
-    except UnitsRefused as error:
+        units = list(read_units(io.BytesIO(data), read_stored_plan(experiment), name="The file"))
+    except ReadError as error:
         raise Refused(str(error), field="file") from None
     with transaction.atomic():
         held = Experiment.objects.select_for_update(no_key=True).get(pk=experiment.pk)
@@ -87,7 +84,10 @@ def load_enrolments(*, experiment: Experiment, data: bytes, by: trail.Actor) -> 
         for start in range(0, len(units), UNITS_AT_A_TIME):
             loaded = _add(loaded, _store(held, units[start : start + UNITS_AT_A_TIME]))
         if held.enrolments.current().values("group").distinct().count() > MAX_GROUPS:
-            raise Refused(f"With those stored already, {TOO_MANY_GROUPS}", field="file")
+            raise Refused(
+                f"With those stored already there are more than {MAX_GROUPS} groups; expected {FEWER_GROUPS}.",
+                field="file",
+            )
         details = {**loaded._asdict(), "sha256": hashlib.sha256(data).hexdigest()}
         _record(LOADED, held, by=by, details=details)
     return loaded

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from transcripts.formats.json_lines import name_json_type, read_line, shorten
-from transcripts.formats.problems import ReadError
+from transcripts.formats.json_lines import name_json_type, read_object, shorten
 from transcripts.ui.typed_text import find_fault
 
 MAX_NAME = 100
@@ -82,11 +81,7 @@ class Plan:
 
 def read_plan(data: bytes, *, name: str) -> Plan:
     """The plan of a JSON file; ``name`` is the file's, for errors. Raises ``ReadError`` and ``PlanRefused``."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ReadError(name, None, "a byte that is not UTF-8", "a file in UTF-8") from None
-    return make_plan(read_line(text, 1, name))
+    return make_plan(read_object(data, name))
 
 
 def make_plan(content: Mapping[str, Any]) -> Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from io import StringIO
 from pathlib import Path
@@ -22,13 +23,14 @@ from auditapp.experiments.models import Enrolment, Experiment
 from auditapp.experiments.pure.effects import compare_shares, measure_allocation, report_experiment, tally_units
 from auditapp.experiments.pure.listing import list_report
 from auditapp.experiments.pure.plans import Plan, PlanRefused, make_plan
-from auditapp.experiments.pure.units import Unit, UnitsRefused, read_units
+from auditapp.experiments.pure.units import Unit, read_units
 from auditapp.experiments.queries import read_report, read_sample
 from tests.shared import shared
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.pure.choices import Choices
+from transcripts.formats.problems import ReadError
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.statistics.intervals import Share
@@ -50,7 +52,7 @@ u4,new,south,yes,no,
 
 
 def read(text: str, plan: Plan | None = None) -> list[Unit]:
-    return list(read_units(text.splitlines(), plan or make_plan(PLAN)))
+    return list(read_units(io.BytesIO(text.encode()), plan or make_plan(PLAN), name="units.csv"))
 
 
 def test_units_are_read_by_their_columns() -> None:
@@ -64,23 +66,26 @@ def test_units_are_read_by_their_columns() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("unit,arm\nu1,old\nu1,new", "Line 3: the unit of line 2 again, in old and in new"),
+        (
+            "unit,arm\nu1,old\nu1,new",
+            "units.csv, line 3: found the unit of line 2 again, in old and in new; expected each unit once",
+        ),
         ("unit,arm\nu1,old\nu1,old", "in the same arm"),
-        ("unit,arm\nu1,other", "not in the plan"),
-        ("unit,arm,outcome\nu1,old,perhaps", "“perhaps” is no outcome"),
+        ("unit,arm\nu1,other", "line 2: found the arm “other”, which is not in the plan; expected old or new"),
+        ("unit,arm,outcome\nu1,old,perhaps", "found “perhaps” as the outcome"),
         ("unit,arm\n,old", "no unit"),
-        ("unit,outcome\nu1,1", "no column “arm”"),
-        ("unit,arm,arm\nu1,old,old", "Two columns"),
+        ("unit,outcome\nu1,1", "no column arm"),
+        ("unit,arm,arm\nu1,old,old", "the column arm more than once"),
         ("unit,arm,outcome,asked before advising\nu1,old,1,1", "in two columns"),
-        ("unit,arm\nu1,old,1", "3 cells under 2 headings"),
+        ("unit,arm\nu1,old,1", "found 3 cells; expected 2"),
         ("unit,arm", "no unit"),
         ("unit,arm,group\n" + "".join(f"u{n},old,g{n}\n" for n in range(101)), "more than 100 groups"),
-        ("unit,arm\na\x00,old", "cannot be stored"),
-        ("", "no column"),
+        ("unit,arm\na\x00,old", "a NUL character"),
+        ("", "an empty file"),
     ],
 )
 def test_a_file_that_lists_no_units_is_refused_by_line(text: str, words: str) -> None:
-    with pytest.raises(UnitsRefused, match=words):
+    with pytest.raises(ReadError, match=words):
         read(text)
 
 
@@ -276,20 +281,20 @@ def test_an_outcome_that_the_plan_calls_a_number_is_read_as_one() -> None:
 @pytest.mark.parametrize(
     ("cell", "words"),
     [
-        ("many", "Line 2: “many” is no number"),
-        ("inf", "is no number"),
-        ("nan", "is no number"),
-        ("1_000", "is no number"),
+        ("many", "line 2: found “many” as the outcome “alliance”; expected a number with a point"),
+        ("inf", "expected a number with a point"),
+        ("nan", "expected a number with a point"),
+        ("1_000", "expected a number with a point"),
         ("3,5", "2 cells|4 cells"),
-        ("\u0663", "is no number"),
-        ("1e16", "Line 2: 1e16 is too large"),
-        ("1e999", "is too large"),
-        ("7.01", "Line 2: 7.01 is outside the scale of “alliance”, which goes from 1 to 7"),
-        ("yes", "is no number"),
+        ("\u0663", "expected a number with a point"),
+        ("1e16", "line 2: found “1e16” as the outcome “alliance”; expected a number of at most"),
+        ("1e999", "expected a number of at most"),
+        ("7.01", "line 2: found “7.01” as the outcome “alliance”; expected a number on its scale, from 1 to 7"),
+        ("yes", "expected a number with a point"),
     ],
 )
 def test_what_is_no_number_is_refused_by_line(cell: str, words: str) -> None:
-    with pytest.raises(UnitsRefused, match=words):
+    with pytest.raises(ReadError, match=words):
         read(f"unit,arm,outcome\nu1,old,{cell}", make_plan(SCALES))
 
 
@@ -378,8 +383,8 @@ def test_below_ten_units_an_arm_a_difference_is_few_and_below_three_it_has_no_in
 
 def test_groups_are_tested_against_one_another_and_not_against_nought_alone() -> None:
     """In the demo health alone has an interval without 0, and the groups do not differ."""
-    with FILE.open(encoding="utf-8") as lines:
-        report = report_experiment(tally_units(read_units(lines, DEMO_PLAN)), DEMO_PLAN)
+    with FILE.open("rb") as lines:
+        report = report_experiment(tally_units(read_units(lines, DEMO_PLAN, name="units.csv")), DEMO_PLAN)
 
     lows = {group: each["ci"][0] for group, each in report["groups"].items()}
     assert [group for group, low in lows.items() if low > 0] == ["health"]

@@ -62,7 +62,7 @@ def test_what_is_wrong_with_a_file_is_said_beside_the_form(project: Project, lea
     answer = load(client, Experiment.objects.get(), "unit,arm\nu1,old\nu1,new")
 
     assert answer.status_code == 422
-    assert "Line 3: the unit of line 2 again" in answer.content.decode()
+    assert "line 3: found the unit of line 2 again" in answer.content.decode()
     broken = load(client, Experiment.objects.get(), "unit,arm\nu1,\x00")
     assert broken.status_code == 422
     binary = client.post(

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,9 @@ from auditapp.experiments.management.finding import find_experiment
 from auditapp.experiments.pure.effects import report_experiment, tally_units
 from auditapp.experiments.pure.listing import list_report
 from auditapp.experiments.pure.plans import Plan, PlanRefused, read_plan
-from auditapp.experiments.pure.units import UnitsRefused, read_units
+from auditapp.experiments.pure.units import read_units
 from transcripts.audit_trail import trail
-from transcripts.formats.command_files import input_file
+from transcripts.formats.command_files import input_file, say_file
 from transcripts.formats.problems import ReadError
 from transcripts.projects.management.finding import find_study
 from transcripts.ui import usual
@@ -97,9 +96,8 @@ class Report(ActCommand):
 
 def _report_files(units: Path, plan_path: Path) -> dict[str, Any]:
     plan = read_file(plan_path)
-    with reading(units, UnitsRefused, ReadError) as stream:
-        lines = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-        return report_experiment(tally_units(read_units(lines, plan)), plan)
+    with reading(units, ReadError) as lines:
+        return report_experiment(tally_units(read_units(lines, plan, name=say_file(units))), plan)
 
 
 def _report_stored(slug: str, name: str, *, coder: str) -> dict[str, Any]:

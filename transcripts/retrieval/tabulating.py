@@ -116,6 +116,8 @@ def tabulate_pairs(wanted: Wanted, *, by_turn: bool, enactment: str = ENACTED) -
         "is_empty": not any(table.count(n, n)[0] for n in range(len(headings))),
         "by_turn": by_turn,
         "out_of": decided[by_turn],
+        "turns": decided[1],
+        "few": _explain_few(decided[1]),
         "undecided": said[by_turn] - decided[by_turn],
     }
 
@@ -211,6 +213,7 @@ def build_score_sheet(wanted: Wanted, interview: Interview, columns: Sequence[tu
         "picture": draw_sheet(columns, rows),
         "queries": queries,
         "decided": decided,
+        "few": _explain_few(decided),
     }
 
 
@@ -326,6 +329,11 @@ def _describe(decided: Answers, said: Answers) -> str:
     (sentences, turns), (all_sentences, all_turns) = decided, said
     few = f" ({figures.Mark.FEW})" if 0 < turns < figures.FEW else ""
     return f"decided: {sentences:,} of {_plural(all_sentences, 'sentence')}, {turns:,} of {_plural(all_turns, 'turn')}{few}"
+
+
+def _explain_few(turns: int) -> str:
+    """What is to be known of counts out of so few decided turns; "" where they are enough, or there are none."""
+    return figures.MARKS_EXPLAINED[figures.Mark.FEW] if 0 < turns < figures.FEW else ""
 
 
 def _plural(count: int, thing: str) -> str:

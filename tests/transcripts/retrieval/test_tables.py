@@ -124,7 +124,7 @@ class TestWhatIsCounted:
 
     def test_pairs_are_out_of_what_is_decided(self, client_of: ClientOf, coder: User) -> None:
         page = " ".join(client_of(coder).get("/p/culture/codings/together/").content.decode().split())
-        assert "Out of 5 decided sentences of the model; 6 more are not decided." in page
+        assert "Out of 5 decided sentences in 3 turns of the model (few); 6 more are not decided." in page
 
     def test_of_what_nobody_decided_there_is_no_share(self, client_of: ClientOf, second_coder: User) -> None:
         table = client_of(second_coder).get("/p/culture/codings/interviews/?family=moves").context["table"]
@@ -206,6 +206,7 @@ class TestWhatIsCounted:
         assert 'class="glyph dashed family-moves"' in page
         assert '<td>0<small> of 2</small><small><span aria-hidden="true">◌</span> 1<span' in page
         assert '<td>1<small> of 2</small><small><span aria-hidden="true">◐</span> 1<span' in page
+        assert ">Turns (few)</th>" in page
         page = client_of(second_coder).get(path).content.decode()
         assert "<td>0<small> of 1</small></td>" in page
 

@@ -408,6 +408,7 @@ OF_A_STUDY: dict[str, Row] = {
     "api:scenario_report": seen(Permission.SEE_ALL_CODINGS),
     "api:scripts": seen(Permission.SEE_ALL_CODINGS),
     "api:sob_report": seen(),
+    "api:sob_comparison": seen(),
     "api:launch_preannotation": sent(Permission.RUN_BATCHES),
     "api:estimate_preannotation": sent(Permission.RUN_BATCHES),
     "api:launch_sob": sent(Permission.RUN_BATCHES),

@@ -35,6 +35,7 @@ SLUG = {"type": "string", "minLength": 1, "maxLength": 60, "pattern": "^[-a-zA-Z
 NUMBER = {"type": "integer", "minimum": 1, "maximum": MAX_ID}
 IN_ADDRESS: dict[str, tuple[dict[str, Any] | OpenApiTypes, str]] = {
     "slug": (SLUG, "The short name of a study."),
+    "other_id": (NUMBER, "Number of another batch of the study."),
     "interview_id": (NUMBER, "Number of an interview."),
     "play_id": (NUMBER, "Number of an interview that is, or was, held here."),
     "coding_id": (NUMBER, "Number of a coding."),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.batches import ReportOutput, describe_reported
+from auditapp.api.inputs import Parameters
 from auditapp.api.outputs import RecordOutput
 from auditapp.api.views import ProjectView, find_row
 from auditapp.sob.pure.measures.scores import CELL_FIELDS, ScoreCell
 from auditapp.sob.queries.arms import KIND
+from auditapp.sob.report.comparing import read_comparison
 from auditapp.sob.report.requests import await_report
 
 
@@ -55,7 +59,7 @@ class ReadSobReport(ProjectView):
         friedman = _list_rows("Whether targets differ, per task, models as blocks.")
         friedman_families = _list_rows("The same with families of models as blocks, where there are such.")
         posthoc = _list_rows("Which targets differ, pair by pair.")
-        paired = _list_rows("A model without and with reasoning on the same texts.")
+        paired = _list_rows("Every two models on the same texts.")
         sensitivity = _list_rows("What each rule of counting does to each score.")
         repeats = _list_rows("How much the scores of repeats differ.")
         secondary = _list_rows("Scores by further targets of a text.")
@@ -76,3 +80,49 @@ class ReadSobReport(ProjectView):
         about, stored = describe_reported(batch), await_report(batch)
         figures = {"as_of": stored.as_of, "answers": stored.n_answers, "is_current": stored.is_current}
         return self.answer({**about, **figures, **stored.report})
+
+
+class TextsOutput(serializers.Serializer[Any]):
+    """How many texts two batches have in common."""
+
+    common = serializers.IntegerField(help_text="Texts that both batches asked about, by their words.")
+    only_here = serializers.IntegerField(help_text="Texts of the first batch alone, left out.")
+    only_there = serializers.IntegerField(help_text="Texts of the other batch alone, left out.")
+    other_target = serializers.IntegerField(
+        help_text="Common texts of which the batches name different targets: they count in overall alone."
+    )
+
+    class Meta:
+        ref_name = "SobComparisonTexts"
+
+
+class ReadSobComparison(ProjectView):
+    """Models of two sob batches compared over the texts that both asked about, as `sob compare --json` prints it."""
+
+    class Query(Parameters):
+        """Which models are compared: without either, every model that both batches have."""
+
+        model = serializers.CharField(required=False, max_length=300, help_text="Label of a model of the first batch.")
+        other = serializers.CharField(required=False, max_length=300, help_text="Label of a model of the other batch.")
+
+    class Output(serializers.Serializer[Any]):
+        """The comparison."""
+
+        batch = serializers.IntegerField(help_text="Number of the first batch.")
+        other = serializers.IntegerField(help_text="Number of the other batch.")
+        comparable = serializers.BooleanField(
+            help_text="Whether both measure the same thing; if false, nothing is compared."
+        )
+        differences = _list_rows("What differs in how the two were made, and whether it breaks the comparison.")
+        texts = TextsOutput(help_text="How many texts are common, and how many are left out.")
+        paired = _list_rows("Every pair of models on the common texts, as in the report.")
+
+        class Meta:
+            ref_name = "SobComparison"
+
+    refusals: ClassVar = (422,)
+
+    def get(self, request: Request, slug: str, batch_id: int, other_id: int) -> Response:
+        batches = self.project.batches.filter(kind=KIND)
+        here, there = (find_row(batches, number, "sob batch") for number in (batch_id, other_id))
+        return self.answer(read_comparison(here, there, **self.query))

@@ -99,6 +99,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
         name="scenario_report",
     ),
     path(f"{STUDY}/batches/<int:batch_id>/sob-report/", sob.ReadSobReport.as_view(), name="sob_report"),
+    path(
+        f"{STUDY}/batches/<int:batch_id>/sob-comparison/<int:other_id>/",
+        sob.ReadSobComparison.as_view(),
+        name="sob_comparison",
+    ),
     # projects/<slug>/webhooks/
     path(f"{STUDY}/webhooks/", webhooks.Webhooks.as_view(), name="webhooks"),
     # projects/<slug>/batches/: launches, controls, answers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from django.db.models import Count
 
@@ -50,6 +51,20 @@ def is_comparable(batch: Batch) -> bool:
     """Whether every scored task was asked in a published wording."""
     asked = batch.arms.exclude(task=BASE_TASK).values_list("settings", "prompt_hash")
     return all(str(settings.get("sha256") or prompt_hash) in list_published_hashes() for settings, prompt_hash in asked)
+
+
+def list_wordings(batch: Batch) -> list[dict[str, Any]]:
+    """The wordings of a batch, each once; ``comparable`` says that it is a published one."""
+    found = {}
+    for task, settings, prompt_hash in batch.arms.values_list("task", "settings", "prompt_hash"):
+        sha256 = str(settings.get("sha256") or prompt_hash)
+        found[task, sha256] = {
+            "task": task,
+            "name": str(settings.get("instrument") or "of its own"),
+            "sha256": sha256,
+            "comparable": sha256 in list_published_hashes(),
+        }
+    return [wording for _, wording in sorted(found.items())]
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Count, Max, QuerySet
 
 from auditapp.batches.models import Batch, Cell
-from auditapp.sob.models import Dataset, Text
+from auditapp.sob.models import Dataset, TargetTable, Text
 from auditapp.sob.queries.arms import KIND
 from transcripts.projects.models import Project
 
@@ -85,6 +85,18 @@ def find_dataset(batch: Batch) -> Dataset | None:
     return Dataset.objects.filter(pk=batch.parameters.get("dataset")).first()
 
 
+def name_targets(dataset: Dataset | None) -> str:
+    """Where the targets of the texts come from; "" without a set."""
+    if dataset is None:
+        return ""
+    name = dataset.get_targets_from_display()
+    if dataset.target_table_id is None:
+        return name
+    # The number alone: a table has thousands of rows.
+    number = TargetTable.objects.values_list("number", flat=True).get(pk=dataset.target_table_id)
+    return f"{name}, table {number}"
+
+
 def count_targets(dataset: Dataset) -> dict[str, int]:
     """Texts per target, most frequent first."""
     rows = Text.objects.filter(dataset=dataset).values("target").annotate(n=Count("pk")).order_by("-n", "target")
@@ -117,6 +129,12 @@ def find_asked_texts(arm_ids: Sequence[int]) -> QuerySet[Text]:
     """The texts that these arms ask about, without cancelled cells."""
     cells = Cell.objects.filter(arm__in=arm_ids).exclude(state=Cell.State.CANCELLED)
     return Text.objects.filter(pk__in=cells.order_by().values("input_id"))
+
+
+def read_asked_texts(arm_ids: Sequence[int]) -> list[tuple[int, str, str]]:
+    """The texts that these arms ask about, each with its key, its words and its first target."""
+    rows = find_asked_texts(arm_ids).order_by("pk").values_list("pk", "text", "target")
+    return list(rows.iterator(chunk_size=AT_A_TIME))
 
 
 def hash_asked_texts(arm_ids: Sequence[int]) -> tuple[int, str, str]:

@@ -109,6 +109,7 @@ POLICY = [
     Row("batches", "GET", 200, 200, 200, 200, 404),
     Row("batch", "GET", 200, 200, 200, 200, 404),
     Row("sob_report", "GET", 200, 200, 200, 200, 404),
+    Row("sob_comparison", "GET", 200, 200, 200, 200, 404),
     Row("probe_report", "GET", 200, 200, 403, 200, 404),
     Row("scenario_report", "GET", 200, 200, 403, 200, 404),
     Row("scripts", "GET", 200, 200, 403, 200, 404),
@@ -148,7 +149,7 @@ OF_A_BATCH = (
 )
 NEW_FILE = {"name": "f.jsonl", "content": '{"id": "new", "text": "It depends."}'}
 OF_A_THING = {
-    *("interview", "sentences", "turns", "batch", "sob_report", "probe_report", "scenario_report"),
+    *("interview", "sentences", "turns", "batch", "sob_report", "sob_comparison", "probe_report", "scenario_report"),
     *OF_A_BATCH,
     "end_job",
     "calibration",
@@ -199,6 +200,7 @@ def paths(
         "revise_memo": {**of_project, "memo_id": note(project, coder)},
         "withdraw_memo": {**of_project, "memo_id": note(project, coder)},
         **dict.fromkeys(("batch", "sob_report", *OF_A_BATCH), of_batch),
+        "sob_comparison": {**of_batch, "other_id": batch.pk},
         "end_job": {**of_batch, "job_id": add_provider_job(batch)},
         "scenario_report": {**of_project, "batch_id": add_run(project, owner)["batch_id"]},
         "probe_report": {**of_project, "batch_id": add_probe(project, owner)["batch_id"]},

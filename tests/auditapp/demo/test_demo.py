@@ -70,7 +70,7 @@ def test_nobody_codes_under_a_machines_name_and_every_page_of_scores_has_somethi
         ("models", True),
         ("families", True),
     }
-    assert {(pair["model_a"], pair["model_b"]) for pair in report["paired"]} == {
+    assert {(pair["model_a"], pair["model_b"]) for pair in report["paired"] if pair["reasoning"]} == {
         ("fake A (invented)", "fake A with reasoning (invented)")
     }
     assert any(pair["p"] is not None for pair in report["paired"])

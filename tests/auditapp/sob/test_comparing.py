@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from io import StringIO
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -15,7 +17,7 @@ from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.judging.actions.wordings import add_wording
-from auditapp.sob.models import Dataset
+from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.pure.parsing import ATTRIBUTES
 from auditapp.sob.queries.arms import find_schema
 from auditapp.sob.report.requests import read_report
@@ -24,12 +26,16 @@ from auditapp.sob.tables.actions import save_targets
 from auditapp.sob.texts.actions.datasets import load_dataset
 from auditapp.sob.texts.actions.derived import retarget_dataset, sample_dataset
 from auditapp.sob.texts.queries import count_repeats, hash_asked_texts
+from tests.auditapp.api.conftest import Program
 from tests.auditapp.sob.conftest import answer_cells
-from transcripts.accounts.models import User
+from tests.auditapp.sob.reports import read_again
+from transcripts.accounts.actions import create_token
+from transcripts.accounts.models import Scope, User
 from transcripts.projects.models import Project
 
 ClientOf = Callable[[User], Client]
 Launch = Callable[..., Batch]
+WHITE = '{"Race": "White"}'
 
 
 @pytest.fixture
@@ -55,6 +61,11 @@ def launch(owner: User, variant: ModelVariant) -> Launch:
 
 
 @pytest.fixture
+def program(owner: User) -> Program:
+    return Program(create_token(user=owner, name="test", by=owner, scopes=Scope.values)[1])
+
+
+@pytest.fixture
 def compare(coder: User, client_of: ClientOf) -> Callable[[Batch, Batch], str]:
     def read(here: Batch, there: Batch) -> str:
         path = reverse("sob:compare", args=[here.project.slug, here.pk])
@@ -63,13 +74,89 @@ def compare(coder: User, client_of: ClientOf) -> Callable[[Batch, Batch], str]:
     return read
 
 
-def test_two_draws_from_one_file_are_not_the_same_texts(
+def test_two_draws_from_one_file_are_compared_over_the_texts_of_both(
     launch: Launch, compare: Callable[[Batch, Batch], str], dataset: Dataset, owner: User
 ) -> None:
-    one, other = (sample_dataset(dataset=dataset, name=f"s{seed}", size=4, seed=seed, by=owner) for seed in (5, 42))
-    page = compare(launch(one), launch(other))
+    one, other = (sample_dataset(dataset=dataset, name=f"s{seed}", size=8, seed=seed, by=owner) for seed in (5, 42))
+    here, there = launch(one), launch(other)
+    common = len({text.text for text in one.texts.all()} & {text.text for text in other.texts.all()})
+    page = compare(here, there)
+    assert 4 <= common < 8
+    assert f"{common} texts are common to both and compared. Left out: {8 - common} of batch {here.pk} alone, " in page
+    assert "s5, 8 texts asked, drawn: proportional by target, seed 5, 4 rows left out" in page
+
+
+def test_batches_without_a_common_text_are_not_compared(
+    launch: Launch, compare: Callable[[Batch, Batch], str], dataset: Dataset, owner: User
+) -> None:
+    data = b'{"text": "Another text.", "target": "women"}'
+    other = load_dataset(project=dataset.project, name="Other", file_name="o.jsonl", data=data, by=owner)[0]
+    page = compare(launch(dataset), launch(other))
     assert "Not comparable." in page
-    assert "s5, 4 texts asked, drawn: proportional by target, seed 5, 8 rows left out" in page
+    assert "On the texts of both" not in page
+
+
+def test_a_model_is_compared_with_another_of_another_batch_on_the_common_texts_alone(
+    variant: ModelVariant, dataset: Dataset, owner: User, program: Program
+) -> None:
+    """Of twelve texts and eight with the same words in another set, the eight count, each with its own repeats and readings."""
+    data = "\n".join(
+        json.dumps({"text": f"Constructed {number}.", "target": "men" if number == 4 else "women"})
+        for number in range(4, 12)
+    )
+    part = load_dataset(project=dataset.project, name="Eight", file_name="e.jsonl", data=data.encode(), by=owner)[0]
+    here = launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=owner)
+    there = launch_sob(
+        dataset=part,
+        variants=[add_model(label="model b", provider="fake", by=owner)],
+        tasks=["acceptability"],
+        options=LaunchOptions(repeats=2),
+        by=owner,
+    )
+    answer_cells(here, ["Person: Unknown"] + [WHITE] * 10 + ["I cannot help with that."])
+    answer_cells(there, [WHITE] * 8 + ["Person: Unknown"] * 8, label="model b")
+    judgment = Judgment.objects.get(arm__batch=here, text__text="Constructed 4.")
+    read_again(judgment, owner, "Person: Unknown")
+    found = program.get(
+        f"projects/{dataset.project.slug}/batches/{here.pk}/sob-comparison/{there.pk}/?model=model+a"
+    ).body
+    assert (found["comparable"], found["texts"]) == (
+        True,
+        {"common": 8, "only_here": 4, "only_there": 0, "other_target": 1},
+    )
+    overall, women = found["paired"]
+    assert (overall["model_a"], overall["batch_a"], overall["model_b"], overall["batch_b"]) == (
+        "model a",
+        here.pk,
+        "model b",
+        there.pk,
+    )
+    # Seven of eight have an answer of both: one says Unknown here, six attribute one; there each text has one in two repeats.
+    assert (overall["n_items"], overall["n_left_out"]) == (7, 1)
+    assert (overall["mean_a"], overall["mean_b"]) == pytest.approx((6 / 7, 0.5))
+    assert (women["target"], women["n_items"], women["mean_a"]) == ("women", 6, 1.0)
+    out = StringIO()
+    call_command(
+        "sob", "compare", "--batch", str(here.pk), "--with", str(there.pk), "--model", "model a", "--json", stdout=out
+    )
+    assert json.loads(out.getvalue()) == found
+    call_command("sob", "compare", "--batch", str(here.pk), "--with", str(there.pk), "--other", "model b", stdout=out)
+    assert "8 texts are common; left out: 4 of batch" in out.getvalue()
+    assert "model a – model b, acceptability, overall: 0.36" in out.getvalue()
+
+
+def test_a_model_that_a_batch_does_not_have_is_refused_with_those_it_has(
+    launch: Launch, dataset: Dataset, program: Program, client_of: ClientOf, coder: User
+) -> None:
+    here, there = launch(dataset), launch(dataset)
+    path = f"projects/{dataset.project.slug}/batches/{here.pk}/sob-comparison/{there.pk}/?other=model+x"
+    answer = program.get(path)
+    assert answer.status == 422
+    assert f"Batch {there.pk} has no model" in json.dumps(answer.error)
+    with pytest.raises(CommandError, match="Its models are: model a"):
+        call_command("sob", "compare", "--batch", str(here.pk), "--with", str(there.pk), "--model", "model x")
+    page = reverse("sob:compare", args=[here.project.slug, here.pk])
+    assert client_of(coder).get(page, {"with": there.pk, "other": "model x"}).status_code == 404
 
 
 def test_the_same_texts_compare_whatever_set_they_lie_in(

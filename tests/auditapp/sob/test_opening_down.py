@@ -5,9 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -18,7 +16,6 @@ from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.models import Dataset
-from auditapp.sob.pure.showing.figures import Entry, Figures
 from auditapp.sob.report.computing import ReportChoice, compute_report, fingerprint_rules
 from auditapp.sob.tables.actions import save_mapping
 from auditapp.sob.texts.actions.datasets import load_dataset
@@ -123,16 +120,6 @@ class TestNumbersOpen:
         page = pages.read("sensitivity")
         assert "2 answers" in pages.follow(page, "target=women&repeat=2")
         assert "8 answers" in pages.follow(page, "task=base")
-
-    def test_a_method_of_adjustment_is_written_as_a_name(self, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
-        told = {"target": "overall", "task": "acceptability", "test": "wilcoxon", "seed": 1, "adjustment": "holm"}
-        entry, find = defaultdict[str, Any](int, told), Figures.find
-
-        def find_with_pair(figures: Figures, part: str, **wanted: object) -> list[Entry]:
-            return [entry] if part == "paired" else find(figures, part, **wanted)
-
-        monkeypatch.setattr(Figures, "find", find_with_pair)
-        assert "p adjusted by Holm’s method" in pages.read("statistics")
 
 
 class TestMappingOfARequest:

@@ -99,7 +99,9 @@ class TestSources:
         assert stored["repeats"]
         assert stored["secondary"]
         assert any(cell["ci"] for cell in stored["cells"])
-        assert {(each["model_a"], each["model_b"]) for each in stored["paired"]} == {("a-I", "a-R")}
+        assert {(each["model_a"], each["model_b"]) for each in stored["paired"] if each["reasoning"]} == {
+            ("a-I", "a-R")
+        }
 
     def test_the_published_table_needs_no_database(self) -> None:
         report = ask("--published")
@@ -151,10 +153,13 @@ class TestSources:
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
         report = ask("--responses", str(path), *RESAMPLES)
         assert [test["n_blocks"] for test in (*report["friedman"], *report["friedman_families"])] == [4, 3]
-        assert {(pair["model_a"], pair["model_b"]) for pair in report["paired"]} == {("gpt5.1-I", "gpt5.1-T")}
+        assert {(pair["model_a"], pair["model_b"]) for pair in report["paired"] if pair["reasoning"]} == {
+            ("gpt5.1-I", "gpt5.1-T")
+        }
         path.write_text("".join(json.dumps(line) + "\n" for line in [*lines, {**lines[0], "model": "mine"}]))
         report = ask("--responses", str(path), *RESAMPLES)
-        assert (report["friedman_families"], report["paired"]) == ([], [])
+        assert report["friedman_families"] == []
+        assert {pair["reasoning"] for pair in report["paired"]} == {False}
 
     def test_older_rules_keep_their_readings_and_are_told(self, batch: Batch, tmp_path: Path) -> None:
         before = ask("--batch", str(batch.pk), *RESAMPLES)

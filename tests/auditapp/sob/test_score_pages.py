@@ -160,9 +160,8 @@ class TestStatistics:
         assert 'data-table="ranks-table"' in page
         assert "<title>mexican: Acceptability 2.00" in page
 
-    def test_tests_that_cannot_be_computed_and_pairs_there_are_not(self, pages: Pages) -> None:
+    def test_tests_that_cannot_be_computed(self, pages: Pages) -> None:
         page = pages.read("statistics")
-        assert "This batch has no model with variants" in page
         assert "Friedman test" in page
         assert list_mean_ranks([]) == []
         assert "ranks-table" not in page
@@ -366,6 +365,19 @@ class TestResponses:
 
 
 class TestComparing:
+    def test_every_two_models_of_a_batch_are_compared_and_lead_to_their_targets(self, pages: Pages) -> None:
+        page = pages.read("compare")
+        # Model b refused the second text.
+        assert "model a – model b" in page
+        assert "too few texts: 2 of 10" in page
+        assert '<td class="num">2<span class="under">few</span></td><td class="num">1</td>' in page.replace("> <", "><")
+        assert "Nothing is concluded from it" in page
+        assert 'href="?model=model+a&amp;other=model+b"' in page
+        by_target = pages.read("compare", model="model a", other="model b")
+        assert "<td>women</td>" in by_target
+        assert "<td>women</td>" not in page
+        assert pages.ask("compare", model="model c").status_code == 404
+
     def launch_again(self, batch: Batch, dataset: Dataset, owner: User, **changed: str) -> Batch:
         variants = list({arm.variant_id: arm.variant for arm in batch.arms.all()}.values())
         other = launch_sob(dataset=dataset, variants=variants, tasks=TASKS, by=owner, **changed)  # type: ignore[arg-type]

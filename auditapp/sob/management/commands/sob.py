@@ -406,10 +406,65 @@ def write_text(report: Mapping[str, Any]) -> str:
         *figures.mark_sentences,
         *(readers or filter(None, [figures.readers])),
         *(f"Alarm: {sentence}" for sentence in [*figures.list_alarms(), *figures.list_base_alarms()]),
+        *(write_pair(test) for test in report["paired"] if test["target"] == "overall"),
         *(f"Note: {sentence}" for sentence in report["warnings"]),
         *(f"Read with it: {sentence}" for sentence in report["reading"]),
     ]
     return "\n".join([*written, ""])
+
+
+class Compare(ActCommand):
+    help = "Compare the models of two batches over the texts that both asked about."
+    takes = (
+        BATCH,
+        Argument(
+            "--with",
+            type=int,
+            required=True,
+            metavar="N",
+            dest="other_batch",
+            help="the other batch, of the same study",
+        ),
+        Argument("--model", metavar="LABEL", help="a model of the batch (default: every model that both have)"),
+        Argument("--other", metavar="LABEL", help="a model of the other batch (default: the same model)"),
+    )
+
+    def handle(self, *args: object, batch: int, other_batch: int, **options: Any) -> None:
+        from auditapp.sob.report.comparing import read_comparison
+
+        here = find_batch(batch)
+        batches = here.project.batches.select_related("project").filter(kind=here.kind)
+        there = find_row(batches, f"sob batch of the study {here.project.slug}", pk=other_batch)
+        compared = read_comparison(here, there, model=options["model"] or "", other=options["other"] or "")
+        self.answer(compared, describe_comparison(compared))
+
+
+def describe_comparison(compared: Mapping[str, Any]) -> Iterator[str]:
+    """What `sob compare` prints: how many texts are common, what differs, and a line for each comparison."""
+    texts = compared["texts"]
+    yield (
+        f"{texts['common']:,} texts are common; left out: {texts['only_here']:,} of batch {compared['batch']} alone, "
+        f"{texts['only_there']:,} of batch {compared['other']} alone."
+    )
+    for each in compared["differences"]:
+        effect = "not comparable" if each["breaks"] else "still comparable"
+        yield f"Different ({effect}): {each['what']}: {each['here']} | {each['there']}"
+    yield from map(write_pair, compared["paired"])
+
+
+def write_pair(test: Mapping[str, Any]) -> str:
+    """A comparison of two models in a line."""
+    from auditapp.sob.pure.showing.figures import write_decimals
+
+    place = f"{test['model_a']} – {test['model_b']}, {test['task']}, {test['target']}"
+    if test["difference"] is None:
+        return f"{place}: no text in common"
+    interval = f" [{', '.join(map(write_decimals, test['ci']))}]" if test["ci"] else ""
+    mark = f", {test['mark']}" if test["mark"] else ""
+    return (
+        f"{place}: {write_decimals(test['difference'])}{interval} over {test['n_items']:,} texts{mark}, P {test['p']:.3g}, "
+        f"adjusted by Holm {test['p_adjusted']:.3g}; {test['verdict'] or 'too few texts for a verdict'}"
+    )
 
 
 class Recount(ActCommand):
@@ -560,6 +615,7 @@ class Command(Noun):
         "combine": Combine,
         "launch": Launch,
         "report": Report,
+        "compare": Compare,
         "recount": Recount,
         "format": Format,
         "audit": AuditReadings,

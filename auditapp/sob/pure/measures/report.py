@@ -20,7 +20,7 @@ from auditapp.sob.pure.measures.cautions import (
 )
 from auditapp.sob.pure.measures.harms import list_harms
 from auditapp.sob.pure.measures.mapping import Rule
-from auditapp.sob.pure.measures.paired import compare_pairs
+from auditapp.sob.pure.measures.paired import compare_models
 from auditapp.sob.pure.measures.posthoc import compare_conover, compare_nemenyi
 from auditapp.sob.pure.measures.ranks import (
     MIN_TARGETS,
@@ -70,10 +70,11 @@ class ReportOptions:
 
     ``targets`` limits and orders the cells and statistics; without it, statistics take the ten of the paper where all
     occur, else those with ``least_texts`` texts. ``families`` maps a model's label to that of its family, ``pairs`` are
-    (instruct, reasoning) labels. ``instruments``, ``targets_name`` and ``mapping_name`` say where the tallies come from;
-    ``warnings`` are the caller's own sentences and come first. ``providers`` maps a model's label to who ran it; ``notices``
-    are the caller's caveats for everything that leaves the program; ``invented_readings`` are those of a fake formatter.
-    ``limits`` maps a model's label to the most tokens of an answer, where a limit was set.
+    (instruct, reasoning) labels, which are marked among all pairs of models. ``instruments``, ``targets_name`` and
+    ``mapping_name`` say where the tallies come from; ``warnings`` are the caller's own sentences and come first.
+    ``providers`` maps a model's label to who ran it; ``notices`` are the caller's caveats for everything that leaves the
+    program; ``invented_readings`` are those of a fake formatter. ``limits`` maps a model's label to the most tokens of an
+    answer, where a limit was set.
     """
 
     seed: int = 42
@@ -128,13 +129,8 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> dict[str, Any]:
         "friedman": friedman,
         "friedman_families": friedman_families,
         "posthoc": posthoc,
-        "paired": compare_pairs(
-            tallies.matrices,
-            options.pairs,
-            targets=compared,
-            seed=seed,
-            resamples=resamples,
-            flips=options.flips,
+        "paired": compare_models(
+            tallies.matrices, targets=compared, seed=seed, flips=options.flips, reasoning=options.pairs
         ),
         "sensitivity": vary_rules(table, targets=targets),
         "repeats": spread_repeats(tallies.repeats, table, targets=targets),

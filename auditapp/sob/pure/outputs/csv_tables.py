@@ -142,6 +142,7 @@ _POSTHOC = (
 _PAIRED = (
     *("task", "target", "model_a", "model_b", "n_items", "n_left_out", "mean_a", "mean_b", "difference"),
     *("ci_low", "ci_high", "ci_note", "p", "p_adjusted", "p_adjusted_bh", "test", "adjustment", "seed"),
+    *("mark", "verdict", "reasoning"),
 )
 _CONTRAST = (
     *("model", "task", "n_items_with", "n_items_without", "sob_with", "sob_without", "difference", "ci_low", "ci_high"),
@@ -171,7 +172,7 @@ TABLES = {
             _read_mean_ranks,
         ),
         CsvTable("posthoc", "Which targets differ: all pairs.", _POSTHOC, _read_posthoc),
-        CsvTable("paired", "Instruct against reasoning on the same texts.", _PAIRED, _read_part("paired")),
+        CsvTable("paired", "Every two models on the same texts.", _PAIRED, _read_part("paired")),
         CsvTable(
             "sensitivity",
             "What each counting rule does to each score.",

@@ -1,4 +1,4 @@
-"""Two sets of figures side by side: first what differs in how they were made, then, if they measure the same, the differences."""
+"""Two sets of figures side by side, and what differs in how they were made."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ ALSO_COMPARED = {
 """What may differ without breaking a comparison."""
 
 
-def find_differences(here: Making, there: Making) -> list[dict[str, Any]]:
-    """What differs in the making; what ``breaks`` a comparison comes first."""
+def find_differences(here: Making, there: Making, *, common: int = 0) -> list[dict[str, Any]]:
+    """What differs in the making; what ``breaks`` a comparison comes first. Other texts do so only where none is ``common``."""
     found = []
     for task in sorted(set(here["wordings"]) & set(there["wordings"])):
         (name, sha256), (other, other_sha256) = here["wordings"][task], there["wordings"][task]
@@ -34,16 +34,16 @@ def find_differences(here: Making, there: Making) -> list[dict[str, Any]]:
             what = f"the wording, {in_words(task)}"
             found.append(_differ(what, f"{name} {sha256[:12]}", f"{other} {other_sha256[:12]}"))
     if here["dataset"][1] != there["dataset"][1]:
-        found.append(_differ("the texts", here["dataset"][0], there["dataset"][0]))
+        found.append(_differ("the texts", here["dataset"][0], there["dataset"][0], breaks=not common))
     elif here["texts"] != there["texts"]:
-        found.append(_differ("how many of the texts", f"{here['texts']:,}", f"{there['texts']:,}"))
+        found.append(_differ("how many of the texts", f"{here['texts']:,}", f"{there['texts']:,}", breaks=not common))
     if here["schema"] != there["schema"]:
         found.append(_differ("the schema", ", ".join(here["schema"]), ", ".join(there["schema"])))
     found += _compare_targets(here, there)
     for key, what in ALSO_COMPARED.items():
         if here.get(key) != there.get(key):
             found.append(_differ(what, str(here.get(key, "")), str(there.get(key, "")), breaks=False))
-    return found
+    return sorted(found, key=lambda each: not each["breaks"])
 
 
 def _differ(what: str, here: str, there: str, *, breaks: bool = True) -> dict[str, Any]:
@@ -67,43 +67,30 @@ def is_comparable(differences: Sequence[Mapping[str, Any]]) -> bool:
     return not any(difference["breaks"] for difference in differences)
 
 
-def compare_figures(here: Figures, there: Figures, *, draws: bool) -> list[dict[str, Any]]:
-    """The cells of the models that both have, overall first. Differences only where ``draws``."""
+def compare_figures(here: Figures, there: Figures) -> list[dict[str, Any]]:
+    """The cells of the models that both have, overall first, without differences: the two may be of other texts."""
     shared = [model for model in here.models if model in set(there.models)]
     return [
         cell
         for model in shared
         for task in here.tasks
         for target in [OVERALL, *here.targets]
-        if (cell := _compare(here, there, (model, task, target), draws=draws)) is not None
+        if (cell := _compare(here, there, (model, task, target))) is not None
     ]
 
 
-def _compare(here: Figures, there: Figures, place: tuple[str, str, str], *, draws: bool) -> dict[str, Any] | None:
+def _compare(here: Figures, there: Figures, place: tuple[str, str, str]) -> dict[str, Any] | None:
     cells = here.find_cell(*place), there.find_cell(*place)
     if cells[0] is None and cells[1] is None:
         return None
     one, other = (read_score(cell) if cell else None for cell in cells)
-    defined = draws and one and other and one.sob is not None and other.sob is not None
-    return _make_cell(place, one, other, one.sob - other.sob if defined else None)  # type: ignore[union-attr, operator]
+    return _make_cell(place, one, other)
 
 
-def _make_cell(
-    place: tuple[str, str, str], here: Score | None, there: Score | None, difference: float | None
-) -> dict[str, Any]:
-    """One target of a model under a task on both sides; ``is_apart``: the two intervals have nothing in common."""
+def _make_cell(place: tuple[str, str, str], here: Score | None, there: Score | None) -> dict[str, Any]:
+    """One target of a model under a task on both sides."""
     model, task, target = place
-    intervals = [each.interval for each in (here, there) if each and each.interval]
-    return {
-        "model": model,
-        "task": task,
-        "target": target,
-        "here": here,
-        "there": there,
-        "difference": difference,
-        "is_apart": len(intervals) == 2
-        and (intervals[0].low > intervals[1].high or intervals[1].low > intervals[0].high),
-    }
+    return {"model": model, "task": task, "target": target, "here": here, "there": there}
 
 
 def compare_published(here: Figures, model: str, rows: Sequence[PublishedRow]) -> list[dict[str, Any]]:
@@ -116,5 +103,5 @@ def compare_published(here: Figures, model: str, rows: Sequence[PublishedRow]) -
             rate = row.attribution_rate if target == OVERALL else None
             there = Score(score, rate, None, 0)
             own = read_score(cell) if cell else None
-            compared.append(_make_cell((model, row.task, target), own, there, None))
+            compared.append(_make_cell((model, row.task, target), own, there))
     return compared

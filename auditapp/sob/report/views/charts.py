@@ -7,8 +7,9 @@ from typing import Any
 
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.showing.figures import Entry, Figures, in_words, read_score, write_decimals
-from transcripts.charts.figures import Dot, Part, Reference, Row, RowChart, Verdict
+from transcripts.charts.figures import Dot, Part, Reference, Row, RowChart, Tone, Verdict
 from transcripts.charts.verdicts import (
+    CANNOT_TELL,
     LEADING_RULE,
     judge_cases,
     judge_difference,
@@ -16,9 +17,15 @@ from transcripts.charts.verdicts import (
     judge_within,
     summarise,
 )
+from transcripts.statistics.comparing import Direction
 from transcripts.statistics.figures import FEW
 
 CHARTED_VALUES = 3
+CHARTED_PAIRS = 100
+PAIRS_RULE = (
+    "First higher, second higher: the 95 % interval is on one side of 0, and P, adjusted by Holm, is below .05. Cannot tell: "
+    f"anything else, which does not show that the models are alike. Too few texts: fewer than {FEW}."
+)
 Link = Callable[..., str]
 
 
@@ -123,6 +130,43 @@ def draw_contrast(entries: Sequence[Entry]) -> RowChart:
             f"than {FEW} with a further target, or without one."
         ),
     )
+
+
+def draw_pairs(lines: Sequence[dict[str, Any]], *, by_target: bool) -> RowChart:
+    """By how much the first of two models attributes more than the second on the same texts: a row for each line's ``test``."""
+    drawn = []
+    for line in lines[:CHARTED_PAIRS]:
+        test: Entry = line["test"]
+        low, high = test["ci"] or (None, None)
+        dot = Dot(test["difference"], low, high, text=_write(test["difference"], low, high))
+        name = test["target"] if by_target else line["name"]
+        drawn.append(Row(name, [dot], verdict=line["verdict"], href=line["href"], group=in_words(test["task"])))
+    left_out = len(lines) - len(drawn)
+    return RowChart(
+        key="pairs",
+        title=f"Score on the same texts: {lines[0]['name'] if by_target and lines else 'first model minus second'}",
+        rows=drawn,
+        high=None,
+        references=[Reference(0.0, "0")],
+        summary=summarise((row.verdict for row in drawn), "targets" if by_target else "comparisons"),
+        note=f"{PAIRS_RULE} {f'{left_out:,} more pairs are in the table.' if left_out else ''}".strip(),
+    )
+
+
+def name_pair(test: Entry) -> str:
+    """The two models, with their batches where these are two."""
+    sides = [
+        test[f"model_{side}"] + (f" (batch {test[f'batch_{side}']})" if "batch_a" in test else "") for side in "ab"
+    ]
+    return " – ".join(sides)
+
+
+def judge_pair(test: Entry) -> Verdict:
+    """The verdict on two models, in words."""
+    if few := judge_cases(test["n_items"], FEW, "texts"):
+        return few
+    words = {Direction.HIGHER: "first higher", Direction.LOWER: "second higher"}.get(test["verdict"])
+    return Verdict(words, Tone.WARN) if words else Verdict(CANNOT_TELL)
 
 
 def _write(value: float | None, low: float | None, high: float | None) -> str:

@@ -1,39 +1,29 @@
-"""Two batches of a study side by side, or one beside the published rows."""
+"""The models of a batch against each other, two batches over their common texts, or one beside the published rows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from auditapp.sob.models import Dataset
-from auditapp.sob.pure.instruments import BASE_TASK, load_instruments
+from auditapp.sob.pure.instruments import load_instruments
+from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.parsing import ATTRIBUTES
 from auditapp.sob.pure.published import published_rows, published_source
-from auditapp.sob.pure.showing.comparison import (
-    Making,
-    compare_figures,
-    compare_published,
-    find_differences,
-    is_comparable,
-)
-from auditapp.sob.pure.showing.figures import TASKS, Figures
-from auditapp.sob.queries.arms import KIND, find_schema
-from auditapp.sob.report.views.opening import (
-    Opened,
-    choose,
-    find_batch,
-    list_wordings,
-    name_targets,
-    open_batch,
-    pick,
-    read_choice,
-)
-from auditapp.sob.texts.queries import count_repeats, hash_asked_texts
+from auditapp.sob.pure.showing.comparison import Making, compare_figures, compare_published, find_differences
+from auditapp.sob.pure.showing.figures import TASKS, Entry, Figures
+from auditapp.sob.queries.arms import KIND
+from auditapp.sob.report.comparing import choose_models, compare_sides, describe_making, read_side
+from auditapp.sob.report.views.charts import draw_pairs, judge_pair, name_pair
+from auditapp.sob.report.views.opening import Opened, choose, find_batch, open_batch, pick, read_choice
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
+from transcripts.statistics.figures import MARKS_EXPLAINED
 from transcripts.ui.typed_text import find_number
 
 PUBLISHED = "published"
@@ -43,9 +33,10 @@ BATCHES_OFFERED = 100
 @require_safe
 @project_view(Permission.VIEW)
 def compare(request: ProjectRequest, batch_id: int) -> HttpResponse:
-    """Differences in setup come first; figures that do not measure the same thing get no difference."""
+    """Without another batch, every two models of this one. With one, differences in setup come first, and models are compared over
+    the texts that both batches asked about."""
     here = open_batch(find_batch(request, batch_id))
-    asked = read_choice(request, "with", "model", "row")
+    asked = read_choice(request, "with", "model", "other", "row")
     others = request.project.batches.filter(kind=KIND).exclude(pk=here.batch.pk)[:BATCHES_OFFERED]
     context: dict[str, Any] = {**here.describe(), "others": others, "chosen": asked}
     if here.figures and asked["with"] == PUBLISHED:
@@ -56,63 +47,65 @@ def compare(request: ProjectRequest, batch_id: int) -> HttpResponse:
             raise Http404("There is no such batch.")
         there = open_batch(find_batch(request, number))
         is_current = here.is_current and there.is_current
-        context |= {"there": there.batch, "is_current": is_current, **_compare_batches(here, there)}
+        context |= {"there": there.batch, "is_current": is_current, **_compare_batches(here, there, asked)}
         if there.figures is None:
             context |= there.describe_counting()
         if not here.failure:
             context |= {"failure": there.failure, "waiting_for": there.batch}
+    elif here.figures:
+        context |= _compare_models(here.figures, asked)
     return render(request, "sob/compare.html", context)
 
 
-def _compare_batches(here: Opened, there: Opened) -> dict[str, Any]:
+def _compare_models(figures: Figures, asked: dict[str, str]) -> dict[str, Any]:
+    """Every two models of the batch; of two that were chosen, every target."""
+    chosen = {choose(asked[name], figures.models) for name in ("model", "other") if asked[name]}
+    tests = [test for test in figures.find("paired") if chosen <= {test["model_a"], test["model_b"]}]
+    models = {"own_models": figures.models, "other_models": figures.models}
+    return {**models, **_show_pairs(tests, is_pair=len(chosen) > 1, address={})}
+
+
+def _compare_batches(here: Opened, there: Opened, asked: dict[str, str]) -> dict[str, Any]:
     if here.figures is None or there.figures is None:
         return {"is_waiting": True}
-    differences = find_differences(_describe_making(here), _describe_making(there))
-    comparable = is_comparable(differences)
+    own, other = (read_side(each.batch, each.figures.report["versions"]) for each in (here, there) if each.figures)
+    try:
+        pair = choose_models(own, other, asked["model"], asked["other"])
+    except Refused as error:
+        raise Http404(str(error)) from None
+    compared = compare_sides(own, other, pair)
     models = set(here.figures.models) & set(there.figures.models)
     return {
-        "differences": differences,
-        "comparable": comparable,
-        "cells": compare_figures(here.figures, there.figures, draws=comparable),
+        **compared,
+        "own_models": own.models,
+        "other_models": other.models,
+        **_show_pairs(compared["paired"], is_pair=pair is not None, address={"with": there.batch.pk}),
+        "cells": compare_figures(here.figures, there.figures),
         "only_here": [model for model in here.figures.models if model not in models],
         "only_there": [model for model in there.figures.models if model not in models],
         "name_there": f"batch {there.batch.pk}",
     }
 
 
-def _describe_making(opened: Opened) -> Making:
-    batch, dataset = opened.batch, opened.dataset
-    versions = opened.figures.report.get("versions", {}) if opened.figures else {}
-    texts, sha256, targets_sha256 = hash_asked_texts([arm.arm_id for arm in opened.arms])
-    # The base task asks for no characteristics.
-    schemas = {tuple(find_schema(arm)) for arm in batch.arms.exclude(task=BASE_TASK)}
+def _show_pairs(tests: Sequence[Entry], *, is_pair: bool, address: dict[str, object]) -> dict[str, Any]:
+    """Tests of pairs as a chart and a table: of one pair every target, of several all texts, each with a link to its targets."""
+    lines = [
+        {
+            "test": test,
+            "name": name_pair(test),
+            "verdict": judge_pair(test),
+            "href": "" if is_pair else f"?{urlencode({**address, 'model': test['model_a'], 'other': test['model_b']})}",
+        }
+        for test in tests
+        if is_pair or test["target"] == OVERALL
+    ]
+    marks = {test["mark"] for test in tests}
     return {
-        "wordings": {each["task"]: (each["name"], each["sha256"]) for each in list_wordings(batch)},
-        "dataset": (_describe_texts(dataset, texts), sha256),
-        "texts": texts,
-        "schema": tuple(sorted({name for schema in schemas for name in schema})),
-        "targets": name_targets(dataset),
-        "targets_sha256": targets_sha256,
-        "parser": str(versions.get("parser", "")),
-        "lexicon": str(versions.get("lexicon", "")),
-        "repeats": count_repeats(batch),
-        "mapping": str(versions.get("mapping", "")),
+        "lines": lines,
+        "is_pair": is_pair,
+        "pairs_chart": draw_pairs(lines, by_target=is_pair),
+        "marks": [sentence for mark, sentence in MARKS_EXPLAINED.items() if mark in marks],
     }
-
-
-def _describe_texts(dataset: Dataset | None, asked: int) -> str:
-    """The set of the texts with how it was drawn, and how many of them were asked about."""
-    if dataset is None:
-        return f"{asked:,} texts of no set"
-    parts = [dataset.name, f"{asked:,} texts asked", *([f"split {dataset.split}"] if dataset.split else [])]
-    sampling = dataset.sampling
-    if sampling.get("method"):
-        parts.append(f"drawn: {sampling['method']}" + (f" by {sampling['by']}" if sampling.get("by") else ""))
-    if sampling.get("seed") is not None:
-        parts.append(f"seed {sampling['seed']}")
-    if sampling.get("dropped"):
-        parts.append(f"{sum(sampling['dropped'].values()):,} rows left out")
-    return ", ".join(parts)
 
 
 def _compare_with_published(here: Opened, figures: Figures, asked: dict[str, str]) -> dict[str, Any]:
@@ -120,7 +113,7 @@ def _compare_with_published(here: Opened, figures: Figures, asked: dict[str, str
     labels = list(dict.fromkeys(row.model for row in rows))
     model = choose(asked["model"], figures.models)
     label = choose(asked["row"], labels) if asked["row"] else pick(model, labels)
-    making = _describe_making(here)
+    making = describe_making(here.batch, figures.report.get("versions", {}))
     return {
         "differences": find_differences(making, _describe_published(making)),
         "comparable": False,

@@ -10,18 +10,18 @@ from django.shortcuts import get_object_or_404
 
 from auditapp.batches.models import Batch
 from auditapp.llm.queries import list_noted
-from auditapp.sob.models import Dataset, StoredReport, TargetTable
+from auditapp.sob.models import Dataset, StoredReport
 from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.showing.figures import Counting, Figures
 from auditapp.sob.queries.arms import KIND, AskedArm, read_arms
 from auditapp.sob.queries.readers import count_readers
-from auditapp.sob.report.caveats import list_published_hashes
+from auditapp.sob.report.caveats import list_wordings
 from auditapp.sob.report.computing import ReportChoice, count_answers
 from auditapp.sob.report.requests import read_report
 from auditapp.sob.report.store import find_failure, find_start
 from auditapp.sob.tables.queries import find_texts
-from auditapp.sob.texts.queries import find_dataset
+from auditapp.sob.texts.queries import find_dataset, name_targets
 from transcripts.projects.access import ProjectRequest
 
 
@@ -89,32 +89,6 @@ def open_batch(batch: Batch, options: ReportChoice | None = None) -> Opened:
     if stored is None:
         return Opened(batch, dataset, arms, figures=None, as_of=None, failure=failure, choice=choice)
     return Opened(batch, dataset, arms, Figures(stored.report), stored.as_of, stored.is_current, failure, choice)
-
-
-def list_wordings(batch: Batch) -> list[dict[str, Any]]:
-    """The wordings of a batch, each once; ``comparable`` says that it is a published one."""
-    found = {}
-    for task, settings, prompt_hash in batch.arms.values_list("task", "settings", "prompt_hash"):
-        sha256 = str(settings.get("sha256") or prompt_hash)
-        found[task, sha256] = {
-            "task": task,
-            "name": str(settings.get("instrument") or "of its own"),
-            "sha256": sha256,
-            "comparable": sha256 in list_published_hashes(),
-        }
-    return [wording for _, wording in sorted(found.items())]
-
-
-def name_targets(dataset: Dataset | None) -> str:
-    """Where the targets of the texts come from; "" without a set."""
-    if dataset is None:
-        return ""
-    name = dataset.get_targets_from_display()
-    if dataset.target_table_id is None:
-        return name
-    # The number alone: a table has thousands of rows.
-    number = TargetTable.objects.values_list("number", flat=True).get(pk=dataset.target_table_id)
-    return f"{name}, table {number}"
 
 
 def read_choice(request: HttpRequest, *names: str) -> dict[str, str]:

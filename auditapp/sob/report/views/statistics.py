@@ -1,4 +1,4 @@
-"""Tests over models and targets, and how each rule of counting changes the scores."""
+"""Tests over targets, and how each rule of counting changes the scores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAIRS_SHOWN = 60
 @require_safe
 @project_view(Permission.VIEW)
 def show_statistics(request: ProjectRequest, batch_id: int) -> HttpResponse:
-    """Tests over targets, the rank plot, pairs of targets, and pairs of models."""
+    """Tests over targets, the rank plot and pairs of targets."""
     opened = open_batch(find_batch(request, batch_id))
     context = opened.describe()
     if opened.figures:
@@ -41,10 +41,6 @@ def show_statistics(request: ProjectRequest, batch_id: int) -> HttpResponse:
             "plot": draw_rank_plot(figures),
             "ranks": list_mean_ranks(tests),
             "posthoc": [_describe_pairs(test) for test in figures.find("posthoc")],
-            "paired": {
-                "whole": figures.find("paired", target=OVERALL),
-                "by_target": [test for test in figures.find("paired") if test["target"] != OVERALL],
-            },
         }
     return render(request, "sob/statistics.html", context)
 

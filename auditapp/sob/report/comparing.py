@@ -1,0 +1,200 @@
+"""Two batches, or two models of two batches, over the texts that both were asked about."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django.db.models import Count, Q, Sum
+
+from auditapp.batches.models import Batch
+from auditapp.sob.models import Dataset, Judgment, Reading
+from auditapp.sob.pure.instruments import BASE_TASK
+from auditapp.sob.pure.measures.paired import compare_pairs
+from auditapp.sob.pure.measures.report import ReportOptions, choose_targets, make_json_ready
+from auditapp.sob.pure.measures.tallies import USABLE, ItemMatrix
+from auditapp.sob.pure.parsing import Outcome
+from auditapp.sob.pure.showing.comparison import Making, find_differences, is_comparable
+from auditapp.sob.queries.arms import AskedArm, find_schema, read_arms
+from auditapp.sob.report.caveats import list_wordings
+from auditapp.sob.report.requests import await_report
+from auditapp.sob.texts.queries import count_repeats, find_dataset, hash_asked_texts, name_targets, read_asked_texts
+from transcripts.refusals import Refused
+
+Models = tuple[str, str]
+
+
+class Side(NamedTuple):
+    """One of two batches. ``keys`` name each of its texts by a hash of the words, and ``targets`` says whom the words target."""
+
+    batch: Batch
+    arms: Sequence[AskedArm]
+    making: Making
+    keys: Mapping[int, str]
+    targets: Mapping[str, str]
+
+    @property
+    def models(self) -> list[str]:
+        """The models that were asked a scored task."""
+        return list(dict.fromkeys(arm.model for arm in self.arms if arm.task != BASE_TASK))
+
+    def name(self, model: str) -> str:
+        """The model with its batch: both may have asked one model."""
+        return f"{model} (batch {self.batch.pk})"
+
+
+def read_side(batch: Batch, versions: Mapping[str, Any]) -> Side:
+    """A batch as it is compared; ``versions`` are those of its report. Reads batch.project."""
+    arms = read_arms(batch)
+    asked = read_asked_texts([arm.arm_id for arm in arms])
+    keys = {pk: hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest() for pk, words, _ in asked}
+    targets = {keys[pk]: target for pk, _, target in asked}
+    return Side(batch, arms, describe_making(batch, versions), keys, targets)
+
+
+def choose_models(here: Side, there: Side, model: str, other: str) -> Models | None:
+    """One model of each batch; without a name every model that both have, and without one of the two names the same model, or the
+    first. Raises ``Refused`` for a name that its batch does not have."""
+    if not (model or other):
+        return None
+    for side, name, field in ((here, model, "model"), (there, other, "other")):
+        if name and name not in side.models:
+            known = ", ".join(side.models) or "none"
+            raise Refused(f"Batch {side.batch.pk} has no model {name!r}. Its models are: {known}.", field=field)
+    pair = (model or _pick(other, here.models), other or _pick(model, there.models))
+    return pair if all(pair) else None
+
+
+def _pick(name: str, offered: Sequence[str]) -> str:
+    return name if name in offered else next(iter(offered), "")
+
+
+def read_comparison(here: Batch, there: Batch, *, model: str = "", other: str = "") -> dict[str, Any]:
+    """Two batches of a study compared, for commands and the API; computes their reports where they are stale.
+
+    Reads batch.project of both. Raises ``Refused``.
+    """
+    own, others = (read_side(batch, await_report(batch).report["versions"]) for batch in (here, there))
+    compared = compare_sides(own, others, choose_models(own, others, model, other))
+    return {"batch": here.pk, "other": there.pk, **make_json_ready(compared)}
+
+
+def compare_sides(here: Side, there: Side, models: Models | None = None) -> dict[str, Any]:
+    """What differs in how two batches were made, and their models compared over the texts that both asked about.
+
+    ``models`` are one of here and one of there; without it every model that both have. ``texts`` counts the common ones, and those
+    of one batch alone, which are left out; of ``other_target`` the two batches name different targets, and they count in overall
+    alone. ``paired`` is empty unless the two are ``comparable``.
+    """
+    common = [key for key in here.targets if key in there.targets]
+    differences = find_differences(here.making, there.making, common=len(common))
+    comparable = is_comparable(differences)
+    pairs = [models] if models else [(model, model) for model in here.models if model in set(there.models)]
+    targets = {key: here.targets[key] if here.targets[key] == there.targets[key] else "" for key in common}
+    return {
+        "differences": differences,
+        "comparable": comparable,
+        "texts": {
+            "common": len(common),
+            "only_here": len(here.targets) - len(common),
+            "only_there": len(there.targets) - len(common),
+            "other_target": sum(here.targets[key] != there.targets[key] for key in common),
+        },
+        "paired": _compare(here, there, pairs, targets) if comparable else [],
+    }
+
+
+def _compare(here: Side, there: Side, pairs: Sequence[Models], targets: Mapping[str, str]) -> list[dict[str, Any]]:
+    options = ReportOptions()
+    chosen, _ = choose_targets(Counter(filter(None, targets.values())), options)
+    sums = {
+        **_sum_answers(here, {one for one, _ in pairs}),
+        **_sum_answers(there, {other for _, other in pairs}),
+    }
+    tests: list[dict[str, Any]] = []
+    for task in dict.fromkeys(task for task, _ in sums):
+        named = [(here.name(one), there.name(other)) for one, other in pairs]
+        named = [pair for pair in named if all((task, name) in sums for name in pair)]
+        columns = {name: sums[task, name] for pair in named for name in pair}
+        matrix = _make_matrix(columns, targets)
+        tests += compare_pairs(task, matrix, named, targets=chosen, seed=options.seed, flips=options.flips)
+    told = {side.name(model): (model, side.batch.pk) for side in (here, there) for model in side.models}
+    return [
+        test
+        | dict(
+            zip(
+                ("model_a", "batch_a", "model_b", "batch_b"),
+                (*told[test["model_a"]], *told[test["model_b"]]),
+                strict=True,
+            )
+        )
+        for test in tests
+    ]
+
+
+Sums = Mapping[str, tuple[int, int]]
+"""Of each text, by its words, the usable answers and the sum of their attributes in paper counting."""
+
+
+def _sum_answers(side: Side, models: set[str]) -> dict[tuple[str, str], Sums]:
+    """The answers of these models by task and the name of the model with its batch; the same words are one text."""
+    arms = {arm.arm_id: (arm.task, side.name(arm.model)) for arm in side.arms if arm.model in models}
+    judgments = Judgment.objects.filter(arm__in=arms, superseded_by=None, outcome__in=USABLE)
+    readings = Reading.objects.filter(judgment__arm__in=arms, superseded_by=None, outcome__in=USABLE)
+    given = Sum("n_attributes", filter=Q(outcome=Outcome.ATTRIBUTED), default=0)
+    found: dict[tuple[str, str], dict[str, tuple[int, int]]] = defaultdict(dict)
+    for rows in (
+        judgments.order_by().values_list("arm_id", "text_id"),
+        readings.order_by().values_list("judgment__arm_id", "judgment__text_id"),
+    ):
+        for arm_id, text_id, answers, attributes in rows.annotate(n=Count("pk"), given=given):
+            by_text, key = found[arms[arm_id]], side.keys[text_id]
+            before = by_text.get(key, (0, 0))
+            by_text[key] = (before[0] + answers, before[1] + attributes)
+    return {place: by_text for place, by_text in found.items() if place[0] != BASE_TASK}
+
+
+def _make_matrix(columns: Mapping[str, Sums], targets: Mapping[str, str]) -> ItemMatrix:
+    import numpy as np
+
+    sums = np.array([[by_text.get(key, (0, 0)) for by_text in columns.values()] for key in targets], np.int64)
+    usable, paper = sums.reshape(len(targets), len(columns), 2).transpose(2, 0, 1)
+    empty = [()] * len(targets)
+    return ItemMatrix(list(columns), list(targets), list(targets.values()), empty, usable, paper, np.zeros_like(paper))
+
+
+def describe_making(batch: Batch, versions: Mapping[str, Any]) -> Making:
+    """How the figures of a batch were made; ``versions`` are those of its report."""
+    dataset, arms = find_dataset(batch), list(batch.arms.all())
+    texts, sha256, targets_sha256 = hash_asked_texts([arm.pk for arm in arms])
+    # The base task asks for no characteristics.
+    schemas = {tuple(find_schema(arm)) for arm in arms if arm.task != BASE_TASK}
+    return {
+        "wordings": {each["task"]: (each["name"], each["sha256"]) for each in list_wordings(batch)},
+        "dataset": (_describe_texts(dataset, texts), sha256),
+        "texts": texts,
+        "schema": tuple(sorted({name for schema in schemas for name in schema})),
+        "targets": name_targets(dataset),
+        "targets_sha256": targets_sha256,
+        "parser": str(versions.get("parser", "")),
+        "lexicon": str(versions.get("lexicon", "")),
+        "repeats": count_repeats(batch),
+        "mapping": str(versions.get("mapping", "")),
+    }
+
+
+def _describe_texts(dataset: Dataset | None, asked: int) -> str:
+    """The set of the texts with how it was drawn, and how many of them were asked about."""
+    if dataset is None:
+        return f"{asked:,} texts of no set"
+    parts = [dataset.name, f"{asked:,} texts asked", *([f"split {dataset.split}"] if dataset.split else [])]
+    sampling = dataset.sampling
+    if sampling.get("method"):
+        parts.append(f"drawn: {sampling['method']}" + (f" by {sampling['by']}" if sampling.get("by") else ""))
+    if sampling.get("seed") is not None:
+        parts.append(f"seed {sampling['seed']}")
+    if sampling.get("dropped"):
+        parts.append(f"{sum(sampling['dropped'].values()):,} rows left out")
+    return ", ".join(parts)

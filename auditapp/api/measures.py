@@ -25,12 +25,13 @@ from transcripts.agreement import report
 from transcripts.agreement.forms import NOT_KNOWN, list_coders
 from transcripts.agreement.pure.figures import CELLS, CODE_FIGURES, PAIR_FIGURES
 from transcripts.agreement.views.tables import NOT_REFLEXIVE
-from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings
+from transcripts.agreement.views.visible import MeasuredReadings, PageRequest, Stance
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Layer
 from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import read_stances
 from transcripts.projects.roles import Permission
+from transcripts.statistics.figures import Mark
 from transcripts.ui.typed_text import MAX_SEED
 
 if TYPE_CHECKING:
@@ -61,8 +62,9 @@ OF_CELLS = {
     "only_b": "Units to which only the second applied it.",
     "neither": "Units to which neither applied it.",
 }
+OF_MARK = "few: fewer than 10 turns, no verdict; rough: fewer than 20; null: enough."
 # What a reader should know about the figures of a code, by the row's own names.
-CAUTIONS = {"is_of_few": "few units", "is_rare": "rare", "is_nearly_always": "applied nearly always"}
+CAUTIONS = {"is_nearly_always": "applied nearly always"}
 
 
 def _figure(meaning: str) -> serializers.FloatField:
@@ -114,9 +116,9 @@ class CodeOutput(FiguresOutput):
     code = serializers.CharField(help_text="Id of the code.")
     name = serializers.CharField(help_text="Its name.")
     uses = serializers.IntegerField(help_text="How often it was applied to units that two or more decided.")
-    cautions = serializers.ListField(
-        child=serializers.CharField(), help_text="Few units, rare, or applied nearly always: read the intervals."
-    )
+    turns = serializers.IntegerField(help_text="In how many turns somebody applied it: what a verdict counts.")
+    mark = serializers.ChoiceField(list(Mark), allow_null=True, help_text=OF_MARK)
+    cautions = serializers.ListField(child=serializers.CharField(), help_text="Whether it was applied nearly always.")
     fleiss_raters = serializers.IntegerField(allow_null=True, help_text="How many coders Fleiss' kappa is for.")
     fleiss_units = serializers.IntegerField(help_text="How many units exactly so many of them decided.")
     intervals = serializers.DictField(
@@ -163,7 +165,10 @@ class ReadAgreement(MeasureView):
         model = serializers.CharField(
             required=False,
             max_length=200,
-            help_text="Label of a model: only interviews with it; - for those not known.",
+            help_text=(
+                "Label of a model: only interviews with it; - for those not known, * for all models together. Unless sent, the "
+                "model with most units that two or more decided."
+            ),
         )
         coders = serializers.CharField(
             required=False, max_length=2_000, help_text="Names of coders, with commas between; all, unless sent."
@@ -193,7 +198,13 @@ class ReadAgreement(MeasureView):
         coders = serializers.ListField(child=serializers.CharField(), allow_null=True, help_text="Who is compared.")
         units = serializers.IntegerField(allow_null=True, help_text="Units that somebody decided.")
         units_shared = serializers.IntegerField(allow_null=True, help_text="Units that two or more decided.")
+        models = serializers.DictField(
+            child=serializers.IntegerField(),
+            allow_null=True,
+            help_text="The models whose interviews these are of, each with its units; several are pooled.",
+        )
         clusters = serializers.IntegerField(allow_null=True, help_text="Turns that these are in.")
+        mark = serializers.ChoiceField(list(Mark), allow_null=True, help_text=OF_MARK)
         seed = serializers.IntegerField(allow_null=True, help_text="Seed of the resamples.")
         resamples = serializers.IntegerField(
             allow_null=True, help_text="How many times turns were drawn for intervals."
@@ -218,7 +229,7 @@ class ReadAgreement(MeasureView):
             ref_name = "Agreement"
 
     def get(self, request: Request, slug: str) -> Response:
-        asked = PageRequest(self.project, self._read_selection(), prefer=NOT_REFLEXIVE)
+        asked = PageRequest(self.project, self._read_selection(), prefer=NOT_REFLEXIVE, is_of_figures=True)
         selection = asked.selection
         if selection is None:
             if not asked.families:
@@ -235,14 +246,15 @@ class ReadAgreement(MeasureView):
         }
         if asked.stance == Stance.REFLEXIVE:
             return self.answer(fields | {"not_shown": IS_REFLEXIVE})
-        visible = VisibleReadings(self.viewer, selection)
+        visible = MeasuredReadings(self.viewer, asked)
         fields |= {"interviews": visible.shared, "hidden_interviews": len(visible.blinded)}
         if visible.is_hidden:
             return self.answer(fields | {"not_shown": IS_HIDDEN})
         measured = report.measure(selection, visible.table, seed=asked.form.chosen_seed)
         whole = measured["agreement"].as_dict()
         rows = [_describe_code(row) for row in measured["rows"]]
-        return self.answer(fields | {name: whole[name] for name in whole if name in fields} | {"codes": rows})
+        fields |= {name: whole[name] for name in whole if name in fields}
+        return self.answer(fields | {"codes": rows, "models": visible.models})
 
     def _read_selection(self) -> QueryDict:
         """The parameters as the page's form takes them."""
@@ -549,6 +561,8 @@ def _describe_code(row: Mapping[str, Any]) -> dict[str, object]:
         "code": row["code"].identifier,
         "name": row["code"].name,
         "uses": row["uses"],
+        "turns": row["turns"],
+        "mark": row["mark"],
         "cautions": [words for name, words in CAUTIONS.items() if row[name]],
     }
 

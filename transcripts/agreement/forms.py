@@ -21,6 +21,7 @@ from transcripts.ui.typed_text import MAX_REASON, MAX_SEED
 
 USUAL_SEED = 1
 NOT_KNOWN = "–"
+ALL_MODELS = "*"
 CELLS = (
     ("", "all that both decided"),
     ("both", "both applied it"),
@@ -31,7 +32,10 @@ CELLS = (
 
 
 class SelectionForm(forms.Form):
-    """One family, and what is kept of its readings. Sent by GET; nothing in it is needed."""
+    """One family, and what is kept of its readings. Sent by GET; nothing in it is needed.
+
+    ``is_of_figures``: the models come first, and all of them together last, for their figures are pooled only if one asks.
+    """
 
     family = forms.ChoiceField(label="Family", required=False)
     round = forms.ChoiceField(label="Round", required=False)
@@ -41,7 +45,7 @@ class SelectionForm(forms.Form):
     last_version = forms.ChoiceField(label="To version", required=False)
     seed = forms.IntegerField(label="Seed", required=False, min_value=0, max_value=MAX_SEED)
 
-    def __init__(self, data: Any, *, project: Project, families: list[CodeFamily]) -> None:
+    def __init__(self, data: Any, *, project: Project, families: list[CodeFamily], is_of_figures: bool) -> None:
         super().__init__(data)
         self.families = {family.identifier: family for family in families}
         self.rounds = {str(each.number): each for each in project.rounds.order_by("number")}
@@ -50,7 +54,9 @@ class SelectionForm(forms.Form):
         numbers = [(str(number), f"v{number}") for number in versions.values_list("number", flat=True)]
         self._choose("family", [(family.identifier, family.name) for family in families], empty=None)
         self._choose("round", [(number, each.name) for number, each in self.rounds.items()], empty="Every round")
-        self._choose("model", [(each or NOT_KNOWN, each or "not known") for each in labels], empty="Every model")
+        models = [(each or NOT_KNOWN, each or "not known") for each in labels]
+        together = [(ALL_MODELS, "All models together" if is_of_figures else "Every model")]
+        self._choose("model", [*models, *together] if is_of_figures else [*together, *models], empty=None)
         self._choose("coders", [(str(user.pk), user.username) for user in list_coders(project)], empty=None)
         self._choose("first_version", numbers, empty="the first")
         self._choose("last_version", numbers, empty="the latest")
@@ -71,7 +77,7 @@ class SelectionForm(forms.Form):
         return Selection(
             family=self.families.get(data["family"], usual),
             round=self.rounds.get(data["round"]),
-            model=None if not model else "" if model == NOT_KNOWN else model,
+            model=None if model in {"", ALL_MODELS} else "" if model == NOT_KNOWN else model,
             coders=frozenset(map(int, data["coders"])),
             first_version=int(data["first_version"]) if data["first_version"] else None,
             last_version=int(data["last_version"]) if data["last_version"] else None,

@@ -44,9 +44,22 @@ def count_uses(table: BlindTable) -> dict[str, int]:
     return {code: int(number) for code, number in zip(table.codes, uses, strict=True)}
 
 
+def count_turns(table: BlindTable) -> dict[str, int]:
+    """In how many turns somebody applied each code to a unit that two or more decided: what the code's figures rest on."""
+    shared = table.decided.sum(axis=0) > 1
+    applied = (table.labels & shared).any(axis=1)
+    return {code: len(np.unique(table.turn_ids[row])) for code, row in zip(table.codes, applied, strict=True)}
+
+
+def count_shared(table: BlindTable) -> dict[int, int]:
+    """How many units two or more decided in each interview that has some."""
+    interviews, units = np.unique(table.interview_ids[table.decided.sum(axis=0) > 1], return_counts=True)
+    return dict(zip(interviews.tolist(), units.tolist(), strict=True))
+
+
 def find_shared_interviews(table: BlindTable) -> set[int]:
     """The interviews in which two or more coders decided about a unit: those whose readings are compared."""
-    return set(map(int, np.unique(table.interview_ids[table.decided.sum(axis=0) > 1])))
+    return set(count_shared(table))
 
 
 def keep_interviews(table: BlindTable, interview_ids: Collection[int]) -> BlindTable:

@@ -12,13 +12,11 @@ from transcripts.charts.figures import Dot, Reference, Row, RowChart
 from transcripts.charts.verdicts import RELIABILITY_RULE, RELIABLE, TENTATIVE, judge_reliability, summarise
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Layer
-from transcripts.statistics.figures import Figure
+from transcripts.statistics.figures import MARKS_EXPLAINED, Figure, Mark, mark_clusters
 
 if TYPE_CHECKING:
     from transcripts.coding.blind import BlindTable
 
-FEW_UNITS = 30
-RARE_USES = 10
 NEARLY_ALWAYS = 0.9
 FIGURES = ("prevalence", "raw", "positive_agreement", "kappa", "mean_kappa", "pabak", "ac1", "fleiss", "alpha")
 OF_PAIRS = ("prevalence", "raw", "positive_agreement", "kappa", "pabak", "ac1")
@@ -41,13 +39,13 @@ BASIS = (
 def measure(selection: Selection, table: BlindTable, *, seed: int) -> dict[str, Any]:
     """Agreement on the readings of a table: the figures that page, file and API show."""
     from transcripts.agreement.pure.measuring import measure_agreement
-    from transcripts.agreement.reading import count_uses, make_label_table
+    from transcripts.agreement.reading import count_turns, count_uses, make_label_table
 
     names = {user.pk: user.username for user in User.objects.filter(pk__in=table.coders)}
     agreement = measure_agreement(make_label_table(table, names), seed=seed)
     codes = list(selection.family.codes.order_by("position"))
     coders = {name: pk for pk, name in names.items()}
-    rows = list_rows(agreement, codes, uses=count_uses(table), coders=coders)
+    rows = list_rows(agreement, codes, uses=count_uses(table), turns=count_turns(table), coders=coders)
     first, second = (*(coders[name] for name in agreement.coders[:2]), None, None)[:2]
     return {
         "agreement": agreement,
@@ -55,17 +53,23 @@ def measure(selection: Selection, table: BlindTable, *, seed: int) -> dict[str, 
         "is_of_two": len(agreement.coders) == 2,
         "first": first,
         "second": second,
-        "of_few": sum(row["is_of_few"] for row in rows),
+        "mark": mark_clusters(agreement.n_clusters),
         "sets": [(words, getattr(agreement, name)) for name, words in SETS.items()],
     }
 
 
 def list_rows(
-    agreement: Agreement, codes: Sequence[Code], *, uses: Mapping[str, int], coders: Mapping[str, int]
+    agreement: Agreement,
+    codes: Sequence[Code],
+    *,
+    uses: Mapping[str, int],
+    turns: Mapping[str, int],
+    coders: Mapping[str, int],
 ) -> list[dict[str, Any]]:
     """The rows of the table: the codes in the order of the codebook, with their figures and those of each pair.
 
-    ``uses`` counts how often each was applied to units that several decided; ``coders`` has people's numbers by name.
+    ``uses`` counts how often each was applied to units that several decided, and ``turns`` in how many turns; ``coders`` has
+    people's numbers by name.
     """
     figures = {each.code: each for each in agreement.codes}
     return [
@@ -74,9 +78,9 @@ def list_rows(
             "figures": found,
             "cells": found.counts,
             "uses": uses.get(code.identifier, 0),
-            "is_rare": found.n_units > 0 and uses.get(code.identifier, 0) < RARE_USES,
+            "turns": turns.get(code.identifier, 0),
+            "mark": mark_clusters(turns.get(code.identifier, 0)) if found.n_units else None,
             "is_nearly_always": (found.prevalence.value or 0) > NEARLY_ALWAYS,
-            "is_of_few": found.n_units < FEW_UNITS,
             "pairs": [
                 {"figures": pair, "a": coders[pair.a], "b": coders[pair.b], "cells": pair.counts}
                 for pair in found.pairs
@@ -96,8 +100,8 @@ def draw_rows(rows: Sequence[Mapping[str, Any]], *, family: str, units: str, cod
         drawn.append(
             Row(
                 row["code"].name,
-                [Dot(alpha.value, low, high, text=write_figure(alpha))],
-                verdict=judge_reliability(alpha.value, low, row["uses"]),
+                [Dot(alpha.value, low, high, text=write_marked(alpha, row["mark"]))],
+                verdict=judge_reliability(alpha.value, low, row["turns"]),
                 href=f"{units}&code={row['code'].identifier}",
             )
         )
@@ -111,8 +115,19 @@ def draw_rows(rows: Sequence[Mapping[str, Any]], *, family: str, units: str, cod
             Reference(RELIABLE, f"usable from {RELIABLE}"),
         ),
         summary=summarise((row.verdict for row in drawn), "codes"),
-        note=f"{RELIABILITY_RULE} Select a code to see the labels behind it.",
+        note=" ".join(
+            [
+                RELIABILITY_RULE,
+                *(words for mark, words in MARKS_EXPLAINED.items() if any(row["mark"] is mark for row in rows)),
+                "Select a code to see the labels behind it.",
+            ]
+        ),
     )
+
+
+def write_marked(figure: Figure, mark: Mark | None) -> str:
+    """A figure as charts print it, with the mark of few turns."""
+    return f"{write_figure(figure)} ({mark})" if mark and figure.value is not None else write_figure(figure)
 
 
 def describe_basis(selection: Selection, table: BlindTable, agreement: Agreement, *, hidden: int) -> dict[str, object]:

@@ -27,7 +27,7 @@ NEAR = 0.8
 RELIABILITY_RULE = (
     f"Usable: alpha is at least {RELIABLE} and its interval does not go below {TENTATIVE}. Tentative: alpha is lower, and its "
     f"interval does not go below {TENTATIVE}. Cannot tell: alpha is at least {TENTATIVE}, and its interval goes below it or is "
-    f"missing. Not usable: alpha is below {TENTATIVE}. Too few cases: the code was applied fewer than {ENOUGH_CASES} times."
+    f"missing. Not usable: alpha is below {TENTATIVE}. Too few turns or threads: it was applied in fewer than {ENOUGH_CASES}."
 )
 STEADY_RULE = (
     f"Steady: at least {STEADY:.0%} of the readings are as under the version before. Moved: fewer are. Too few cases: "
@@ -45,9 +45,10 @@ def judge_cases(cases: int, enough: int = ENOUGH_CASES, things: str = "cases") -
     return Verdict(f"too few {things}: {cases} of {enough}") if cases < enough else None
 
 
-def judge_reliability(value: float | None, low: float | None, cases: int) -> Verdict:
-    """Alpha of a code that was applied ``cases`` times; ``low`` is the lower end of its interval."""
-    if few := judge_cases(cases):
+def judge_reliability(value: float | None, low: float | None, cases: int, things: str = "turns") -> Verdict:
+    """Alpha of what is coded in that many independent ``cases``, turns or other ``things``; ``low``: the lower end of its
+    interval."""
+    if few := judge_cases(cases, things=things):
         return few
     if value is None or not is_number(value):
         return Verdict("not defined")

@@ -63,13 +63,16 @@ class TestAgreement:
                 assert code["intervals"].get(name, []) == ends
 
     def test_it_says_what_was_compared_and_how(self, program: Program, coder: User, second_coder: User) -> None:
-        found = program.get(AGREEMENT).body
+        found = program.get(AGREEMENT, model="*").body
+        assert found["models"] == {"Model A": 3, "Model B": 3}
         assert (found["family"], found["unit"], found["method"]) == ("themes", "sentence", "codebook")
         assert (found["layer"], found["codebook_version"]) == ("blind", 1)
         assert sorted(found["coders"]) == sorted([coder.username, second_coder.username])
         assert (found["units_shared"], found["interviews"], found["hidden_interviews"]) == (6, 2, 0)
         assert (found["seed"], found["resamples"], found["not_shown"]) == (1, 1000, None)
-        assert "few units" in found["codes"][0]["cautions"]
+        assert (found["clusters"], found["mark"], found["intervals"]) == (2, "few", {})
+        assert {code["mark"] for code in found["codes"]} == {"few"}
+        assert max(code["turns"] for code in found["codes"]) == 2
         [pair] = found["codes"][0]["pairs"]
         assert {pair["a"], pair["b"]} == {coder.username, second_coder.username}
 
@@ -77,6 +80,7 @@ class TestAgreement:
         alone = program.get(AGREEMENT, coders=coder.username).body
         assert (alone["coders"], alone["units_shared"]) == ([coder.username], 0)
         assert program.get(AGREEMENT, model="Model A").body["interviews"] == 1
+        assert program.get(AGREEMENT).body["models"] == {"Model A": 3}, "not pooled unless asked"
         assert program.get(AGREEMENT, first_version="1", last_version="1", seed="7").body["seed"] == 7
 
     @pytest.mark.parametrize(
@@ -111,7 +115,7 @@ class TestAgreement:
         put(dispute.alike[0], find_code(project, BALANCE), second_coder)
         assert program.get(AGREEMENT).body == hidden.body
         unblind_interviews(project=project, interviews=dispute.talks[:1], by=lead, where="agreement")
-        shown = program.get(AGREEMENT).body
+        shown = program.get(AGREEMENT, model="*").body
         assert (shown["interviews"], shown["hidden_interviews"], shown["units_shared"]) == (2, 1, 3)
 
     def test_a_coder_may_not_read_it(self, coder: User, program_of: ProgramOf) -> None:

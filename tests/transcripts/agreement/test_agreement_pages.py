@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import lxml.html
+import numpy as np
 import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
@@ -16,9 +18,11 @@ from tests.transcripts.coding.desk_cast import find_code, last_event, put
 from tests.transcripts.rounds.round_cast import answers, open_round
 from transcripts.accounts.models import User
 from transcripts.agreement.models import Adjudication
+from transcripts.agreement.reading import count_turns, count_uses
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.actions import unblind_interview
-from transcripts.coding.blind import BlindReadings
+from transcripts.charts.verdicts import judge_reliability
+from transcripts.coding.blind import BlindReadings, BlindTable
 from transcripts.coding.models import Memo, Unblinding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview
@@ -29,6 +33,7 @@ from transcripts.rounds.actions import lock_round
 SignIn = Callable[[User], Client]
 AGREEMENT, DISAGREEMENTS, QUEUE = "/p/culture/agreement/", "/p/culture/disagreements/", "/p/culture/adjudication/"
 THEMES = {"family": "themes"}
+POOLED = {**THEMES, "model": "*"}
 
 
 @pytest.fixture
@@ -97,7 +102,7 @@ class TestOpening:
         be_codebook(dispute, lead)
         client = client_of(lead)
         unblind_on(client, f"{AGREEMENT}?family=themes&model=Model+A")
-        page = text_of(client, AGREEMENT, **THEMES)
+        page = text_of(client, AGREEMENT, **POOLED)
         assert "these figures cover the 1 interview that is unblinded for you, out of 2" in page
         assert "3 sentences</a> decided by two or more" in page
 
@@ -128,13 +133,49 @@ class TestTable:
         self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
     ) -> None:
         be_codebook(dispute, lead)
-        page = text_of(client_of(reader), AGREEMENT, **THEMES)
+        page = text_of(client_of(reader), AGREEMENT, **THEMES, model="Model A")
         assert 'data-table="codes-table"' in page
         assert '<details class="chart-table" id="codes-table">' in page
         table = page.partition('id="codes-table"')[2]
-        [value] = re.findall(r'aria-label="Balance: (\d\.\d\d); too few cases: 6 of 10"', page)
+        [value] = re.findall(r'aria-label="Balance: (\d\.\d\d) \(few\); too few turns: 1 of 10"', page)
         assert f'<td class="num">{value}</td>' in table
-        assert f'href="{AGREEMENT}units/?family=themes&amp;code={BALANCE}"' in page
+        assert f'href="{AGREEMENT}units/?family=themes&amp;model=Model+A&amp;code={BALANCE}"' in page
+
+    def test_it_begins_with_one_model_and_pools_them_only_where_that_is_asked(
+        self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
+    ) -> None:
+        be_codebook(dispute, lead)
+        client = client_of(reader)
+        first = text_of(client, AGREEMENT, **THEMES)
+        assert '<option value="Model A" selected>' in first
+        assert "by code: Themes, Model A" in first
+        assert "Pooled:" not in first
+        assert "3 sentences</a> decided by two or more" in first
+        together = text_of(client, AGREEMENT, **POOLED)
+        assert "by code: Themes, 2 models together" in together
+        told = " ".join(lxml.html.fromstring(together).text_content().split())
+        assert "the figures are of 2 models together: Model A (3 sentences), Model B (3 sentences)." in told
+        answer = client.post(f"{AGREEMENT}download/", THEMES)
+        assert {row["model"] for row in csv.DictReader(io.StringIO(answer.content.decode()))} == {"Model A"}
+
+    def test_of_a_study_with_one_model_nothing_is_left_out(
+        self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
+    ) -> None:
+        be_codebook(dispute, lead)
+        dispute.project.interviews.update(model_label="Model A")
+        page = text_of(client_of(reader), AGREEMENT, **THEMES)
+        assert "6 sentences</a> decided by two or more" in page
+        assert "Pooled:" not in page
+
+    def test_twelve_uses_in_three_turns_are_three_cases(self) -> None:
+        """As in the demo: 12 uses by two people, of 7 sentences in 3 turns, with alpha .82 and an interval from -.01."""
+        turns = np.array([1] * 3 + [2] * 2 + [3] * 2 + [*range(4, 12)])
+        labels = np.zeros((1, 2, 15), dtype=bool)
+        labels[0, 0, :6], labels[0, 1, 1:7] = True, True
+        decided = np.ones((2, 15), dtype=bool)
+        table = BlindTable("sentence", np.arange(15), np.arange(15), turns, turns, (1, 2), ("c",), decided, labels)
+        assert (count_uses(table), count_turns(table)) == ({"c": 12}, {"c": 3})
+        assert judge_reliability(0.82, -0.01, 3).words == "too few turns: 3 of 10"
 
     def test_counts_of_two_coders_link_to_their_sentences(
         self, dispute: Dispute, lead: User, client_of: SignIn
@@ -142,7 +183,7 @@ class TestTable:
         be_codebook(dispute, lead)
         client = client_of(lead)
         unblind_all(client)
-        page = text_of(client, AGREEMENT, **THEMES)
+        page = text_of(client, AGREEMENT, **POOLED)
         cells = dict(re.findall(rf'href="([^"]*code={BALANCE}[^"]*cell=(?:\w+))">(\d+)<', page))
         counts = {link.rpartition("=")[2]: int(count) for link, count in cells.items()}
         assert counts == {"both": 2, "only_a": 2, "only_b": 0, "neither": 2} or counts == {
@@ -159,12 +200,12 @@ class TestTable:
         self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
     ) -> None:
         be_codebook(dispute, lead)
-        page = text_of(client_of(reader), AGREEMENT, **THEMES, seed=7)
+        page = text_of(client_of(reader), AGREEMENT, **POOLED, seed=7)
         for words in ("Layer: blind", "Unit: sentence", "seed 7", "1000 resamples", "nobody used the code"):
             assert words in page
-        assert page.count("Few units:") == 1
-        assert "few units</span>" not in page, "said once, where it holds of every code"
-        assert "rare (applied 2 times)" in page
+        assert page.count("Few turns:") == 1
+        assert "few (applied in 2 turns)" in page
+        assert 'class="interval"' not in page, "two turns give none"
 
     def test_selection_narrows_what_is_compared(
         self, dispute: Dispute, lead: User, coder: User, second_coder: User, reader: User, client_of: SignIn
@@ -173,11 +214,12 @@ class TestTable:
         open_round(dispute.project, lead, coder, second_coder, overlap_percent=100, models=["Model B"])
         client = client_of(reader)
         for query, units in (
-            ({}, "6 sentences"),
+            ({}, "3 sentences"),
+            ({"model": "*"}, "6 sentences"),
             ({"model": "Model A"}, "3 sentences"),
             ({"round": "1"}, "3 sentences"),
-            ({"coders": [coder.pk, second_coder.pk]}, "6 sentences"),
-            ({"first_version": "1", "last_version": "1"}, "6 sentences"),
+            ({"model": "*", "coders": [coder.pk, second_coder.pk]}, "6 sentences"),
+            ({"model": "*", "first_version": "1", "last_version": "1"}, "6 sentences"),
         ):
             assert f"{units}</a> decided by two or more" in text_of(client, AGREEMENT, **THEMES, **query), query
         assert "No sentence was decided by two coders here" in text_of(client, AGREEMENT, **THEMES, coders=[coder.pk])
@@ -199,7 +241,7 @@ class TestTable:
         self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
     ) -> None:
         be_codebook(dispute, lead)
-        answer = client_of(reader).post(f"{AGREEMENT}download/", THEMES)
+        answer = client_of(reader).post(f"{AGREEMENT}download/", POOLED)
         rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
         [everybody] = [row for row in rows if row["scope"] == "all" and row["code_id"] == BALANCE]
         [pair] = [row for row in rows if row["scope"] == "pair" and row["code_id"] == BALANCE]
@@ -234,7 +276,7 @@ class TestTable:
         be_codebook(dispute, lead)
         names = []
         for asked in ({}, {"seed": "7"}, {"first_version": "1"}, {"first_version": "1", "seed": "7"}):
-            answer = client_of(reader).post(f"{AGREEMENT}download/", {**THEMES, **asked})
+            answer = client_of(reader).post(f"{AGREEMENT}download/", {**POOLED, **asked})
             [row, *_] = csv.DictReader(io.StringIO(answer.content.decode()))
             assert (row["first_version"], row["seed"]) == (
                 asked.get("first_version", ""),
@@ -251,7 +293,7 @@ class TestTable:
         be_codebook(dispute, lead)
         first = dispute.project.interviews.earliest("pk")
         unblind_interview(project=dispute.project, interview=first, by=lead, where="agreement")
-        answer = client_of(lead).post(f"{AGREEMENT}download/", THEMES)
+        answer = client_of(lead).post(f"{AGREEMENT}download/", POOLED)
         [row, *_] = csv.DictReader(io.StringIO(answer.content.decode()))
         assert (row["interviews"], row["hidden_interviews"]) == ("1", "1")
         assert "-agreement-themes-narrowed-" in answer["Content-Disposition"]

@@ -8,6 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tests.transcripts.agreement.examples import EXAMPLES
+from transcripts.statistics.figures import Reason
 
 SEVERAL = EXAMPLES["several_codes"]
 
@@ -51,6 +52,37 @@ def test_codes_come_with_counts_coefficients_and_why_there_is_no_interval(
     for name in ("mean_jaccard", "mean_jaccard_excluding_empty", "exact_match"):
         assert answer[name] == pytest.approx(SEVERAL[name], abs=1e-6)
         assert answer["no_interval"][name] == "fewer than 10 turns, too few to draw from"
+    assert (answer["mark"], answer["intervals"]) == ("few", {})
+
+
+def write_labels(path: Path, turns: list[int]) -> Path:
+    """Twelve sentences, on nine of which two coders agree: kappa is .5."""
+    rows = {"anna": "111111000000", "ben": "111110110000"}
+    lines = ["coder,unit,turn,code,value"]
+    lines += [f"{coder},{n},{turns[n]},c,{v}" for coder, row in rows.items() for n, v in enumerate(row)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_two_turns_give_no_interval_and_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_labels(tmp_path / "labels.csv", [0] * 6 + [1] * 6)
+    answer = run(capsys, path)
+    code = answer["codes"]["c"]
+    assert (answer["clusters"], answer["mark"], code["kappa"]) == (2, "few", 0.5)
+    assert (code["intervals"], code["kappa_ci95"]) == ({}, None)
+    assert code["no_interval"]["kappa"] == code["reasons"]["kappa_ci95"] == Reason.FEW_DRAWN
+    call_command("agreement", "report", str(path))
+    printed = capsys.readouterr().out
+    assert "No figure has an interval, as 2 turns are too few." in printed
+    assert ".." not in printed
+
+
+def test_from_ten_turns_on_an_interval_is_rough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = run(capsys, write_labels(tmp_path / "labels.csv", list(range(12))))
+    assert answer["mark"] == "rough"
+    low, high = answer["codes"]["c"]["intervals"]["kappa"]
+    assert low < 0.5 < high
+    assert answer["codes"]["c"]["kappa_ci95"] is not None
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])

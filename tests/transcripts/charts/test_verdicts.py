@@ -25,8 +25,8 @@ from transcripts.formats.numbers import round_percent
 @pytest.mark.parametrize(
     ("value", "low", "cases", "words"),
     [
-        (0.9, 0.7, 9, "too few cases: 9 of 10"),
-        (None, None, 0, "too few cases: 0 of 10"),
+        (0.9, 0.7, 9, "too few turns: 9 of 10"),
+        (None, None, 0, "too few turns: 0 of 10"),
         (None, None, 10, "not defined"),
         (math.nan, None, 10, "not defined"),
         (0.8, 0.667, 10, "usable"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from transcripts.statistics.figures import Figure
+from transcripts.statistics.figures import Figure, mark_clusters
 
 
 def two_decimals(value: float) -> str:
@@ -150,6 +150,7 @@ class Agreement(NamedTuple):
             "units": self.n_units,
             "units_shared": self.n_shared,
             "clusters": self.n_clusters,
+            "mark": mark_clusters(self.n_clusters),
             "seed": self.seed,
             "resamples": self.resamples,
             "codes": {code.code: code.as_dict() for code in self.codes},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement
-from transcripts.statistics.figures import Figure
+from transcripts.statistics.figures import FEW, MARKS_EXPLAINED, Figure, mark_clusters
 
 MAX_NAME_WIDTH = 32
 NOT_DEFINED = "-"
@@ -61,12 +61,17 @@ def _list_units(agreement: Agreement, *, has_turns: bool) -> Iterator[str]:
         yield f"A is {_show_name(coders[0])}, B is {_show_name(coders[1])}."
     else:
         yield "raw, positive, mean kappa, PABAK and AC1 are means over pairs of coders; alpha and Fleiss are over all coders."
-    if agreement.resamples:
+    if agreement.n_clusters < FEW:
+        things = "turns" if has_turns else "units (the file has no column turn)"
+        yield f"No figure has an interval, as {agreement.n_clusters:,} {things} are too few."
+    elif agreement.resamples:
         drawn = "turns" if has_turns else "units (the file has no column turn, so intervals may be too narrow)"
         yield (
             f"Below each figure is its 95 % interval, from {agreement.resamples:,} resamples of {agreement.n_clusters:,} {drawn}, "
             f"seed {agreement.seed}."
         )
+    if mark := mark_clusters(agreement.n_clusters):
+        yield MARKS_EXPLAINED[mark]
 
 
 def _list_undefined(agreement: Agreement, columns: dict[str, str]) -> Iterator[str]:

@@ -23,7 +23,7 @@ from transcripts.agreement.pure.tallies import (
 from transcripts.statistics import coefficients
 from transcripts.statistics.alpha import Level
 from transcripts.statistics.coefficients import Floats, PairCounts, divide
-from transcripts.statistics.figures import Figure, Reason
+from transcripts.statistics.figures import FEW, Figure, Reason
 from transcripts.statistics.resampling import Resamples, add_interval, draw_resamples
 
 USUAL_RESAMPLES = 1_000
@@ -48,7 +48,8 @@ def measure_agreement(table: LabelTable, *, seed: int, resamples: int = USUAL_RE
     """Every coefficient of every code of the table, and how whole sets of codes compare.
 
     Only units count that two or more coders decided; a unit that a coder has not decided counts for no pair he is in.
-    Intervals are expanded percentiles over ``resamples`` draws of clusters by ``seed``; with 0 there are none.
+    Intervals are expanded percentiles over ``resamples`` draws of clusters by ``seed``; with 0 there are none, and of fewer than
+    ten clusters neither, not by formula either.
     """
     shared, clusters = keep_shared(table)
     drawn = draw_resamples(clusters.number, resamples=resamples, seed=seed)
@@ -60,7 +61,14 @@ def measure_agreement(table: LabelTable, *, seed: int, resamples: int = USUAL_RE
             means.add(pairs, *tally.count(code))
         sets.add(pairs, *count_sets(shared, clusters, pairs, drawn))
     measured = [
-        _measure_code(name, table.coders, means, count_group(shared, clusters, code, drawn), drawn)
+        _measure_code(
+            name,
+            table.coders,
+            means,
+            count_group(shared, clusters, code, drawn),
+            clusters=clusters.number,
+            drawn=drawn,
+        )
         for code, (name, means) in enumerate(zip(table.codes, codes, strict=True))
     ]
     return Agreement(
@@ -124,10 +132,14 @@ def _measure_code(
     coders: tuple[str, ...],
     means: PairMeans,
     group: tuple[int, int | None, Floats, Floats | None],
+    *,
+    clusters: int,
     drawn: Resamples,
 ) -> CodeAgreement:
     n_units, raters, total, draws = group
     pairs = _list_pair_figures(coders, means)
+    if clusters < FEW:
+        pairs = tuple(pair._replace(kappa_error=_leave_open(pair.kappa_error)) for pair in pairs)
     reason = _find_reason(coders, n_units, total)
     figures = {each: means.measure_mean(each, reason, drawn) for each in OF_PAIRS if each != "prevalence"}
     mean_kappa = figures.pop("kappa")
@@ -213,6 +225,11 @@ def _bound_kappa(kappa: Figure, error: float) -> Figure:
         return kappa
     bounds = coefficients.bound_kappa(kappa.value, error)
     return Figure(float(error), interval=bounds) if bounds else Figure(0.0, no_interval=Reason.NO_ERROR)
+
+
+def _leave_open(error: Figure) -> Figure:
+    """The error of a kappa without the interval that takes units for independent."""
+    return error._replace(interval=None, no_interval=Reason.FEW_DRAWN) if error.interval else error
 
 
 def _measure_sets(sets: PairMeans, name: str, coders: int, drawn: Resamples) -> Figure:

@@ -18,11 +18,7 @@ from transcripts.agreement.pure.figures import (
     PairAgreement,
 )
 from transcripts.agreement.pure.label_table import Places, RatingTable
-from transcripts.agreement.pure.measuring import (
-    USUAL_RESAMPLES,
-    PairMeans,
-    make_figure,
-)
+from transcripts.agreement.pure.measuring import USUAL_RESAMPLES, PairMeans, make_figure
 from transcripts.agreement.pure.tallies import Clusters, count_equal, list_pairs, order_by_cluster
 from transcripts.statistics.alpha import Coincidences, Level, count_coincidences, measure_alpha
 from transcripts.statistics.coefficients import Floats, divide

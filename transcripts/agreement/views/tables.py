@@ -19,7 +19,7 @@ from transcripts.agreement import actions, report
 from transcripts.agreement.forms import CELLS, ReasonForm, UnitsForm
 from transcripts.agreement.queries import list_places, read_items
 from transcripts.agreement.views.adjudication import Queue
-from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings
+from transcripts.agreement.views.visible import MeasuredReadings, PageRequest, Stance, VisibleReadings
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.charts.figures import RowChart
@@ -38,7 +38,7 @@ NOT_REFLEXIVE = (Stance.RELIABILITY.value, Stance.CODEBOOK.value)
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_table(request: ProjectRequest) -> HttpResponse:
     """Agreement on one family; of a family that uses reflexive thematic analysis, why there is none."""
-    page_request = PageRequest(request.project, request.GET, prefer=NOT_REFLEXIVE)
+    page_request = PageRequest(request.project, request.GET, prefer=NOT_REFLEXIVE, is_of_figures=True)
     return _render_table(request, page_request)
 
 
@@ -47,15 +47,17 @@ def show_table(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_so_far(request: ProjectRequest) -> HttpResponse:
     """A part of the overview, loaded after the rest of it: agreement on the first family whose method measures it."""
-    page_request = PageRequest(request.project, QueryDict(), prefer=NOT_REFLEXIVE)
+    page_request = PageRequest(request.project, QueryDict(), prefer=NOT_REFLEXIVE, is_of_figures=True)
     context: dict[str, object] = {"page_request": page_request}
     if page_request.selection is not None and page_request.stance != Stance.REFLEXIVE:
-        queue = Queue(request, page_request.selection)
-        context["visible"] = queue.visible
-        if not queue.visible.is_hidden:
-            measured = report.measure(page_request.selection, queue.visible.table, seed=page_request.form.chosen_seed)
+        # What is left to adjudicate is of all models; figures are of one.
+        selection, context["every_model"] = page_request.selection, page_request.query
+        context["visible"] = visible = MeasuredReadings(get_viewer(request), page_request)
+        if not visible.is_hidden:
+            measured = report.measure(page_request.selection, visible.table, seed=page_request.form.chosen_seed)
+            queue = Queue(request, selection)
             context |= {
-                "chart": _draw(request, page_request, measured),
+                "chart": _draw(request, page_request, measured, visible),
                 "compared": queue.compared,
                 "waiting": len(queue.places) - len(queue.decided),
             }
@@ -66,10 +68,10 @@ def show_so_far(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SET_METHOD)
 def compute(request: ProjectRequest) -> HttpResponse:
     """The figures of a family that uses reflexive thematic analysis: once, for a reason that is recorded."""
-    page_request, form = PageRequest(request.project, request.POST), ReasonForm(request.POST)
+    page_request, form = PageRequest(request.project, request.POST, is_of_figures=True), ReasonForm(request.POST)
     if page_request.selection is None or not form.is_valid():
         return _render_table(request, page_request, reason_form=form, status=422)
-    reason, visible = form.cleaned_data["reason"], VisibleReadings(get_viewer(request), page_request.selection)
+    reason, visible = form.cleaned_data["reason"], MeasuredReadings(get_viewer(request), page_request)
     if visible.is_hidden:
         return _ask_to_unblind(request, page_request, visible)
     with at_form(form):
@@ -84,10 +86,10 @@ def compute(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SEE_ALL_CODINGS)
 def download(request: ProjectRequest) -> HttpResponse:
     """The table as a file, for families of which the page shows it."""
-    page_request = PageRequest(request.project, request.POST, prefer=NOT_REFLEXIVE)
+    page_request = PageRequest(request.project, request.POST, prefer=NOT_REFLEXIVE, is_of_figures=True)
     if page_request.selection is None or page_request.stance == Stance.REFLEXIVE:
         return _render_table(request, page_request, status=422)
-    visible = VisibleReadings(get_viewer(request), page_request.selection)
+    visible = MeasuredReadings(get_viewer(request), page_request)
     if visible.is_hidden:
         return _ask_to_unblind(request, page_request, visible)
     measured = report.measure(page_request.selection, visible.table, seed=page_request.form.chosen_seed)
@@ -150,16 +152,19 @@ def _find_places(visible: VisibleReadings, wanted: dict[str, object]) -> list[in
     return find_shared(visible.table, code)
 
 
-def _draw(request: ProjectRequest, page_request: PageRequest, measured: dict[str, Any]) -> RowChart:
+def _draw(
+    request: ProjectRequest, page_request: PageRequest, measured: dict[str, Any], visible: MeasuredReadings
+) -> RowChart:
+    family = page_request.selection.family.name if page_request.selection else ""
     return report.draw_rows(
         measured["rows"],
-        family=page_request.selection.family.name if page_request.selection else "",
+        family=", ".join(filter(None, [family, visible.name_models()])),
         units=f"{reverse('agreement:units', args=[request.project.slug])}?{page_request.query}",
         coders=len(measured["agreement"].coders),
     )
 
 
-def _ask_to_unblind(request: ProjectRequest, page_request: PageRequest, visible: VisibleReadings) -> HttpResponse:
+def _ask_to_unblind(request: ProjectRequest, page_request: PageRequest, visible: MeasuredReadings) -> HttpResponse:
     """No figures, for those of a table without a reading would say that nobody decided anything."""
     messages.error(request, "All these readings are hidden from you. Unblind the interviews first.")
     return _render_table(request, page_request, visible=visible, status=409)
@@ -170,7 +175,7 @@ def _render_table(
     page_request: PageRequest,
     *,
     reason: str = "",
-    visible: VisibleReadings | None = None,
+    visible: MeasuredReadings | None = None,
     reason_form: ReasonForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
@@ -179,21 +184,20 @@ def _render_table(
         "reason": reason,
         "reason_form": reason_form or ReasonForm(),
         "computed_at": timezone.now(),
-        "few_units": report.FEW_UNITS,
     }
     if page_request.selection is not None:
         page["is_reflexive"] = page_request.stance == Stance.REFLEXIVE
         if visible is None and page_request.stance != Stance.REFLEXIVE:
-            visible = VisibleReadings(get_viewer(request), page_request.selection)
+            visible = MeasuredReadings(get_viewer(request), page_request)
         page["visible"] = visible
         if visible is not None:
             table = f"{reverse('agreement:table', args=[request.project.slug])}?{page_request.query}"
-            page["unblinding"] = offer_unblinding(request, visible.blinded, where="agreement", back=table)
+            page["unblinding"] = offer_unblinding(request, visible.offered, where="agreement", back=table)
         if visible is not None and not visible.is_hidden:
             page["measured"] = measured = report.measure(
                 page_request.selection, visible.table, seed=page_request.form.chosen_seed
             )
-            page["chart"] = _draw(request, page_request, measured)
+            page["chart"] = _draw(request, page_request, measured, visible)
         page["chosen"] = request.GET.get("code", "")
     elif page_request.families:
         status = 422

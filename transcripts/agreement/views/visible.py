@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from transcripts.agreement.forms import SelectionForm
+from transcripts.agreement.forms import NOT_KNOWN, SelectionForm
 from transcripts.agreement.queries import Selection, find_interviews, list_families
 from transcripts.blinding.viewers import Viewer
 from transcripts.projects.models import MethodStance, Project
@@ -20,15 +21,29 @@ Stance = MethodStance.Stance
 class PageRequest:
     """What a page was asked for. ``selection`` is ``None`` where the form is wrong, or no codebook is published.
 
-    Without a family named it is the first one with a stance of ``prefer``, or the first of all.
+    Without a family named it is the first one with a stance of ``prefer``, or the first of all. ``is_of_figures``: see the form.
     """
 
-    def __init__(self, project: Project, data: QueryDict, *, prefer: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, project: Project, data: QueryDict, *, prefer: tuple[str, ...] = (), is_of_figures: bool = False
+    ) -> None:
         self.families, self.stances = list_families(project), read_stances(project)
-        self.form = SelectionForm(data, project=project, families=self.families)
+        self._data = data.copy()
+        self.form = SelectionForm(self._data, project=project, families=self.families, is_of_figures=is_of_figures)
         preferred = [each for each in self.families if self.stances.find(each.identifier) in prefer]
         usual = next(iter([*preferred, *self.families]), None)
         self.selection = self.form.read(usual=usual) if usual and self.form.is_valid() else None
+
+    @property
+    def is_model_asked(self) -> bool:
+        """Whether a model was named, or all of them together."""
+        return bool(self.form.cleaned_data.get("model"))
+
+    def choose_model(self, label: str) -> None:
+        """Go on as if this model had been named."""
+        if self.selection is not None:
+            self._data["model"] = label or NOT_KNOWN
+            self.selection = self.selection._replace(model=label)
 
     @property
     def stance(self) -> str:
@@ -86,6 +101,41 @@ class VisibleReadings:
     def is_hidden(self) -> bool:
         """Whether there is something to see and she sees nothing of it."""
         return bool(self.blinded) and not self.seen
+
+
+class MeasuredReadings(VisibleReadings):
+    """The visible readings that figures are of. Where no model was asked for and there are several, they are those of the one with
+    most units that two or more decided, which the request then names.
+
+    ``models``: how many such units each has. ``offered``: the interviews that she may unblind, those of other models too.
+    """
+
+    def __init__(self, viewer: Viewer, page_request: PageRequest) -> None:
+        from transcripts.agreement.reading import count_shared, keep_interviews
+
+        assert page_request.selection is not None  # noqa: S101 - figures are of a family
+        super().__init__(viewer, page_request.selection)
+        self.offered = self.blinded
+        units = count_shared(self.table)
+        rows = viewer.project.interviews.filter(pk__in=[*units, *self.blinded]).values_list("pk", "model_label")
+        labels = dict(rows)
+        counts = Counter[str]()
+        for interview, number in units.items():
+            counts[labels[interview]] += number
+        self.models = dict(counts.most_common())
+        if len(set(labels.values())) > 1 and self.models and not page_request.is_model_asked:
+            label = next(iter(self.models))
+            page_request.choose_model(label)
+            of_model = {interview for interview, each in labels.items() if each == label}
+            self.models = {label: self.models[label]}
+            self.blinded &= of_model
+            self.shared = len(of_model)
+            self.table = keep_interviews(self.table, of_model)
+
+    def name_models(self) -> str:
+        """Of which models the figures are, in words."""
+        names = [label or "a model that is not known" for label in self.models]
+        return names[0] if len(names) == 1 else f"{len(names)} models together" if names else ""
 
 
 def is_for_coders(stance: str) -> bool:

@@ -83,10 +83,11 @@ def average_clusters(parts: ArrayLike, units: ArrayLike, weights: ArrayLike | No
     return ClusterShare(share, n, clusters, variance, effective)
 
 
-def subtract_shares(first: ClusterShare | None, second: ClusterShare | None) -> Figure:
-    """The first share minus the second, of different clusters, with its interval; not defined where either is missing.
+def subtract_shares(first: ClusterShare | None, second: ClusterShare | None, correlation: float = 0.0) -> Figure:
+    """The first share minus the second, with its interval; not defined where either is missing.
 
-    Its clusters are the fewer of the two.
+    ``correlation`` is that of the two shares, 0 where they are of different clusters: see `correlate_shares`. With it the hybrid is
+    that of Zou (2007, Psychological Methods 12:399, equation 15). Its clusters are the fewer of the two.
     """
     if first is None or second is None:
         return Figure(reason=Reason.ONE_SIDE)
@@ -101,7 +102,23 @@ def subtract_shares(first: ClusterShare | None, second: ClusterShare | None) -> 
     one, other = first.interval, second.interval
     if one is None or other is None:
         return described
-    low = math.hypot(first.value - one.low, other.high - second.value)
-    high = math.hypot(one.high - first.value, second.value - other.low)
+    low = _add_sides(first.value - one.low, other.high - second.value, correlation)
+    high = _add_sides(one.high - first.value, second.value - other.low, correlation)
     interval = Interval(max(-1.0, difference - low), min(1.0, difference + high))
     return described._replace(interval=interval, no_interval="")
+
+
+def _add_sides(one: float, other: float, correlation: float) -> float:
+    return math.sqrt(max(0.0, one * one + other * other - 2 * correlation * one * other))
+
+
+def correlate_shares(parts: ArrayLike, units: ArrayLike, other_parts: ArrayLike, other_units: ArrayLike) -> float:
+    """The correlation of two shares of the same clusters, numbers of each cluster in the same order: that of their linearised
+    residuals (Cochran 1977, chapter 6). 0 where a share has no unit or does not vary. A cluster may lack units of either."""
+    residuals = []
+    for part, unit in ((parts, units), (other_parts, other_units)):
+        counts, of = np.asarray(part, dtype=float), np.asarray(unit, dtype=float)
+        residuals.append(counts - of * (counts.sum() / of.sum() if of.sum() else 0))
+    one, other = residuals
+    spread = float(np.sqrt((one @ one) * (other @ other)))
+    return float(one @ other) / spread if spread > _ROUNDING else 0.0

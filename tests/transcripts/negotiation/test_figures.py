@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from math import erfc
+
+import numpy as np
 import pytest
 
 from tests.transcripts.negotiation.report_lines import Coder, Line, look, make_thread
 from transcripts.negotiation.pure.entry_agreement import measure_entry_agreement
-from transcripts.negotiation.pure.episodes import MIN_THREADS, Episode, list_episodes, measure_episodes
+from transcripts.negotiation.pure.episodes import Episode, list_episodes, measure_episodes
 from transcripts.negotiation.pure.ledger import measure_ledger, read_ledger
 from transcripts.negotiation.pure.links import measure_links
-from transcripts.negotiation.pure.pairing import list_pairs, measure_pairs
+from transcripts.negotiation.pure.pairing import ReadPair, list_pairs, measure_pairs
+from transcripts.negotiation.pure.records import Pair
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.pure.sequences import (
     MAX_THREADS_COMPARED,
@@ -21,6 +25,8 @@ from transcripts.negotiation.pure.sequences import (
     measure_transitions,
 )
 from transcripts.negotiation.pure.study import ALL_STAGES, CONDUCT, FRONT, Study
+from transcripts.negotiation.views.drawing_moves import is_starred
+from transcripts.statistics.intervals import wilson_interval
 
 ANA, BEN = Coder(), Coder("ben")
 
@@ -105,6 +111,22 @@ def test_what_the_interviewer_raises_is_not_the_models() -> None:
     assert ledger["threads"]["t1"]["conduct"] == {}
 
 
+def test_coverage_is_certain_by_threads_not_by_features() -> None:
+    """Four features in each of three threads, two of them raised in all: three units of evidence, not twelve."""
+    features = ["feature.power", "feature.task", "feature.policy", "feature.relevance"]
+    lines: list[Line] = []
+    for thread, raised in (("t1", 4), ("t2", 0), ("t3", 2)):
+        lines += make_thread(thread, relevant=features)
+        lines += [ANA.enter(2, name.removeprefix("feature."), "supported", thread=thread) for name in features[:raised]]
+    coverage = measure_ledger(*look(lines))["total"]["coverage"]
+    assert (coverage["share"], coverage["threads"], coverage["mark"]) == (0.5, 3, "few")
+    low, high = coverage["ci"]
+    assert low < 0.04
+    assert high > 0.96
+    of_two = measure_ledger(*look([line for line in lines if line["thread"] != "t3"]))["total"]["coverage"]
+    assert (of_two["share"], of_two["ci"]) == (0.5, None)
+
+
 def test_a_thread_that_a_coder_has_not_read_counts_for_nothing() -> None:
     lines = [*make_thread(relevant=["feature.power"]), *make_thread("t2", relevant=["feature.power"])]
     lines += [ANA.decide(2), ANA.decide(4)]
@@ -173,9 +195,34 @@ def test_residuals_are_no_longer_small_where_five_are_expected() -> None:
         "probability": 1,
         "residual": pytest.approx(24**0.5),
         "small": False,
+        "p_holm": pytest.approx(4 * erfc(12**0.5)),
     }
     assert cells["a"]["d"]["observed"] == 0
     assert cells["a"]["d"]["residual"] == pytest.approx(-(24**0.5))
+
+
+def make_chance_sequences(threads: int) -> list[list[frozenset[str]]]:
+    """Eight moves in any order, so that no step is more common than chance has it."""
+    chance = np.random.default_rng(0)
+    return [[frozenset([move]) for move in chance.choice(list("abcdefgh"), 800 // threads + 1)] for _ in range(threads)]
+
+
+def test_of_64_cells_by_chance_none_is_starred_though_five_are_beyond_1_96() -> None:
+    cells = [cell for row in measure_transitions(make_chance_sequences(40))["cells"].values() for cell in row.values()]
+    assert len([cell for cell in cells if not cell["small"]]) == 64
+    assert len([cell for cell in cells if abs(cell["residual"]) > 1.96]) == 5
+    assert not [cell for cell in cells if is_starred(cell)]
+    p = [erfc(abs(cell["residual"]) / 2**0.5) for cell in cells]
+    expected = pytest.importorskip("statsmodels.stats.multitest").multipletests(p, method="holm")[1]
+    assert [cell["p_holm"] for cell in cells] == pytest.approx(expected)
+
+
+def test_steps_of_few_threads_are_not_tested() -> None:
+    sequences = [[frozenset("a"), frozenset("b")] * 40, [frozenset("c"), frozenset("d")] * 40]
+    found = measure_transitions([*sequences, [frozenset("a")]])
+    assert found["threads"] == 2
+    assert abs(found["cells"]["a"]["b"]["residual"]) > 5
+    assert {cell["p_holm"] for row in found["cells"].values() for cell in row.values()} == {None}
 
 
 def test_exchanging_sets_that_share_moves_costs_less() -> None:
@@ -291,26 +338,37 @@ def make_episodes(threads: int, each: int = 1) -> list[Episode]:
     ]
 
 
-def test_from_ten_threads_on_an_interval_draws_threads() -> None:
-    few, many = measure_episodes(make_episodes(MIN_THREADS - 1)), measure_episodes(make_episodes(MIN_THREADS))
-    assert few["warranted"]["ci_threads"] is None
-    assert few["discrimination"]["ci_threads"] is None
-    low, high = many["warranted"]["ci_threads"]
-    assert low < many["warranted"]["rate"] < high
-    assert many["discrimination"]["threads"] == MIN_THREADS
+def test_few_is_counted_in_threads_and_below_three_there_is_no_interval() -> None:
+    two, few, rough, many = (measure_episodes(make_episodes(threads, each=9)) for threads in (2, 9, 19, 20))
+    assert (two["warranted"]["ci"], two["discrimination"]["ci"]) == (None, None)
+    for figures, mark in ((two, "few"), (few, "few"), (rough, "rough"), (many, None)):
+        assert [figures[name]["mark"] for name in ("warranted", "discrimination")] == [mark, mark]
+    low, high = few["warranted"]["ci"]
+    assert low < few["warranted"]["rate"] < high
+    assert many["discrimination"]["threads"] == 20
+    assert many["new_fact"]["mark"] is None
 
 
-def test_repeating_the_episodes_of_each_thread_does_not_narrow_that_interval() -> None:
+def test_one_challenge_against_one_says_nothing() -> None:
+    episodes = [Episode("t1", 1, "warranted", "revised"), Episode("t1", 3, "unwarranted", "held")]
+    told = measure_episodes(episodes)["discrimination"]
+    assert told == {"difference": 1, "p_fisher": None, "ci": None, "threads": 1, "mark": "few"}
+
+
+def test_repeating_the_episodes_of_each_thread_narrows_no_interval_and_makes_no_p() -> None:
     once, often = measure_episodes(make_episodes(20)), measure_episodes(make_episodes(20, each=30))
-    assert often["warranted"]["ci_threads"] == pytest.approx(once["warranted"]["ci_threads"])
+    assert once["warranted"]["ci"] == pytest.approx(wilson_interval(16, 20))
     (low, high), (less, more) = often["warranted"]["ci"], once["warranted"]["ci"]
-    assert high - low < (more - less) / 3
+    assert high - low > (more - less) * 0.9
+    assert often["discrimination"]["ci"] == pytest.approx(once["discrimination"]["ci"])
+    assert often["discrimination"]["p_fisher"] is None
 
 
 def test_a_model_that_always_gives_in_tells_nothing_apart() -> None:
     episodes = [Episode(f"t{n}", 1, kind, "revised") for n in range(8) for kind in ("warranted", "unwarranted")]
     told = measure_episodes(episodes)["discrimination"]
-    assert (told["difference"], told["p_fisher"]) == (0, 1)
+    assert (told["difference"], told["p_fisher"]) == (0, None)
+    assert told["ci"][0] < 0 < told["ci"][1]
 
 
 def test_without_episodes_no_rate_is_defined() -> None:
@@ -340,6 +398,21 @@ def test_an_outcome_is_one_of_several_codes_and_only_what_is_enacted_shows() -> 
     codes = ["move.refuse", "move.redirect", "repertoire.boundary_setting"]
     sides = {each.pair.name: each.sides for each in list_pairs(study, work, codes, {FRONT})}
     assert sides == {"p": "a_only", "q": "both"}
+
+
+def test_pairs_that_share_a_thread_are_one_piece_of_evidence() -> None:
+    apart = [ReadPair(Pair(f"p{n}", f"a{n}", f"b{n}", "no_change"), "a_only") for n in range(6)]
+    found = measure_pairs(apart, ["move.refuse"], known=6)["no_change"]
+    assert (found["groups"], found["mark"], found["p_mcnemar"]) == (6, "few", pytest.approx(0.03125))
+    assert found["ci"] == pytest.approx(wilson_interval(6, 6))
+    star = [ReadPair(Pair(f"p{n}", "a", f"b{n}", "no_change"), "a_only") for n in range(6)]
+    found = measure_pairs(star, ["move.refuse"], known=6)["no_change"]
+    assert (found["pairs"], found["groups"], found["ci"], found["p_mcnemar"]) == (6, 1, None, None)
+
+
+def test_a_missed_change_of_one_pair_has_no_interval() -> None:
+    found = measure_pairs([ReadPair(Pair("p", "a", "b", "change"), "both")], ["move.refuse"], known=1)
+    assert (found["missed_changes"], found["change"]["ci"], found["change"]["mark"]) == (1, None, "few")
 
 
 def test_pairs_of_which_a_side_was_not_read_are_left_out_and_counted() -> None:
@@ -383,7 +456,8 @@ def test_agreement_is_on_entries_in_the_conduct_that_say_a_status() -> None:
         BEN.enter(5, "task", "supported"),
     ]
     found = measure_entry_agreement(Study(look(lines)[0].records), ["ana", "ben"])
-    assert (found["units"], found["raw"], found["only_first"], found["only_second"]) == (1, 1, 0, 1)
+    assert (found["units"], found["threads"], found["raw"]) == (1, 1, 1)
+    assert (found["only_first"], found["only_second"]) == (0, 1)
 
 
 def test_an_entry_without_a_status_is_none_against_one_that_says_it() -> None:

@@ -73,7 +73,7 @@ def test_residuals_are_those_of_statsmodels() -> None:
 def test_rates_and_their_difference_are_those_of_statsmodels() -> None:
     proportion = load("statsmodels.stats.proportion")
     episodes = [Episode(f"t{n}", 1, "warranted", "revised" if n < 13 else "held") for n in range(20)]
-    episodes += [Episode(f"t{n}", 3, "unwarranted", "revised" if n < 6 else "held") for n in range(15)]
+    episodes += [Episode(f"u{n}", 3, "unwarranted", "revised" if n < 6 else "held") for n in range(15)]
     figures = measure_episodes(episodes)
     assert figures["warranted"]["ci"] == pytest.approx(list(proportion.proportion_confint(13, 20, method="wilson")))
     told = figures["discrimination"]
@@ -174,7 +174,9 @@ def test_rates_and_flips_follow_the_worked_example() -> None:
     assert figures["discrimination"]["difference"] == pytest.approx(expected["discrimination"], **near)
     assert figures["discrimination"]["p_fisher"] == pytest.approx(expected["fisher_p"], **near)
     sides = ["both"] * 44 + ["a_only"] * 9 + ["b_only"] * 2
-    pairs = [ReadPair(Pair(str(number), "a", "b", "no_change"), side) for number, side in enumerate(sides)]
+    pairs = [
+        ReadPair(Pair(str(number), f"a{number}", f"b{number}", "no_change"), side) for number, side in enumerate(sides)
+    ]
     found = measure_pairs(pairs, ["move.contextualize"], known=55)["no_change"]
     assert found["flip_rate"] == pytest.approx(expected["flip_rate"], **near)
     assert found["p_mcnemar"] == pytest.approx(expected["mcnemar_exact_p"], **near)

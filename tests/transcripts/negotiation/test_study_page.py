@@ -17,6 +17,7 @@ from django.urls import reverse
 
 from tests.transcripts.negotiation.loading import load, read_check
 from tests.transcripts.negotiation.test_records import make_coding, make_thread
+from tests.transcripts.negotiation.test_trajectory_report import correct
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Coding, Decision
@@ -56,6 +57,7 @@ def test_the_study_gives_the_numbers_that_were_worked_out_apart(
     project: Project, owner: User, reader: User, client_of: Callable[[User], Client], number: str
 ) -> None:
     lines, expected, tolerance = read_check(number)
+    expected = correct(expected)
     load(project, owner, lines)
     asked = {"coder": "ana", "outcome": OUTCOMES.get(number, "")}
     answer = show(client_of(reader), project, **asked)
@@ -154,6 +156,50 @@ def test_a_first_coding_of_ones_own_does_not_take_the_figures_of_another_away(
     assert show(client_of(lead), project).context["compared"].coder == "ana"
     Coding.objects.filter(coder__username="ana", code__identifier="move.refuse").delete()
     assert show(client_of(lead), project).context["compared"].coder == "lead", "her own of two with as many"
+
+
+def test_it_begins_with_interviews_of_one_model_and_pools_only_where_that_is_asked(
+    project: Project, owner: User, reader: User, client_of: Callable[[User], Client]
+) -> None:
+    lines: list[dict[str, Any]] = []
+    for number, name in enumerate(("a1", "a2", "b1", "agent")):
+        turn = {"thread": name, "turn": 1, "role": "model", "channel": "utterance"}
+        coding = {"thread": name, "turn": 1, "start": 0, "coder": "ana", "code": "move.elicit", "enactment": "enacted"}
+        lines += [{"record": "thread", "thread": name}, {"record": "turn", **turn}]
+        lines += [{"record": "coding", "id": f"k{number}", **coding}]
+    load(project, owner, lines)
+    project.interviews.filter(external_id="b1").update(model_label="Model B")
+    project.interviews.filter(external_id="agent").update(kind="trajectory", model_label="Agent")
+
+    def read(**asked: str) -> tuple[int, str]:
+        answer = show(client_of(reader), project, coder="ana", **asked)
+        told = " ".join(lxml.html.fromstring(answer.content).text_content().split())
+        return answer.context["compared"].report["threads"], told
+
+    threads, told = read()
+    assert threads == 2
+    assert "Interviews of Model A. Another model or kind" in told
+    assert "Pooled:" not in told
+    assert read(kind="trajectory")[0] == 1
+    assert read(model="Model B")[0] == 1
+    threads, told = read(model="*")
+    assert threads == 3
+    assert "every figure is of 2 models together (Model A, Model B). Choose" in told
+    threads, told = read(model="*", kind="*")
+    assert threads == 4
+    assert "3 models together (Agent, Model A, Model B), and of interviews and trajectories together." in told
+
+
+def test_figures_of_one_thread_are_marked(
+    project: Project, owner: User, reader: User, client_of: Callable[[User], Client]
+) -> None:
+    """One warranted challenge against one, and one coded sentence: numbers with a mark, without an interval or a verdict."""
+    lines = make_thread(make_coding("m", "move.elicit"))
+    load(project, owner, lines)
+    page = show(client_of(reader), project).content.decode()
+    assert "per 100 (few)" in page
+    assert "few: fewer than 10 independent cases" in page
+    assert "no difference" not in page
 
 
 def test_every_id_of_the_page_stands_once(

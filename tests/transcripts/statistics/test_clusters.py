@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm  # type: ignore[import-untyped]
 
-from transcripts.statistics.clusters import ClusterShare, average_clusters, subtract_shares
+from transcripts.statistics.clusters import ClusterShare, average_clusters, correlate_shares, subtract_shares
 from transcripts.statistics.figures import Mark, Reason
 from transcripts.statistics.intervals import wilson_interval
 
@@ -24,6 +24,31 @@ def test_the_variance_over_clusters_is_that_of_statsmodels() -> None:
     assert (found.n, found.clusters) == (19, 5)
     # statsmodels corrects for the number of units, too.
     assert found.variance == pytest.approx(float(fitted.bse[0]) ** 2, rel=1e-9)
+
+
+def test_the_correlation_of_two_shares_of_the_same_clusters_is_that_of_statsmodels() -> None:
+    columns = [3, 0, 5, 2, 1, 0], [4, 1, 5, 6, 3, 0], [1, 2, 0, 0, 3, 2], [2, 2, 3, 0, 4, 2]
+    values: list[float] = []
+    sides: list[list[int]] = []
+    groups: list[int] = []
+    for place in (0, 2):
+        for cluster, (part, n) in enumerate(zip(columns[place], columns[place + 1], strict=True)):
+            values += [1.0] * part + [0.0] * (n - part)
+            sides += [[int(place == 0), int(place == 2)]] * n
+            groups += [cluster] * n
+    fitted = sm.OLS(values, np.array(sides)).fit(cov_type="cluster", cov_kwds={"groups": np.array(groups)})
+    covariances = fitted.cov_params()
+    expected = covariances[0][1] / np.sqrt(covariances[0][0] * covariances[1][1])
+    found = correlate_shares(*columns)
+    assert found == pytest.approx(float(expected), rel=1e-9)
+    assert correlate_shares([0, 0], [0, 0], [1, 0], [1, 1]) == correlate_shares([2, 1], [2, 1], [1, 0], [1, 1]) == 0
+    apart, together = (
+        subtract_shares(average_clusters(*columns[:2]), average_clusters(*columns[2:]), each).interval
+        for each in (0, 0.5)
+    )
+    assert apart is not None
+    assert together is not None
+    assert apart.low < together.low < together.high < apart.high
 
 
 def test_many_clusters_of_one_unit_give_nearly_wilsons_interval() -> None:

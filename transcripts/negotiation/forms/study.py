@@ -12,16 +12,19 @@ from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment
 
 NOT_KNOWN = "–"
+TOGETHER = "*"
 
 
 class StudyForm(forms.Form):
-    """Sent by GET; nothing in it is needed. ``stage`` and ``reasoning`` say what of a thread counts."""
+    """Sent by GET; nothing in it is needed. ``stage`` and ``reasoning`` say what of a thread counts. Models, and interviews and
+    trajectories, are together only where that is chosen.
+    """
 
     coder = forms.ChoiceField(label="Coder", required=False)
     round = forms.ChoiceField(label="Round", required=False)
     model = forms.ChoiceField(label="Model", required=False)
     condition = forms.ChoiceField(label="Condition", required=False)
-    kind = forms.ChoiceField(label="Kind", required=False, choices=[("", "Every kind"), *Kind.choices])
+    kind = forms.ChoiceField(label="Kind", required=False, choices=[*Kind.choices, (TOGETHER, "Every kind together")])
     outcome = forms.ChoiceField(label="Outcome of pairs", required=False)
     stage = forms.ChoiceField(
         label="Stages", required=False, choices=[("", "What it says and its tools"), ("all", "Its reasoning too")]
@@ -46,7 +49,8 @@ class StudyForm(forms.Form):
         labels = project.interviews.order_by("model_label").values_list("model_label", flat=True).distinct()
         self._choose("coder", [(each, each) for each in coders], empty="" if coders else "You")
         self._choose("round", [(number, each.name) for number, each in self.rounds.items()], empty="Every round")
-        self._choose("model", [(each or NOT_KNOWN, each or "not known") for each in labels], empty="Every model")
+        models = [(each or NOT_KNOWN, each or "not known") for each in labels]
+        self._choose("model", [*models, (TOGETHER, "All models together")], empty="")
         self._choose("condition", [(each, each) for each in conditions], empty="Every condition")
         self._choose("outcome", codes, empty="None chosen")
         for name in ("round", "condition"):
@@ -61,7 +65,7 @@ class StudyForm(forms.Form):
 
     def find_interviews(self, project: Project) -> list[int] | None:
         """The numbers of the interviews that are looked at; ``None`` for all. A masked one has no condition."""
-        data, interviews = self.cleaned_data, project.interviews.order_by("pk")
+        data, interviews = self.chosen, project.interviews.order_by("pk")
         if not any(data.get(name) for name in ("round", "model", "condition", "kind")):
             return None
         if data.get("round"):
@@ -75,6 +79,11 @@ class StudyForm(forms.Form):
         if condition := data.get("condition"):
             found = [each for each in found if not each.is_masked and each.metadata.get("condition") == condition]
         return [each.pk for each in found]
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """What narrows the threads, and how they are counted: without what is together."""
+        return {name: value for name, value in self.cleaned_data.items() if value != TOGETHER}
 
     @property
     def query(self) -> list[tuple[str, str]]:

@@ -21,9 +21,10 @@ Entries = dict[tuple[Place, str], str]
 def measure_entry_agreement(study: Study, coders: Sequence[str]) -> dict[str, Any]:
     """Agreement of the coders on statuses in the model's conduct, without its reasoning.
 
-    ``units``: entries that at least two made, with a status; ``raw``: share of equal statuses, the mean over pairs of coders;
-    ``alpha``: Krippendorff's, nominal, of all coders. ``only_first`` and ``only_second``: entries with a status of one of two
-    coders, where the other has no entry or one without a status, in turns that both decided. Every pair is listed as well.
+    ``units``: entries that at least two made, with a status, in so many ``threads``; ``raw``: share of equal statuses, the mean
+    over pairs of coders; ``alpha``: Krippendorff's, nominal, of all coders. ``only_first`` and ``only_second``: entries with a
+    status of one of two coders, where the other has no entry or one without a status, in turns that both decided. Every pair is
+    listed as well.
     ``presence``: Cohen's kappa on whether there is an entry, with a status or without, over the same turns, for each feature that
     anybody entered or a case sheet names.
     """
@@ -49,6 +50,7 @@ def measure_entry_agreement(study: Study, coders: Sequence[str]) -> dict[str, An
     return {
         "coders": list(coders),
         "units": len(units),
+        "threads": len({thread for (thread, _), _ in units}),
         "only_first": None,
         "only_second": None,
         "raw": sum(rates) / len(rates) if rates else None,
@@ -90,6 +92,7 @@ def _compare(one: Entries, other: Entries, turns: set[Place]) -> dict[str, Any]:
     equal = sum(one[unit] == other[unit] for unit in shared)
     return {
         "units": len(shared),
+        "threads": len({thread for (thread, _), _ in shared}),
         "only_first": _count_missing(one, other, turns),
         "only_second": _count_missing(other, one, turns),
         "raw": equal / len(shared) if shared else None,

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from transcripts.corpus.pure.readers.threads import find_stage
 from transcripts.negotiation.pure.records import CHALLENGES, MOVES, RESPONSES, Turn
 from transcripts.negotiation.pure.study import ENACTED, FRONT, TOOL, Place, Study, Work
-from transcripts.statistics.intervals import Share, newcombe_interval
+from transcripts.negotiation.pure.thread_shares import (
+    Tally,
+    add_units,
+    bound_difference,
+    bound_share,
+    is_one_each,
+    sum_up,
+)
 from transcripts.statistics.significance import measure_fisher
-
-if TYPE_CHECKING:
-    from transcripts.statistics.coefficients import Floats
 
 WARRANTED, UNWARRANTED = "warranted", "unwarranted"
 KINDS = (WARRANTED, UNWARRANTED, "new_fact", "probe")
@@ -28,10 +32,6 @@ OUTCOMES = (REVISED, "held", "conceded", "sidestepped", NONE)
 REVISE = "move.revise"
 EXPLANATIONS = ("change", "grounds")
 """The questions of a Revise that have to be answered: what changed, and why."""
-MIN_THREADS = 10
-"""From so many threads on an interval that draws whole threads stands beside: episodes of one thread are no strangers."""
-RESAMPLES = 1_000
-SEED = 1
 
 
 class Episode(NamedTuple):
@@ -121,29 +121,29 @@ def _is_decided(study: Study, work: Work, answers: Sequence[Turn]) -> bool:
 def measure_episodes(episodes: Iterable[Episode]) -> dict[str, Any]:
     """Rates of revision by kind of challenge, what the model tells apart, and what sustained pressure does.
 
-    ``rate``: revised / decided, undecided episodes left out; Wilson. ``difference``: warranted less unwarranted; Newcombe, and
-    Fisher's exact test. Both treat episodes as independent; ``ci_threads`` draws threads.
+    ``rate``: revised / decided, undecided episodes left out. ``difference``: warranted less unwarranted. Intervals are over
+    threads. ``p_fisher``: Fisher's exact test, None where a thread has several episodes, for it takes them for independent.
     """
     by_kind: dict[str, list[Episode]] = {kind: [] for kind in KINDS}
     for episode in episodes:
         by_kind.setdefault(episode.kind, []).append(episode)
-    counts = {kind: Counter(episode.outcome for episode in found) for kind, found in by_kind.items()}
-    draws = _Draws(by_kind)
+    tallies = {
+        kind: add_units((each.thread, each.outcome == REVISED) for each in found if each.outcome != UNDECIDED)
+        for kind, found in by_kind.items()
+    }
     figures: dict[str, Any] = {}
     for kind, found in by_kind.items():
-        share = Share(counts[kind][REVISED], len(found) - counts[kind][UNDECIDED])
+        counts, share = Counter(episode.outcome for episode in found), sum_up(tallies[kind])
         figures[kind] = {
             "episodes": len(found),
-            UNDECIDED: counts[kind][UNDECIDED],
-            **{outcome: counts[kind][outcome] for outcome in (*OUTCOMES, *sorted(counts[kind].keys() - _KNOWN))},
+            UNDECIDED: counts[UNDECIDED],
+            **{outcome: counts[outcome] for outcome in (*OUTCOMES, *sorted(counts.keys() - _KNOWN))},
             "decided": share.n,
             "rate": share.value,
-            "ci": list(share.interval) if share.interval else None,
-            "threads": draws.count_threads([kind]),
-            "ci_threads": draws.bound_rate(kind, share.value),
+            **bound_share(tallies[kind]).as_dict(),
             "explained": sum(episode.is_explained for episode in found),
         }
-    figures["discrimination"] = _discriminate(figures[WARRANTED], figures[UNWARRANTED], draws)
+    figures["discrimination"] = _discriminate(tallies[WARRANTED], tallies[UNWARRANTED])
     figures["pressure"] = _list_pressure(by_kind[UNWARRANTED])
     return figures
 
@@ -151,16 +151,12 @@ def measure_episodes(episodes: Iterable[Episode]) -> dict[str, Any]:
 _KNOWN = {*OUTCOMES, UNDECIDED}
 
 
-def _discriminate(warranted: dict[str, Any], unwarranted: dict[str, Any], draws: _Draws) -> dict[str, Any]:
-    counts = (warranted[REVISED], warranted["decided"], unwarranted[REVISED], unwarranted["decided"])
-    interval = newcombe_interval(*counts)
-    difference = warranted["rate"] - unwarranted["rate"] if interval else None
+def _discriminate(warranted: Tally, unwarranted: Tally) -> dict[str, Any]:
+    first, second = sum_up(warranted), sum_up(unwarranted)
     return {
-        "difference": difference,
-        "ci": list(interval) if interval else None,
-        "p_fisher": measure_fisher(*counts),
-        "threads": draws.count_threads([WARRANTED, UNWARRANTED]),
-        "ci_threads": draws.bound_difference(difference),
+        "difference": None if first.value is None or second.value is None else first.value - second.value,
+        "p_fisher": measure_fisher(*first, *second) if is_one_each(warranted, unwarranted) else None,
+        **bound_difference(warranted, unwarranted).as_dict(),
     }
 
 
@@ -179,58 +175,3 @@ def _list_pressure(episodes: Sequence[Episode]) -> dict[str, dict[str, int | Non
                 "flips": len(flips),
             }
     return pressure
-
-
-class _Draws:
-    """Rates of revision in samples that draw whole threads with replacement; made when first asked for."""
-
-    def __init__(self, by_kind: dict[str, list[Episode]]) -> None:
-        self._decided = {
-            kind: [episode for episode in found if episode.outcome != UNDECIDED] for kind, found in by_kind.items()
-        }
-        self._rates: dict[str, Floats] | None = None
-
-    def count_threads(self, kinds: Sequence[str]) -> int:
-        """Threads with a decided episode of one of the kinds."""
-        return len({episode.thread for kind in kinds for episode in self._decided[kind]})
-
-    def bound_rate(self, kind: str, value: float | None) -> list[float] | None:
-        if value is None or self.count_threads([kind]) < MIN_THREADS:
-            return None
-        return self._bound(value, self._draw()[kind])
-
-    def bound_difference(self, value: float | None) -> list[float] | None:
-        if value is None or self.count_threads([WARRANTED, UNWARRANTED]) < MIN_THREADS:
-            return None
-        rates = self._draw()
-        return self._bound(value, rates[WARRANTED] - rates[UNWARRANTED])
-
-    def _bound(self, value: float, draws: Floats) -> list[float] | None:
-        from transcripts.statistics.figures import Figure
-        from transcripts.statistics.resampling import Resamples, add_interval
-
-        interval = add_interval(Figure(value), draws, Resamples(None, clusters=MIN_THREADS)).interval
-        return list(interval) if interval else None
-
-    def _draw(self) -> dict[str, Floats]:
-        if self._rates is None:
-            self._rates = _draw_rates(self._decided)
-        return self._rates
-
-
-def _draw_rates(decided: dict[str, list[Episode]]) -> dict[str, Floats]:
-    """The rate of revision of each kind in every resample; NaN where a resample has no episode of the kind."""
-    import numpy as np
-
-    from transcripts.statistics.coefficients import divide
-    from transcripts.statistics.resampling import draw_sums
-
-    threads = sorted({episode.thread for found in decided.values() for episode in found})
-    places = {thread: place for place, thread in enumerate(threads)}
-    tallies = np.zeros((2 * len(decided), len(threads)), dtype=np.int64)
-    for row, found in enumerate(decided.values()):
-        for episode in found:
-            tallies[2 * row, places[episode.thread]] += 1
-            tallies[2 * row + 1, places[episode.thread]] += episode.outcome == REVISED
-    sums = draw_sums(tallies, resamples=RESAMPLES, generator=np.random.default_rng(SEED))
-    return {kind: divide(sums[2 * row + 1], sums[2 * row]) for row, kind in enumerate(decided)}

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from transcripts.negotiation.pure.records import FEATURES, MOVES, Thread
 from transcripts.negotiation.pure.study import BACK, ENACTED, Study, Work
-from transcripts.statistics.intervals import Share
+from transcripts.negotiation.pure.thread_shares import bound_share, sum_up
 
 ASSUMED, SUPPORTED, REVISED, DROPPED = "silently assumed", "supported", "revised", "dropped"
 COMMITMENTS = frozenset({ASSUMED, SUPPORTED})
@@ -146,13 +146,14 @@ def needs_warrants(study: Study, work: Work) -> bool:
 
 
 def measure_ledger(study: Study, work: Work) -> dict[str, Any]:
-    """{"threads": {thread: its ledger}, "total": counts, and shares with Wilson intervals} of one coder.
+    """{"threads": {thread: its ledger}, "total": counts, and shares with intervals over threads} of one coder.
 
     The total is of the threads that she read to the end; ``in_part`` counts the others that she has begun.
     """
     wanted = needs_warrants(study, work)
     read = set(study.list_threads_read(work, FEATURES))
     total: Counter[str] = Counter()
+    tallies: dict[str, dict[str, tuple[int, int]]] = {name: {} for name in _SHARES}
     threads = {}
     for thread in study.list_threads_begun(work, FEATURES):
         ledger = read_ledger(study, work, thread)
@@ -160,18 +161,17 @@ def measure_ledger(study: Study, work: Work) -> dict[str, Any]:
         if thread not in read:
             total["in_part"] += 1
             continue
-        for name, number in ledger.coverage.items():
-            total[name] += number
-        total["committed"] += ledger.elicit_first is not None
-        total["elicited_first"] += ledger.elicit_first is True
+        own = {
+            **ledger.coverage,
+            "committed": int(ledger.elicit_first is not None),
+            "elicited_first": int(ledger.elicit_first is True),
+        }
+        total.update(own)
+        for name, (part, whole) in _SHARES.items():
+            tallies[name][thread] = own[part], own[whole]
     counts = {name: total[name] for name in (*COUNTS, "committed", "elicited_first", "in_part")}
-    shares = {name: describe_share(Share(total[part], total[whole])) for name, (part, whole) in _SHARES.items()}
+    shares = {name: {"share": sum_up(tally).value, **bound_share(tally).as_dict()} for name, tally in tallies.items()}
     return {"threads": threads, "total": {**counts, **shares}}
-
-
-def describe_share(share: Share) -> dict[str, Any]:
-    """{"share", "ci"} with the Wilson interval; both None where there is nothing to take a share of."""
-    return {"share": share.value, "ci": list(share.interval) if share.interval else None}
 
 
 def _describe_tracks(tracks: dict[str, Track], *, needs_warrants: bool) -> dict[str, Any]:

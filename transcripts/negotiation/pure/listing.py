@@ -13,6 +13,7 @@ from transcripts.formats.problems import show_count
 from transcripts.negotiation.pure.pairing import SIDES
 from transcripts.negotiation.pure.sequences import NOT_STATED
 from transcripts.negotiation.pure.study import ENACTED, STAGES
+from transcripts.statistics.figures import MARKS_EXPLAINED, mark_clusters
 
 Figures = Mapping[str, Any]
 KINDS = {
@@ -38,7 +39,7 @@ def list_report(report: Figures) -> Iterator[str]:
         yield from _list_stance(label, stance)
     for coder, figures in report["by_coder"].items():
         lines = [
-            *_list_presence(figures["presence"], figures["decided"]),
+            *_list_presence(figures["presence"], figures["decided"], figures["decided_threads"]),
             *_list_variety(figures["variety"]),
             *_list_transitions(figures["transitions"]),
             *_list_episodes(figures["episodes"]),
@@ -49,7 +50,8 @@ def list_report(report: Figures) -> Iterator[str]:
             *_list_failures(figures["failure_modes"]),
         ]
         if lines:
-            yield from ("", f"== {coder}", *lines)
+            marks = [words for mark, words in MARKS_EXPLAINED.items() if any(f"({mark})" in line for line in lines)]
+            yield from ("", f"== {coder}", *lines, *marks)
     yield from _list_agreement(report["agreement"]["status"])
     if report["warnings"]:
         yield ""
@@ -90,7 +92,7 @@ def _list_intents(intents: Figures) -> Iterator[str]:
     )
 
 
-def _list_presence(presence: Figures, decided: Figures) -> Iterator[str]:
+def _list_presence(presence: Figures, decided: Figures, threads: Figures) -> Iterator[str]:
     if not presence:
         return
     yield ""
@@ -108,13 +110,15 @@ def _list_presence(presence: Figures, decided: Figures) -> Iterator[str]:
                 move,
                 *(row[ENACTED][stage] for stage in STAGES),
                 *(sum(row[name].values()) for name in ("demonstrated", "described", NOT_STATED)),
-                _show(row["per_100"]["front"], 1),
+                _mark(_show(row["per_100"]["front"], 1), mark_clusters(threads["front"]) if decided["front"] else None),
             ]
             for move, row in presence.items()
         ],
     )
-    sentences = ", ".join(f"{stage} {decided[stage]:,}" for stage in STAGES)
-    yield f"Decided sentences: {sentences}"
+    sentences = ", ".join(
+        f"{stage} {decided[stage]:,} in {show_count(threads[stage], 'thread')}" for stage in STAGES if decided[stage]
+    )
+    yield f"Decided sentences: {sentences or 'none'}"
 
 
 def _list_variety(variety: Figures) -> Iterator[str]:
@@ -146,14 +150,18 @@ def _list_transitions(transitions: Figures) -> Iterator[str]:
     if found:
         yield ""
         yield from _table(["From", "to", "steps", "expected", "probability", "residual"], found)
-        yield f"{show_count(transitions['pairs'], 'step')}; * beyond 1.96 where at least 5 are expected"
+        yield (
+            f"{show_count(transitions['pairs'], 'step')} in {show_count(transitions['threads'], 'thread')}; * P below 0.05, "
+            "adjusted over the cells with at least 5 expected (Holm), from 10 threads on"
+        )
 
 
 def _mark_residual(cell: Figures) -> str:
     value = cell["residual"]
     if value is None:
         return "-"
-    return f"{value:.2f}" + (" (few)" if cell["small"] else "*" if abs(value) > 1.96 else "")
+    is_starred = cell["p_holm"] is not None and cell["p_holm"] < 0.05
+    return f"{value:.2f}" + (" (small)" if cell["small"] else "*" if is_starred else "")
 
 
 def _list_episodes(episodes: Figures) -> Iterator[str]:
@@ -162,13 +170,14 @@ def _list_episodes(episodes: Figures) -> Iterator[str]:
         return
     yield ""
     yield from _table(
-        ["Answers to a", "revised", "of", "rate", "95 %", "explained", "undecided"],
+        ["Answers to a", "revised", "of", "threads", "rate", "95 %", "explained", "undecided"],
         [
             [
                 KINDS.get(kind, kind),
                 row["revised"],
                 row["decided"],
-                _show(row["rate"]),
+                row["threads"],
+                _show_marked(row["rate"], row["mark"]),
                 _show_interval(row["ci"]),
                 row["explained"],
                 row["undecided"],
@@ -179,11 +188,9 @@ def _list_episodes(episodes: Figures) -> Iterator[str]:
     )
     told = episodes["discrimination"]
     if told["difference"] is not None:
-        drawn = f", drawing threads {_show_interval(told['ci_threads'])}" if told["ci_threads"] else ""
-        yield (
-            f"Warranted minus unwarranted: {_show(told['difference'])} {_show_interval(told['ci'])} (Newcombe){drawn}, "
-            f"P {_show_p(told['p_fisher'])} (Fisher)"
-        )
+        p = f", P {_show_p(told['p_fisher'])} (Fisher)" if told["p_fisher"] is not None else ""
+        difference = _show_marked(told["difference"], told["mark"])
+        yield f"Warranted minus unwarranted: {difference} {_show_interval(told['ci'])}".rstrip() + p
     for thread, pressed in episodes["pressure"].items():
         first = f"first revised at number {pressed['turn_of_flip']}" if pressed["flips"] else "never revised"
         yield f"{thread}: {pressed['challenges']} unwarranted challenges, {first}, {pressed['flips']} in all"
@@ -192,7 +199,8 @@ def _list_episodes(episodes: Figures) -> Iterator[str]:
 def _list_ledger(ledger: Figures) -> Iterator[str]:
     total = ledger["total"]
     lines = [
-        f"{words}: {total[part]} of {total[whole]} = {_show(total[name]['share'])} {_show_interval(total[name]['ci'])}"
+        f"{words}: {total[part]} of {total[whole]} in {show_count(total[name]['threads'], 'thread')} = "
+        f"{_show_marked(total[name]['share'], total[name]['mark'])} {_show_interval(total[name]['ci'])}".rstrip()
         for name, (words, part, whole) in _SHARES.items()
         if total[whole]
     ]
@@ -225,8 +233,9 @@ def _list_pairs(pairs: Figures | None) -> Iterator[str]:
         if row["pairs"]:
             cells = ", ".join(f"{side.replace('_', ' ')} {row[side]}" for side in SIDES)
             yield (
-                f"  {words}: {row['a_only'] + row['b_only']} of {row['pairs']} flip = {_show(row['flip_rate'])} "
-                f"{_show_interval(row['ci'])} ({cells}), P {_show_p(row['p_mcnemar'])} (McNemar)"
+                f"  {words}: {row['a_only'] + row['b_only']} of {row['pairs']} flip = "
+                f"{_show_marked(row['flip_rate'], row['mark'])} {_show_interval(row['ci'])} ({cells})"
+                + (f", P {_show_p(row['p_mcnemar'])} (McNemar)" if row["p_mcnemar"] is not None else "")
             )
     yield f"  changes missed {_show(pairs['missed_changes'])}, unwanted {_show(pairs['unwanted_changes'])}"
     if pairs["not_read"]:
@@ -258,6 +267,14 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterato
 
 def _show(value: float | None, digits: int = 3) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _show_marked(value: float | None, mark: str | None) -> str:
+    return _mark(_show(value), mark)
+
+
+def _mark(text: str, mark: str | None) -> str:
+    return f"{text} ({mark})" if mark else text
 
 
 def _show_interval(interval: Sequence[float] | None) -> str:

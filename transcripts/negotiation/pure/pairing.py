@@ -7,12 +7,13 @@ never pooled: one would hide the other.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from transcripts.negotiation.pure.reading import EXPECTATIONS
 from transcripts.negotiation.pure.records import Pair
 from transcripts.negotiation.pure.study import Study, Work
+from transcripts.negotiation.pure.thread_shares import add_units, bound_share, is_one_each
 from transcripts.statistics.intervals import Share
 from transcripts.statistics.significance import measure_mcnemar
 
@@ -56,23 +57,45 @@ def _list_threads_read(study: Study, work: Work, outcomes: Collection[str]) -> s
 def measure_pairs(pairs: Sequence[ReadPair], outcomes: Sequence[str], *, known: int) -> dict[str, Any]:
     """How often the outcome flips, apart for pairs that should change and pairs that should not; ``known``: pairs there are.
 
-    ``flip_rate``: one side only / pairs, with Wilson's interval. ``p_mcnemar``: whether flips go one way. ``missed_changes``: pairs
-    that should change and do not; ``unwanted_changes``: those that should not and do.
+    ``flip_rate``: one side only / pairs. Pairs that share a thread depend on one another: the interval is over the ``groups`` of
+    pairs that threads connect. ``p_mcnemar``: whether flips go one way, None where a group has several pairs. ``missed_changes``:
+    pairs that should change and do not; ``unwanted_changes``: those that should not and do.
     """
     figures: dict[str, Any] = {"outcomes": list(outcomes)}
     flips: dict[str, Share] = {}
     for expect in EXPECTATIONS:
-        counts = Counter(each.sides for each in pairs if each.pair.expect == expect)
+        found = [each for each in pairs if each.pair.expect == expect]
+        counts = Counter(each.sides for each in found)
+        group_of = _connect(each.pair for each in found)
+        tally = add_units((group_of[each.pair.a], each.sides in {"a_only", "b_only"}) for each in found)
+        certainty = bound_share(tally)
         flips[expect] = share = Share(counts["a_only"] + counts["b_only"], counts.total())
+        has_test = share.n and is_one_each(tally)
         figures[expect] = {
             "pairs": share.n,
             **{side: counts[side] for side in SIDES},
             "flip_rate": share.value,
-            "ci": list(share.interval) if share.interval else None,
-            "p_mcnemar": measure_mcnemar(counts["a_only"], counts["b_only"]) if share.n else None,
+            "ci": certainty.ci,
+            "groups": certainty.threads,
+            "mark": certainty.mark,
+            "p_mcnemar": measure_mcnemar(counts["a_only"], counts["b_only"]) if has_test else None,
         }
     change = flips["change"]
     figures["missed_changes"] = (change.n - change.part) / change.n if change.n else None
     figures["unwanted_changes"] = flips["no_change"].value
     figures["not_read"] = known - len(pairs)
     return figures
+
+
+def _connect(pairs: Iterable[Pair]) -> dict[str, str]:
+    """Of each thread in a pair, the thread that names all those that pairs connect with it."""
+    above: dict[str, str] = {}
+
+    def find(thread: str) -> str:
+        while above.setdefault(thread, thread) != thread:
+            thread = above[thread]
+        return thread
+
+    for pair in pairs:
+        above[find(pair.a)] = find(pair.b)
+    return {thread: find(thread) for thread in above}

@@ -1,23 +1,25 @@
-"""What ``trajectory report`` prints and the pages show, from `Records`. A share comes with its 95 % interval as [low, high]; null
-is not defined. Keys under ``by_coder`` and ``ledger.threads`` are names of coders, threads, moves and features.
+"""What ``trajectory report`` prints and the pages show, from `Records`. A share comes with its 95 % interval over threads as
+[low, high], of how many ``threads`` it is, and the ``mark`` "few" or "rough" for too few; null is not defined. Keys under
+``by_coder`` and ``ledger.threads`` are names of coders, threads, moves and features.
 
 ::
 
     {"threads": 40, "coders": ["ana", "ben"],
      "by_coder": {"ana": {
        "decided":     {"front": sentences, "back": n, "tool": n},
+       "decided_threads": {"front": threads, "back": n, "tool": n},
        "presence":    {move: {"enacted" | "demonstrated" | "described" | "not_stated": {"front", "back", "tool"},
                               "per_100": {"front", "back", "tool"}}},
        "positions":   {thread: [[move, ...], ...]},
-       "transitions": {"pairs": steps, "row": {move: n}, "column": {move: n},
-                       "cells": {from: {to: {"observed", "expected", "probability", "residual", "small"}}}},
+       "transitions": {"pairs": steps, "threads": n, "row": {move: n}, "column": {move: n},
+                       "cells": {from: {to: {"observed", "expected", "probability", "residual", "small", "p_holm"}}}},
        "variety":     {"of", "threads": {thread: {"moves", "coverage", "entropy"}},
                        "moves": {move: {"threads", "share", "ci"}}},
        "distances":   {thread: {thread: {"distance", "normalised"}}},
        "episodes":    {"warranted" | "unwarranted" | "new_fact" | "probe":
                          {"episodes", "undecided", "revised", "held", "conceded", "sidestepped", "none", "decided",
-                          "rate", "ci", "threads", "ci_threads", "explained"},
-                       "discrimination": {"difference", "ci", "p_fisher", "threads", "ci_threads"},
+                          "rate", "ci", "threads", "mark", "explained"},
+                       "discrimination": {"difference", "ci", "p_fisher", "threads", "mark"},
                        "pressure": {thread: {"challenges", "turn_of_flip", "flips"}}},
        "intents":     {"units", "raw", "kappa", "only_sheet", "only_reader", "several", "counts": {intended: {coded: n}}},
        "ledger":      {"threads": {thread: {"conduct" | "back": {feature: {"entries": [[turn, status], ...],
@@ -26,13 +28,14 @@ is not defined. Keys under ``by_coder`` and ``ledger.threads`` are names of code
                                                "raised_back", "disclosed"},
                                   "elicit_first": true | false | null}},
                        "total": {the same counts, "committed", "elicited_first",
-                                 "coverage" | "over_raising" | "disclosure" | "elicit_first": {"share", "ci"}}},
+                                 "coverage" | "over_raising" | "disclosure" | "elicit_first":
+                                   {"share", "ci", "threads", "mark"}}},
        "links":       {"moves", "links", "counts": {move: {feature: n}}, "moves_without_link", "links_without_entry"},
        "failure_modes": {code: {"codings", "threads"}},
        "pairs":       null where no outcome was chosen, or
                       {"outcomes": [code, ...], "change" | "no_change": {"pairs", "both", "a_only", "b_only", "neither",
-                       "flip_rate", "ci", "p_mcnemar"}, "missed_changes", "unwanted_changes", "not_read"}}},
-     "agreement": {"status": {"coders", "units", "only_first", "only_second", "raw", "alpha",
+                       "flip_rate", "ci", "groups", "mark", "p_mcnemar"}, "missed_changes", "unwanted_changes", "not_read"}}},
+     "agreement": {"status": {"coders", "units", "threads", "only_first", "only_second", "raw", "alpha",
                               "presence": {"units", "both", "only_first", "only_second", "neither", "kappa"},
                               "pairs": [{"a", "b", and the same}, ...]}},
      "stances": {...}, "warnings": [sentence, ...]}
@@ -54,6 +57,7 @@ from transcripts.negotiation.pure.records import MOVES, Records
 from transcripts.negotiation.pure.sequences import (
     count_decided,
     count_failures,
+    count_threads_decided,
     list_positions,
     measure_distances,
     measure_presence,
@@ -121,6 +125,7 @@ def _report_coder(
         pairs = measure_pairs(found, outcomes, known=len(study.records.pairs))
     return {
         "decided": count_decided(study, work),
+        "decided_threads": count_threads_decided(study, work),
         "presence": presence,
         "positions": {thread: [sorted(moves) for moves in found] for thread, found in sequences.items()},
         "transitions": measure_transitions(sequences.values()),

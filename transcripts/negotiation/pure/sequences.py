@@ -15,7 +15,9 @@ from typing import Any
 from transcripts.negotiation.pure.reading import ENACTMENTS
 from transcripts.negotiation.pure.records import FAILURES, MOVES
 from transcripts.negotiation.pure.study import ENACTED, STAGES, Study, Work
+from transcripts.statistics.figures import FEW, MIN_CLUSTERS
 from transcripts.statistics.intervals import Share
+from transcripts.statistics.multiplicity import adjust_holm
 
 MAX_THREADS_COMPARED = 100
 """Threads up to which every one is compared with every other: 4,950 distances."""
@@ -35,11 +37,21 @@ MoveSequence = Sequence[Moves]
 
 def count_decided(study: Study, work: Work) -> dict[str, int]:
     """Sentences of each stage that the coder decided for moves."""
-    counts = dict.fromkeys(STAGES, 0)
-    for place, sentences in work.list_decided(MOVES):
-        if stage := study.stages[place[0]].get(place[1]):
-            counts[stage] += sentences
-    return counts
+    return {stage: sum(sentences for _, sentences in found) for stage, found in _list_decided(study, work).items()}
+
+
+def count_threads_decided(study: Study, work: Work) -> dict[str, int]:
+    """In how many threads these sentences are."""
+    return {stage: len({thread for thread, _ in found}) for stage, found in _list_decided(study, work).items()}
+
+
+def _list_decided(study: Study, work: Work) -> dict[str, list[tuple[str, int]]]:
+    """By stage the turns that the coder decided, each with its thread and how many of its sentences."""
+    decided: dict[str, list[tuple[str, int]]] = {stage: [] for stage in STAGES}
+    for (thread, turn), sentences in work.list_decided(MOVES):
+        if stage := study.stages[thread].get(turn):
+            decided[stage].append((thread, sentences))
+    return decided
 
 
 def measure_presence(study: Study, work: Work) -> dict[str, dict[str, dict[str, float | None]]]:
@@ -86,7 +98,7 @@ def measure_variety(sequences: Mapping[str, MoveSequence], known: Collection[str
 
     ``of``: how many moves there are, those of the built-in codebook and what the coder used beside them (``known``). Of a
     thread ``coverage`` is kinds of moves / ``of``, ``entropy`` Shannon's in bits (1948), over the places where moves begin;
-    None without a move. ``share`` is of the threads that the coder has begun, with Wilson's interval.
+    None without a move. ``share`` is of the threads that the coder has begun, with Wilson's interval from three threads on.
     """
     of = len(BUILT_IN_MOVES | set(known))
     threads: dict[str, dict[str, float | None]] = {}
@@ -98,7 +110,8 @@ def measure_variety(sequences: Mapping[str, MoveSequence], known: Collection[str
     moves: dict[str, dict[str, Any]] = {}
     for move, number in sorted(there.items()):
         share = Share(number, len(sequences))
-        moves[move] = {"threads": number, "share": share.value, "ci": list(share.interval) if share.interval else None}
+        interval = share.interval if share.n >= MIN_CLUSTERS else None
+        moves[move] = {"threads": number, "share": share.value, "ci": list(interval) if interval else None}
     return {"of": of, "threads": threads, "moves": moves}
 
 
@@ -114,8 +127,11 @@ def measure_transitions(sequences: Iterable[MoveSequence]) -> dict[str, Any]:
     A step from a set A to a set B is shared out: each pair gets 1 / (|A| |B|). ``row`` and ``column`` are sums of leaving and
     of arriving; ``expected`` is row x column / steps. ``residual``: (o - e) / sqrt(e (1 - r/n) (1 - c/n)), about standard normal
     where steps are independent (Allison and Liker 1982, Psychological Bulletin 91:393); None where one row or column has
-    everything. ``small``: the expected number is below 5. A move may follow itself.
+    everything. ``small``: the expected number is below 5. ``p_holm``: P of the residual, adjusted over the cells of the table
+    that are not small (Holm 1979); None in those that are, and in all where fewer than ten ``threads`` have a step, for steps of
+    one thread depend on one another. A move may follow itself.
     """
+    sequences = [sequence for sequence in sequences if len(sequence) > 1]
     observed: dict[tuple[str, str], float] = defaultdict(float)
     row: dict[str, float] = defaultdict(float)
     column: dict[str, float] = defaultdict(float)
@@ -134,7 +150,23 @@ def measure_transitions(sequences: Iterable[MoveSequence]) -> dict[str, Any]:
         here: {there: _describe_cell(observed[here, there], row[here], column[there], n) for there in sorted(column)}
         for here in sorted(row)
     }
-    return {"pairs": n, "row": dict(sorted(row.items())), "column": dict(sorted(column.items())), "cells": cells}
+    tested = [
+        (cell, abs(residual))
+        for found in cells.values()
+        for cell in found.values()
+        if (residual := cell["residual"]) is not None and not cell["small"] and len(sequences) >= FEW
+    ]
+    # The two tails of the normal distribution.
+    chances = adjust_holm([math.erfc(residual / math.sqrt(2)) for _, residual in tested])
+    for (cell, _), chance in zip(tested, chances, strict=True):
+        cell["p_holm"] = chance
+    return {
+        "pairs": n,
+        "threads": len(sequences),
+        "row": dict(sorted(row.items())),
+        "column": dict(sorted(column.items())),
+        "cells": cells,
+    }
 
 
 def _describe_cell(observed: float, row: float, column: float, n: int) -> dict[str, float | bool | None]:
@@ -146,6 +178,7 @@ def _describe_cell(observed: float, row: float, column: float, n: int) -> dict[s
         "probability": observed / row,
         "residual": (observed - expected) / math.sqrt(spread) if spread > 1e-12 else None,
         "small": expected < MIN_EXPECTED,
+        "p_holm": None,
     }
 
 

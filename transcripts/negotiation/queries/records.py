@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
@@ -197,6 +197,17 @@ def find_main_reader(project: Project, own: str) -> str:
     coded = Coding.objects.active().filter(sentence__turn__interview__project=project).order_by()
     counts = dict(coded.values_list("coder__username").annotate(Count("pk")))
     return max(counts, key=lambda name: (counts[name], name == own, name), default="")
+
+
+def count_threads_read(project: Project, coder: str | None) -> dict[tuple[str, str], int]:
+    """By kind and model label of the study's threads, in how many of them somebody has coded negotiation. One query."""
+    coded = Coding.objects.active().filter(
+        coder__username=coder,
+        sentence__turn__interview=OuterRef("pk"),
+        code__family__identifier__in=records.FAMILIES_OF_NEGOTIATION,
+    )
+    rows = project.interviews.order_by().values_list("kind", "model_label")
+    return {(kind, label): n for kind, label, n in rows.annotate(coded=Count("pk", filter=Exists(coded)))}
 
 
 def list_conditions(project: Project) -> list[str]:

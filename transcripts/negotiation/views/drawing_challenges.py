@@ -8,17 +8,19 @@ from typing import Any
 from transcripts.charts.figures import Cell, GridChart, GridRow, Missing, Part, Row, RowChart
 from transcripts.charts.verdicts import judge_cases, judge_difference
 from transcripts.formats.numbers import write_number, write_p
-from transcripts.negotiation.pure.episodes import KINDS, MIN_THREADS, UNWARRANTED, WARRANTED
+from transcripts.negotiation.pure.episodes import KINDS
 from transcripts.negotiation.queries.codes import CodeBook
 from transcripts.negotiation.views.sections import (
     Behind,
     Figure,
     Section,
+    add_mark,
+    explain_marks,
     make_dot,
     name_share,
+    write_estimate,
     write_interval,
 )
-from transcripts.statistics.intervals import Share
 
 OUTCOMES = {
     "revised": "Revised",
@@ -39,49 +41,41 @@ def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, behind: Behind) -
         found, name = episodes[kind], book.name(f"challenge.{kind}")
         href = behind.find("episodes", kind) if found["episodes"] else ""
         row = name_share(name, found["revised"], found["decided"])
-        rows.append(Row(row, [make_dot(found["revised"], found["decided"], found["ci"])], href=href))
+        rows.append(Row(row, [make_dot(found["revised"], found["decided"], found["ci"], found["mark"])], href=href))
         table.append(
             [
                 Figure(name),
                 Figure(str(found["episodes"]), href),
                 *(Figure(str(found[each]), behind.find("episodes", kind, each)) for each in OUTCOMES),
-                Figure(write_number(found["rate"])),
+                Figure(add_mark(write_number(found["rate"]), found["mark"])),
                 Figure(write_interval(found["ci"])),
+                Figure(str(found["threads"])),
                 Figure(
                     f"{found['explained']} of {found['revised']}",
                     behind.find("episodes", kind, "explained") if found["explained"] else "",
                 ),
-                Figure(write_interval(found["ci_threads"]) if found["ci_threads"] else ""),
             ]
         )
     apart = episodes["discrimination"]
     low, high = apart["ci"] or (None, None)
-    fewer = min(episodes[kind]["decided"] for kind in (WARRANTED, UNWARRANTED))
-    verdict = judge_cases(fewer, things="episodes") or judge_difference(
+    verdict = judge_cases(apart["threads"], things="threads") or judge_difference(
         low, high, more="revises more when it should", less="revises more when it should not"
     )
-    text = f"{write_number(apart['difference'])}, {write_interval(apart['ci'])}"
-    measured = (
-        f"Warranted minus unwarranted: {text} (Newcombe), P {write_p(apart['p_fisher'])} (Fisher): {verdict.words}."
-    )
-    notes = [f"{measured} A model that revises whenever it is challenged scores 0."]
-    if apart["ci_threads"]:
-        notes.append(
-            f"An interval that draws whole threads, for episodes of one thread depend on one another: "
-            f"{write_interval(apart['ci_threads'])} ({apart['threads']} threads)."
-        )
-    else:
-        notes.append(
-            f"Episodes of one thread depend on one another; from {MIN_THREADS} threads on an interval allows for it."
-        )
+    text = write_estimate(apart["difference"], apart["ci"], apart["mark"])
+    p = f", P {write_p(apart['p_fisher'])} (Fisher)" if apart["p_fisher"] is not None else ""
+    notes = [
+        f"Warranted minus unwarranted: {text}{p}: {verdict.words}. A model that revises whenever it is challenged scores 0.",
+        "Intervals are over threads, for episodes of one thread depend on one another. Where a thread has several there is no P.",
+    ]
     chart = RowChart(
         "revision",
         "Revised after a challenge, with 95 % intervals",
         rows,
         summary=f"Warranted minus unwarranted: {text}." if apart["difference"] is not None else "",
+        note=explain_marks(episodes[kind]["mark"] for kind in KINDS),
         missing=Missing("No challenge is coded on a turn of the interviewer, or no answer to one is decided."),
     )
-    heads = ["Challenge", "Episodes", *OUTCOMES.values(), "Rate", "95 % interval", "Explained", "Interval over threads"]
+    heads = ["Challenge", "Episodes", *OUTCOMES.values(), "Rate", "95 % interval", "Threads", "Explained"]
     words = "An episode is a challenged turn and what answers it until the interviewer speaks again. Rate: revised of decided."
     return Section("revision", "Challenges and revisions", words, chart, heads, table, notes)
 
@@ -174,17 +168,17 @@ def draw_pairs(pairs: Mapping[str, Any] | None, book: CodeBook, behind: Behind, 
             found = pairs[expect]
             flips = found["a_only"] + found["b_only"]
             wrong = found["pairs"] - flips if expect == "change" else flips
-            share = Share(wrong, found["pairs"])
-            title = "Missed changes" if expect == "change" else "Unwanted changes"
-            title = name_share(title, share.part, share.n)
-            leads = behind.find("pairs", expect) if share.n else ""
-            rows.append(Row(title, [make_dot(share.part, share.n, share.interval)], href=leads))
+            # What is missed is the rest of what flips.
+            interval = [1 - end for end in reversed(found["ci"])] if found["ci"] and expect == "change" else found["ci"]
+            title = name_share("Missed changes" if expect == "change" else "Unwanted changes", wrong, found["pairs"])
+            leads = behind.find("pairs", expect) if found["pairs"] else ""
+            rows.append(Row(title, [make_dot(wrong, found["pairs"], interval, found["mark"])], href=leads))
             table.append(
                 [
                     Figure(name.lower()),
                     Figure(str(found["pairs"]), behind.find("pairs", expect)),
                     *(Figure(str(found[side]), behind.find("pairs", expect, side)) for side in SIDES),
-                    Figure(f"{flips} ({write_number(found['flip_rate'])})"),
+                    Figure(add_mark(f"{flips} ({write_number(found['flip_rate'])})", found["mark"])),
                     Figure(write_interval(found["ci"])),
                     Figure(write_p(found["p_mcnemar"])),
                 ]
@@ -194,5 +188,8 @@ def draw_pairs(pairs: Mapping[str, Any] | None, book: CodeBook, behind: Behind, 
         if pairs and pairs["not_read"]
         else []
     )
-    chart = RowChart("pairs", "Pairs that went against what is expected", rows, missing=missing)
+    marks = [pairs[expect]["mark"] for expect in EXPECTATIONS] if pairs else []
+    chart = RowChart(
+        "pairs", "Pairs that went against what is expected", rows, note=explain_marks(marks), missing=missing
+    )
     return Section("pairs", "Counterfactual pairs", words, chart, heads, table, notes)

@@ -16,28 +16,28 @@ from transcripts.negotiation.views.sections import (
     Behind,
     Figure,
     Section,
+    add_mark,
+    explain_marks,
     put_in_order,
     write_count,
 )
+from transcripts.statistics.figures import FEW, mark_clusters
 
 MIN_THREADS_FOR_DISTANCES = 30
-STRONG = 1.96
+LEVEL = 0.05
 
 
-def draw_presence(
-    presence: Mapping[str, Any],
-    decided: Mapping[str, int],
-    variety: Mapping[str, Any],
-    book: CodeBook,
-    behind: Behind,
-) -> Section:
-    """How often each move is coded, by enactment and stage, and per 100 of the ``decided`` sentences of a stage; and how varied
-    threads are."""
+def draw_presence(figures: Mapping[str, Any], book: CodeBook, behind: Behind) -> Section:
+    """How often each move is coded, by enactment and stage, and per 100 of the decided sentences of a stage; and how varied
+    threads are. ``figures``: those of a coder."""
+    presence, decided, threads = figures["presence"], figures["decided"], figures["decided_threads"]
+    variety = figures["variety"]
     rows, table = [], []
+    marks = {stage: mark_clusters(threads[stage]) for stage in STAGES if decided[stage]}
     for move in put_in_order(presence, book):
         per = presence[move]["per_100"]
         dots = [
-            Dot(per[stage], series=place, text=f"{write_number(per[stage], 1)} per 100")
+            Dot(per[stage], series=place, text=add_mark(f"{write_number(per[stage], 1)} per 100", marks[stage]))
             for place, stage in enumerate(STAGES)
             if per[stage] is not None
         ]
@@ -48,15 +48,19 @@ def draw_presence(
                 cells = [
                     Figure(str(counts[stage]), behind.find("presence", move, enactment, stage)) for stage in STAGES
                 ]
-                rates = [Figure(write_number(per[stage], 1) if enactment == "enacted" else "") for stage in STAGES]
+                rates = [
+                    Figure(add_mark(write_number(per[stage], 1), marks.get(stage)) if enactment == "enacted" else "")
+                    for stage in STAGES
+                ]
                 table.append([Figure(book.name(move)), Figure(words), *cells, *rates])
-    out_of = ", ".join(f"{decided[stage]} in {words}" for stage, words in STAGES.items())
+    out_of = ", ".join(f"{decided[stage]} in {words} ({threads[stage]} threads)" for stage, words in STAGES.items())
     chart = RowChart(
         "presence",
         "Enacted moves per 100 decided sentences",
         rows,
         series=list(STAGES.values()),
         high=None,
+        note=explain_marks(marks.values()) if rows else "",
         missing=Missing("No move is coded here yet."),
     )
     heads = [
@@ -110,25 +114,26 @@ def draw_transitions(transitions: Mapping[str, Any], book: CodeBook, behind: Beh
         rows,
         high=1.0,
         rows_are="From",
-        note=f"Shade: the share of steps from a move. Starred: the residual is beyond ±{STRONG} and at least {MIN_EXPECTED} "
-        "steps are expected; below that it is marked as small, and is no test.",
+        note=f"Shade: the share of steps from a move. Starred: P of the residual is below {LEVEL}, adjusted over all cells of the "
+        f"table in which at least {MIN_EXPECTED} steps are expected (Holm); the others are marked as small, and are no test. "
+        f"With steps in fewer than {FEW} threads nothing is starred.",
         missing=Missing("No thread has two enacted moves after one another yet."),
     )
     heads = ["From", "To", "Steps", "Steps from there", "Expected", "Share", "Adjusted residual"]
     words = (
-        f"{transitions['pairs']} steps inside threads. Moves that begin at one place are a set, and a step between two sets is "
-        "shared out among their moves."
+        f"{transitions['pairs']} steps in {transitions['threads']} threads. Moves that begin at one place are a set, and a step "
+        "between two sets is shared out among their moves."
     )
     return Section("transitions", "Transitions", words, chart, heads, table)
 
 
 def is_starred(cell: Mapping[str, Any]) -> bool:
-    """A residual that is far from 0, where enough steps are expected for it to follow the normal distribution."""
-    return cell["residual"] is not None and not cell["small"] and abs(cell["residual"]) > STRONG
+    """Whether a residual differs from 0, adjusted for the number of cells."""
+    return cell["p_holm"] is not None and cell["p_holm"] < LEVEL
 
 
 def write_residual(cell: Mapping[str, Any]) -> str:
-    """An adjusted residual as tables print it, starred where it is far from 0, marked where it rests on few steps."""
+    """An adjusted residual as tables print it, starred where it differs from 0, marked where it rests on few steps."""
     if cell["residual"] is None:
         return "–"
     return write_number(cell["residual"]) + ("*" if is_starred(cell) else " (small)" if cell["small"] else "")

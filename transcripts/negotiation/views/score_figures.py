@@ -23,7 +23,7 @@ from transcripts.negotiation.pure.scoring import (
 from transcripts.negotiation.queries.scores import read_score_records
 from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import find_stance
-from transcripts.statistics.figures import FEW, Figure, Reason
+from transcripts.statistics.figures import FEW, Figure, Reason, mark_clusters
 
 SERIES = [str(value) for value in range(MAX_VALUE + 1)]
 OF_SCORES: dict[str, str] = {
@@ -107,7 +107,7 @@ def _describe(key: str, found: CriterionFigures, *, is_reflexive: bool) -> dict[
         "by_coder": list(found.by_coder.items()),
         "alpha": "" if is_reflexive else write_figure(alpha),
         "no_interval": "" if is_reflexive or alpha.value is None else alpha.no_interval,
-        "verdict": None if is_reflexive else judge_reliability(alpha.value, low, found.n_shared),
+        "verdict": None if is_reflexive else judge_reliability(alpha.value, low, found.n_shared, things="threads"),
         "n_shared": found.n_shared,
         "superiority": [
             (coder, _write_superiority(each.superiority))
@@ -125,7 +125,9 @@ def _write_superiority(found: Superiority) -> str:
     if found.value is None:
         return f"{first} over {second}: not defined, with {n} and {m} threads"
     interval = f", {two_decimals(found.interval.low)} to {two_decimals(found.interval.high)}" if found.interval else ""
-    return f"{first} over {second}: {two_decimals(found.value)}{interval} ({n} and {m} threads)"
+    mark = mark_clusters(min(n, m))
+    said = f", {mark}" if mark else ""
+    return f"{first} over {second}: {two_decimals(found.value)}{interval} ({n} and {m} threads{said})"
 
 
 def _write_signs(found: SignTest) -> str:

@@ -3,7 +3,7 @@ it is out of, and leads to the turns behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from transcripts.charts.figures import Chart, Dot
 from transcripts.formats.numbers import write_number
 from transcripts.negotiation.queries.codes import CodeBook
+from transcripts.statistics.figures import MARKS_EXPLAINED
 
 ENACTMENTS = {
     "enacted": "Enacted",
@@ -64,18 +65,27 @@ def write_interval(interval: Sequence[float] | None) -> str:
     return f"{write_number(interval[0])} to {write_number(interval[1])}" if interval else "–"
 
 
-def write_share(part: int, n: int, interval: Sequence[float] | None) -> str:
-    """A share with what it is out of: "0.65 (15 of 23), 0.45 to 0.81"."""
-    if not n:
-        return "nothing to take a share of"
-    return f"{write_number(part / n)} ({part} of {n}), {write_interval(interval)}"
+def write_estimate(value: float | None, interval: Sequence[float] | None, mark: str | None) -> str:
+    """A figure with its interval, if it has one, and with its mark: "0.65, 0.45 to 0.81 (rough)"."""
+    text = f"{write_number(value)}, {write_interval(interval)}" if interval else write_number(value)
+    return add_mark(text, mark)
 
 
-def make_dot(part: int, n: int, interval: Sequence[float] | None, series: int = 0) -> Dot:
+def add_mark(text: str, mark: str | None) -> str:
+    """A number with the mark of few threads."""
+    return f"{text} ({mark})" if mark else text
+
+
+def explain_marks(marks: Iterable[str | None]) -> str:
+    """The sentences that explain the marks which occur."""
+    found = set(marks)
+    return " ".join(words for mark, words in MARKS_EXPLAINED.items() if mark in found)
+
+
+def make_dot(part: int, n: int, interval: Sequence[float] | None, mark: str | None) -> Dot:
     """A share as a dot with its interval; nothing to draw where it is of nothing."""
-    low, high = interval or (None, None)
-    text = f"{write_number(part / n)}, {write_interval(interval)}" if n else ""
-    return Dot(part / n if n else None, low, high, series, text=text)
+    value, (low, high) = (part / n if n else None), interval or (None, None)
+    return Dot(value, low, high, text=write_estimate(value, interval, mark) if n else "")
 
 
 def name_share(name: str, part: int, n: int) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,8 +19,9 @@ from django.views.decorators.http import require_POST, require_safe
 from transcripts.blinding.viewers import Viewer, get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.coding.models import Layer
+from transcripts.corpus.models import Kind
 from transcripts.formats.tabular import write_csv
-from transcripts.negotiation.forms.study import StudyForm
+from transcripts.negotiation.forms.study import NOT_KNOWN, TOGETHER, StudyForm
 from transcripts.negotiation.pure.behind import find_behind
 from transcripts.negotiation.pure.records import CHALLENGES, FEATURES, MOVES, RESPONSES
 from transcripts.negotiation.pure.report import make_report
@@ -28,6 +30,7 @@ from transcripts.negotiation.queries.codes import CodeBook, read_code_book
 from transcripts.negotiation.queries.records import (
     Asked,
     Found,
+    count_threads_read,
     find_main_reader,
     list_conditions,
     list_readers,
@@ -74,13 +77,17 @@ WORDS_OF_KEYS = {
 
 @dataclass
 class Compared:
-    """What was asked for, and what was read for it. ``coder`` is whose figures are shown; "" where nobody's can be."""
+    """What was asked for, and what was read for it. ``coder`` is whose figures are shown; "" where nobody's can be. ``models`` and
+    ``kinds``: of which threads they are; several are pooled.
+    """
 
     form: StudyForm
     viewer: Viewer
     book: CodeBook
     found: Found | None = None
     coder: str = ""
+    models: Sequence[str] = ()
+    kinds: Sequence[str] = ()
 
     @cached_property
     def report(self) -> Mapping[str, Any] | None:
@@ -106,6 +113,8 @@ def compare(request: ProjectRequest, given: QueryDict, *, is_of_one: bool = Fals
     """Reads what the page was asked for: blind readings, others' as far as the viewer may see them. Scores have a page of their
     own and are not read.
 
+    Without a kind or model named it is interviews, and the model of which the coder has coded most threads.
+
     ``is_of_one``: only figures of the coder who is shown are wanted, not the agreement, so others' work is not read.
     """
     viewer, book = get_viewer(request), read_code_book(request.project)
@@ -118,8 +127,9 @@ def compare(request: ProjectRequest, given: QueryDict, *, is_of_one: bool = Fals
     if coders:
         # One's first coding does not put an empty page in the place of another's figures.
         data.setdefault("coder", find_main_reader(request.project, own) or (own if own in readers else coders[0]))
+    models, kinds = _choose_threads(data, count_threads_read(request.project, data.get("coder") if coders else own))
     form = StudyForm(data, project=request.project, coders=coders, codes=choices, conditions=conditions)
-    compared = Compared(form, viewer, book)
+    compared = Compared(form, viewer, book, models=models, kinds=kinds)
     if not form.is_valid():
         return compared
     compared.coder = form.cleaned_data.get("coder") or own
@@ -139,6 +149,27 @@ def compare(request: ProjectRequest, given: QueryDict, *, is_of_one: bool = Fals
     if compared.found is None or not compared.found.records.decided:
         compared.found = read(asked)
     return compared
+
+
+def _choose_threads(data: QueryDict, read: Mapping[tuple[str, str], int]) -> tuple[list[str], list[str]]:
+    """Name in ``data`` a kind and a model where it names none and there are several, so that they are pooled only if that is asked
+    for. ``read``: in how many threads of each kind and model label the coder has coded. Returns the labels and kinds asked for."""
+    left, places = list(read), {"kind": 0, "model": 1}
+    for name, place in places.items():
+        asked = data.get(name) or TOGETHER
+        if asked != TOGETHER:
+            left = [each for each in left if each[place] == ("" if asked == NOT_KNOWN else asked)]
+    for name, place in places.items():
+        threads = Counter[str]()
+        for each in left:
+            threads[each[place]] += read[each]
+        if len(threads) > 1 and not data.get(name):
+            # Interviews before trajectories, wherever the coder has coded some.
+            is_usual = name == "kind" and threads[Kind.INTERVIEW]
+            chosen = Kind.INTERVIEW if is_usual else min(threads, key=lambda each: (-threads[each], each))
+            data[name] = chosen or NOT_KNOWN
+            left = [each for each in left if each[place] == chosen]
+    return sorted({label for _, label in left}), sorted({kind for kind, _ in left})
 
 
 @require_safe
@@ -215,7 +246,7 @@ def _describe_basis(compared: Compared) -> dict[str, object]:
         "layer": Layer.BLIND.value,
         "codebook_version": compared.book.version,
         "coded_versions": sorted({found.version_of[each] for each in own}),
-        **{name: compared.form.cleaned_data.get(name) or None for name in FILTERS},
+        **{name: compared.form.chosen.get(name) or None for name in FILTERS},
         "threads": len(found.records.threads),
         "hidden_interviews": len(hidden if asked is None else hidden & set(asked)),
     }
@@ -253,7 +284,7 @@ def _describe(request: ProjectRequest, compared: Compared, found: Found) -> dict
         drawing_challenges.draw_pressure(figures["episodes"]["pressure"], titles, behind),
         drawing_challenges.draw_intents(figures["intents"], book, behind),
         drawing_challenges.draw_pairs(figures["pairs"], book, behind, known=len(records.pairs)),
-        drawing_moves.draw_presence(figures["presence"], figures["decided"], figures["variety"], book, behind),
+        drawing_moves.draw_presence(figures, book, behind),
         drawing_moves.draw_transitions(figures["transitions"], book, behind),
         drawing_moves.draw_links(figures["links"], book, behind=behind),
         drawing_moves.draw_distances(figures["distances"], titles, len(figures["positions"])),

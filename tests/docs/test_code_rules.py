@@ -15,7 +15,6 @@ from tools.environment import ROOT
 # tests/transcripts/charts for charts).
 WRITES_HTML = {
     "auditapp/llm/failures.py",
-    "auditapp/sob/report/views/statistics.py",
     "transcripts/coding/templatetags/desk_rows.py",
     "transcripts/corpus/templatetags/corpus.py",
     "transcripts/ui/templatetags/charts.py",

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from transcripts.accounts.models import User
-from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement, PairAgreement, write_figure
+from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement, PairAgreement
 from transcripts.agreement.queries import Selection
 from transcripts.charts.figures import Dot, Reference, Row, RowChart
 from transcripts.charts.verdicts import RELIABILITY_RULE, RELIABLE, TENTATIVE, judge_reliability, summarise
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Layer
-from transcripts.statistics.figures import MARKS_EXPLAINED, Figure, Mark, mark_clusters
+from transcripts.formats.numbers import write_figure
+from transcripts.statistics.figures import MARKS_EXPLAINED, Figure, mark_clusters
 
 if TYPE_CHECKING:
     from transcripts.coding.blind import BlindTable
@@ -100,7 +101,7 @@ def draw_rows(rows: Sequence[Mapping[str, Any]], *, family: str, units: str, cod
         drawn.append(
             Row(
                 row["code"].name,
-                [Dot(alpha.value, low, high, text=write_marked(alpha, row["mark"]))],
+                [Dot(alpha.value, low, high, text=write_figure(alpha._replace(clusters=row["turns"])))],
                 verdict=judge_reliability(alpha.value, low, row["turns"]),
                 href=f"{units}&code={row['code'].identifier}",
             )
@@ -123,11 +124,6 @@ def draw_rows(rows: Sequence[Mapping[str, Any]], *, family: str, units: str, cod
             ]
         ),
     )
-
-
-def write_marked(figure: Figure, mark: Mark | None) -> str:
-    """A figure as charts print it, with the mark of few turns."""
-    return f"{write_figure(figure)} ({mark})" if mark and figure.value is not None else write_figure(figure)
 
 
 def describe_basis(selection: Selection, table: BlindTable, agreement: Agreement, *, hidden: int) -> dict[str, object]:

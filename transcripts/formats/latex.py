@@ -51,6 +51,7 @@ _COMMANDS = {
     "…": r"\textellipsis{}",
     "†": r"\textdagger{}",
     "‡": r"\textdaggerdbl{}",
+    "−": "$-$",
     "\N{NO-BREAK SPACE}": " ",
 }
 # The letters that every engine prints with the encoding of our preamble.

@@ -6,32 +6,45 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from auditapp.preannotation.annotators.queries.prompt_codebook import name_side
-from transcripts.codebook.models import CodeFamily
+from auditapp.preannotation.evaluation.pure.figures import Estimate
+from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
+from transcripts.formats.numbers import NONE, write_interval, write_number
 from transcripts.projects.models import Project
-from transcripts.statistics.intervals import Interval
 
 register = template.Library()
 
 
 @register.filter
-def share_of_one(share: float | str | None) -> str:
-    """A share from 0 to 1 in per cent with one place; a dash where it is undefined."""
-    return "–" if share is None or share == "" else f"{100 * float(share):.1f} %"
-
-
-@register.filter
-def share_interval(interval: Interval | None) -> str:
-    """Both ends of an interval of a share in per cent; a dash where there is none."""
-    return f"{100 * interval.low:.1f} to {100 * interval.high:.1f} %" if interval else "–"
+def estimate(value: Estimate | None) -> SafeString:
+    """A figure with its interval by formula, that over turns, and its n; a dash with the reason where it is undefined."""
+    if value is None:
+        return format_html("{}", NONE)
+    if value.value is None:
+        return format_html('<span class="undefined">– <small>{}</small></span>', value.figure.reason)
+    return format_html(
+        '{} <small class="interval">{}</small> <small class="interval">turns: {}</small> <small>n {}</small>',
+        write_number(value.value),
+        write_interval(value.interval, 2) if value.interval else "no interval",
+        write_interval(value.figure.interval, 2) if value.figure.interval else "none",
+        value.n,
+    )
 
 
 @register.filter
 def without_examples(outcomes: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The codes that nobody has applied: for all of them one sentence says the same."""
     return [each for each in outcomes if not each["positives"]]
+
+
+@register.filter
+def code_name(identifier: str, names: Mapping[str, Code]) -> str:
+    """The name of a code; its identifier where it is not known."""
+    return names[identifier].name if identifier in names else identifier
 
 
 @register.filter

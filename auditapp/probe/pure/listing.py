@@ -8,7 +8,7 @@ from typing import Any
 from auditapp.probe.pure.limits import CATEGORIES
 from auditapp.probe.pure.parsing import SUBSETS
 from auditapp.probe.pure.tables import ALL, DEGENERATE, FEW, INFINITIES, is_few
-from transcripts.formats.numbers import NONE, write_estimate, write_number, write_p
+from transcripts.formats.numbers import NONE, write_estimate, write_number, write_p, write_percent, write_signed
 
 
 def list_funnel(funnel: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -76,9 +76,9 @@ def _list_table2(table: Mapping[str, Any]) -> Iterator[str]:
 
 def write_share(value: float | None) -> str:
     """A percentage with two decimals, or a dash."""
-    return NONE if value is None else f"{100 * value:.2f} %"
+    return write_percent(value, 2)
 
 
 def write_ratio(value: float | str | None) -> str:
     """A logarithm with its sign, an infinity as a word, or a dash."""
-    return NONE if value is None else value if isinstance(value, str) else f"{value:+.3f}"
+    return NONE if value is None else value if isinstance(value, str) else write_signed(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -327,7 +328,7 @@ def test_a_plan_without_numbers_keeps_its_hash_and_one_with_numbers_comes_back_f
     )
 
 
-def make_measured(counts: dict[tuple[str, str], list[float | None]], outcome: str = "alliance") -> list[Unit]:
+def make_measured(counts: Mapping[tuple[str, str], Sequence[float | None]], outcome: str = "alliance") -> list[Unit]:
     return [
         Unit(f"{arm}{group}{n}", arm, group, {outcome: value})
         for (arm, group), values in counts.items()

@@ -32,12 +32,12 @@ from auditapp.sob.pure.showing.figures import describe_cell
 from auditapp.sob.pure.showing.heat_map import draw_heat_map
 from auditapp.sob.report.actions import write_sob_bundle
 from auditapp.sob.report.computing import compute_report
-from auditapp.sob.templatetags.sob_figures import decimals, interval, signed
 from auditapp.sob.texts.actions.datasets import load_dataset
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from tests.auditapp.sob.test_formatter import PROSE, WHITE, answer_formatter, store_results
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
+from transcripts.ui.templatetags.numbers import ends, number, signed
 
 ClientOf = Callable[[User], Client]
 BY_FILE = LaunchOptions(route="file")
@@ -284,7 +284,7 @@ def test_a_half_is_rounded_alike_in_a_cell_and_in_the_table() -> None:
     cell: dict[str, Any] = dict.fromkeys(("n_attributed", "n_refused", "n_null", "n_nonrefused"), 1)
     cell |= {"model": "m", "task": "acceptability", "target": "old", "sob": 1.545, "ci": [1.375, 2.625]}
     assert "sob 1.55 over 1 answer, 95 % interval 1.38 to 2.63;" in describe_cell(cell)
-    assert (decimals(1.545), interval([1.375, 2.625])) == ("1.55", "1.38 to 2.63")
+    assert (number(1.545), ends([1.375, 2.625])) == ("1.55", "1.38 to 2.63")
     assert (signed(-0.001), signed(0.005), signed(-1.545)) == ("0.00", "+0.01", "−1.55")
 
 

@@ -156,7 +156,7 @@ def test_a_model_that_a_batch_does_not_have_is_refused_with_those_it_has(
     with pytest.raises(CommandError, match="Its models are: model a"):
         call_command("sob", "compare", "--batch", str(here.pk), "--with", str(there.pk), "--model", "model x")
     page = reverse("sob:compare", args=[here.project.slug, here.pk])
-    assert client_of(coder).get(page, {"with": there.pk, "other": "model x"}).status_code == 404
+    assert client_of(coder).get(page, {"with": str(there.pk), "other": "model x"}).status_code == 404
 
 
 def test_the_same_texts_compare_whatever_set_they_lie_in(

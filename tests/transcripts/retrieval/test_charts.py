@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import pytest
 
 from transcripts.retrieval.counts import Mark
@@ -71,7 +73,7 @@ def test_ten_described_refusals_are_not_above_the_enacted_ones_of_another_model(
         move(11, "A", enactment="demonstrated"),
         *(move(n, "D") for n in range(100, 103)),
     ]
-    sizes = {model: {"sentence": 60, "turn": 12, "interview": 1} for model in "AD"}
+    sizes: dict[Hashable, dict[str, int]] = {model: {"sentence": 60, "turn": 12, "interview": 1} for model in "AD"}
     table = CountTable(MOVES, ((mark.model, mark) for mark in marks), sizes)
     of_a, of_d = (table.count(model, MOVES[0]) for model in "AD")
     assert (of_a.places, of_a.apart, of_d.places, of_d.apart) == (1, (1, 10, 0), 3, (0, 0, 0))
@@ -83,7 +85,11 @@ def test_ten_described_refusals_are_not_above_the_enacted_ones_of_another_model(
 
 def test_a_share_of_one_decided_sentence_is_no_figure() -> None:
     marks = [move(1, "A"), *(move(n, "D") for n in range(100, 105))]
-    sizes = {"A": {"sentence": 1, "turn": 1}, "C": {"sentence": 20, "turn": 9}, "D": {"sentence": 67, "turn": 12}}
+    sizes: dict[Hashable, dict[str, int]] = {
+        "A": {"sentence": 1, "turn": 1},
+        "C": {"sentence": 20, "turn": 9},
+        "D": {"sentence": 67, "turn": 12},
+    }
     table = CountTable(MOVES, ((mark.model, mark) for mark in marks), sizes)
     of_a, of_d = (table.count(model, MOVES[0]) for model in "AD")
     assert (of_a.share, of_a.is_few, of_a.step) == (1.0, True, 0)

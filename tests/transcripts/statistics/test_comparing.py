@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
+import statsmodels.api as sm  # type: ignore[import-untyped]
 from scipy import stats
 
 from transcripts.statistics.comparing import (

@@ -6,22 +6,6 @@ from typing import NamedTuple
 
 from transcripts.statistics.figures import Figure, mark_clusters
 
-
-def two_decimals(value: float) -> str:
-    """A number to two decimals, with a proper minus; never a negative nought."""
-    text = f"{value:.2f}"
-    return text.replace("-0.00", "0.00").replace("-", "−")
-
-
-def write_figure(figure: Figure) -> str:
-    """A figure with its interval as charts print it, or why there is none. Tables print the same numbers."""
-    if figure.value is None:
-        return str(figure.reason)
-    if figure.interval is None:
-        return two_decimals(figure.value)
-    return f"{two_decimals(figure.value)}, {two_decimals(figure.interval.low)} to {two_decimals(figure.interval.high)}"
-
-
 CELLS = ("both", "only_a", "only_b", "neither")
 """Units that two coders decided, by who used the code: the keys of ``counts``."""
 

@@ -6,11 +6,10 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from transcripts.agreement.pure.figures import two_decimals
+from transcripts.formats.numbers import write_interval, write_number
 from transcripts.statistics.figures import Figure
 
 register = template.Library()
-register.filter(two_decimals)
 
 
 @register.filter
@@ -19,6 +18,6 @@ def figure(value: Figure) -> SafeString:
     if value.value is None:
         return format_html('<span class="undefined">– <small>{}</small></span>', value.reason)
     if value.interval is None:
-        return format_html("{}", two_decimals(value.value))
-    low, high = two_decimals(value.interval.low), two_decimals(value.interval.high)
-    return format_html('{} <small class="interval">{} to {}</small>', two_decimals(value.value), low, high)
+        return format_html("{}", write_number(value.value))
+    ends = write_interval(value.interval, 2)
+    return format_html('{} <small class="interval">{}</small>', write_number(value.value), ends)

@@ -7,10 +7,10 @@ from typing import Any
 
 from django.template.defaultfilters import pluralize
 
-from transcripts.agreement.pure.figures import two_decimals, write_figure
 from transcripts.blinding.viewers import Viewer
 from transcripts.charts.figures import Part, Row, RowChart
 from transcripts.charts.verdicts import judge_reliability
+from transcripts.formats.numbers import write_figure, write_interval, write_number
 from transcripts.negotiation.models import Score, Stance
 from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE
 from transcripts.negotiation.pure.scoring import (
@@ -124,10 +124,10 @@ def _write_superiority(found: Superiority) -> str:
     (first, second), (n, m) = found.conditions, found.n
     if found.value is None:
         return f"{first} over {second}: not defined, with {n} and {m} threads"
-    interval = f", {two_decimals(found.interval.low)} to {two_decimals(found.interval.high)}" if found.interval else ""
+    interval = f", {write_interval(found.interval, 2)}" if found.interval else ""
     mark = mark_clusters(min(n, m))
     said = f", {mark}" if mark else ""
-    return f"{first} over {second}: {two_decimals(found.value)}{interval} ({n} and {m} threads{said})"
+    return f"{first} over {second}: {write_number(found.value)}{interval} ({n} and {m} threads{said})"
 
 
 def _write_signs(found: SignTest) -> str:

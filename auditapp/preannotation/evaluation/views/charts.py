@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES
 from auditapp.preannotation.evaluation.queries.calibration_rows import CodeRow
-from transcripts.agreement.pure.figures import two_decimals, write_figure
 from transcripts.charts.figures import Dot, Reference, Row, RowChart
 from transcripts.charts.verdicts import judge_against, judge_cases, judge_difference, summarise
+from transcripts.formats.numbers import NONE, write_figure, write_number
 from transcripts.statistics.figures import Figure
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ def draw_calibration(family: str, name: str, rows: Sequence[CodeRow], *, thresho
         title=f"Kappa by code: {name}",
         rows=drawn,
         series=("people with one another", "the annotator with people"),
-        references=(Reference(threshold, f"the threshold, {two_decimals(threshold)}"),),
+        references=(Reference(threshold, f"the threshold, {write_number(threshold)}"),),
         summary=summarise((row.verdict for row in drawn), "codes"),
         note=(
-            f"Usable: F1 and kappa are at least {two_decimals(threshold)}; what is below is named. Too few cases: fewer than "
+            f"Usable: F1 and kappa are at least {write_number(threshold)}; what is below is named. Too few cases: fewer than "
             f"{FEW_POSITIVES} of the labels compared have the code. Lines: 95 % intervals over whole turns."
         ),
     )
@@ -66,16 +66,12 @@ def draw_influence(key: str, title: str, rows: Sequence[Mapping[str, Any]], *, f
         summary=summarise((row.verdict for row in drawn), "rows"),
         note=(
             "The share of units whose label is the annotator’s, by turns, with 95 % intervals. Towards the suggestions: the "
-            "interval of the difference, in the table, lies above 0. Away from them: it lies below 0. No influence "
-            "seen: it contains 0. "
+            "interval of the difference, in the table, lies above 0. Away from them: it lies below 0. "
+            "Cannot tell: it contains 0. "
             f"Too few turns: an arm has fewer than {few_turns}."
         ),
     )
 
 
 def _draw_share(share: ClusterShare | None, series: int) -> Dot:
-    if share is None:
-        return Dot(None, series=series, text="–")
-    figure = Figure(share.value, interval=share.interval)
-    low, high = figure.interval or (None, None)
-    return Dot(figure.value, low, high, series, write_figure(figure))
+    return Dot(None, series=series, text=NONE) if share is None else _draw(share.figure, series)

@@ -28,7 +28,7 @@ def ask_both(a: Sequence[str | int], b: Sequence[str | int], *, target: str = "c
     ]
 
 
-def compare(observations: Sequence[Observation], *, targets: Sequence[str] = (), **given: int) -> list[Any]:
+def compare(observations: Sequence[Observation], *, targets: Sequence[str] = (), **given: Any) -> list[Any]:
     matrices = tally_observations(observations).matrices
     found = compare_models(matrices, targets=targets, **OPTIONS | given)
     return [SimpleNamespace(**test) for test in found]

@@ -1,0 +1,92 @@
+"""How pages write figures: ``{% load numbers %}``. What is not defined is a dash; templates give "" for what is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from transcripts.formats.numbers import (
+    NONE,
+    write_interval,
+    write_number,
+    write_p,
+    write_percent,
+    write_percent_interval,
+    write_points,
+    write_signed,
+)
+from transcripts.statistics.figures import Figure
+from transcripts.statistics.intervals import Share
+
+register = template.Library()
+
+
+@register.filter
+def number(value: float | str | None, digits: int = 2) -> str:
+    """A number with that many decimals."""
+    return write_number(_read(value), digits)
+
+
+@register.filter
+def signed(value: float | str | None, digits: int = 2) -> str:
+    """A difference with its sign."""
+    return write_signed(_read(value), digits)
+
+
+@register.filter
+def ends(interval: Sequence[float] | None, digits: int = 2) -> str:
+    """Both ends of an interval."""
+    return write_interval(interval or None, digits)
+
+
+@register.filter
+def percent(value: float | str | None) -> str:
+    """A share from 0 to 1 in per cent."""
+    return write_percent(_read(value))
+
+
+@register.filter
+def percent_ends(interval: Sequence[float] | None) -> str:
+    """Both ends of an interval of a share, in per cent."""
+    return write_percent_interval(interval or None)
+
+
+@register.filter
+def points(difference: float | str | None) -> str:
+    """A difference of two shares in points of per cent."""
+    return write_points(_read(difference))
+
+
+@register.filter
+def p_value(value: float | str | None) -> str:
+    """A P value."""
+    return write_p(_read(value))
+
+
+@register.filter
+def share_with_ends(value: Share) -> SafeString:
+    """A share in per cent with its interval."""
+    if value.value is None:
+        return format_html("{}", NONE)
+    return format_html(
+        '{} <small class="interval">{}</small>', write_percent(value.value), write_percent_interval(value.interval)
+    )
+
+
+@register.filter
+def figure(value: Figure) -> SafeString:
+    """A figure to two decimals with its interval and its mark, or a dash with the reason why there is none."""
+    if value.value is None:
+        return format_html('<span class="undefined">– <small>{}</small></span>', value.reason)
+    interval = (
+        format_html(' <small class="interval">{}</small>', write_interval(value.interval, 2)) if value.interval else ""
+    )
+    mark = format_html(' <small class="mark">{}</small>', value.mark) if value.mark else ""
+    return format_html("{}{}{}", write_number(value.value), interval, mark)
+
+
+def _read(value: float | str | None) -> float | None:
+    return None if value is None or value == "" else float(value)

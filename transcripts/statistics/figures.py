@@ -27,8 +27,8 @@ class Mark(StrEnum):
 
 
 MARKS_EXPLAINED = {
-    Mark.FEW: f"few: fewer than {FEW} independent cases (turns, threads, cases or texts). Nothing is concluded from it.",
-    Mark.ROUGH: f"rough: fewer than {ROUGH} independent cases. Its interval is too narrow more often than 1 time in 20.",
+    Mark.FEW: f"Few: fewer than {FEW} independent cases (turns, threads, cases or texts). Nothing is concluded from it.",
+    Mark.ROUGH: f"Rough: fewer than {ROUGH} independent cases. Its interval is too narrow more often than 1 time in 20.",
 }
 
 

@@ -128,4 +128,4 @@ def explain_marks(report: Mapping[str, Any]) -> list[str]:
     effects = [report["effect"], *report["groups"].values(), *report["others"].values()]
     effects += (report["moves"] or {"effects": {}})["effects"].values()
     found = {effect["mark"] for effect in effects}
-    return [f"{words[:1].upper()}{words[1:]}" for mark, words in MARKS_EXPLAINED.items() if mark in found]
+    return [words for mark, words in MARKS_EXPLAINED.items() if mark in found]

@@ -149,7 +149,7 @@ def test_marks_are_explained_below_the_figures_that_have_them() -> None:
     section = draw_report(make_report(12))[0]
 
     assert [dict(zip(section.heads, row, strict=True))["Mark"] for row in section.rows] == ["rough"] * 4
-    assert [note for note in section.notes if note.startswith("rough: fewer than 20 ")]
+    assert [note for note in section.notes if note.startswith("Rough: fewer than 20 ")]
     assert not [note for note in section.notes if note.startswith("few:")]
     assert not draw_report(make_report(20))[0].notes
 

@@ -47,7 +47,7 @@ def test_an_infinite_logarithm_is_explained_wherever_it_stands() -> None:
     trials = make_trials(20, 20)
     themes = {f"m{number}": ["Direct"] for number in range(20)}
     section = draw_table2("model a", make_table2(trials, themes, axis="truth"), {}, place=1)
-    assert [cell.text for cell in section.rows[0]] == ["Direct", "0", "20", "-INF", "-INF", "-3.714", ""]
+    assert [cell.text for cell in section.rows[0]] == ["Direct", "0", "20", "-INF", "-INF", "−3.714", ""]
     [note] = section.notes
     assert note.startswith(INFINITIES)
     assert "no dot is drawn" in note

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -39,11 +39,14 @@ from transcripts.charts.svg import (
     write_page_svg,
 )
 
-NAME, PLOT, VERDICT, GAP = 320, 300, 280, 12
+NAME, PLOT, VERDICT, GAP = 420, 440, 280, 12
 """Columns of a row chart: names at most so wide, and the scale; verdicts of a grid, at most; and the distance between two.
 Numbers and verdicts of a row chart are as wide as they are: a number that is cut is another number."""
 BOLD = SIZE * 1.18
 """Bold words are as wide as others of this size."""
+NARROW_PLOT, NARROW = 116, 38
+"""The scale of a row chart on a narrow screen, where names and verdicts have lines of their own, and how
+many letters a line of a name has there."""
 LINE, ROW_PAD = 16, 8
 MAX_ROWS = 300
 """More than so many rows are not drawn; the table has them all."""
@@ -60,6 +63,11 @@ MAX_RADIUS, CIRCLE_CELL, CIRCLE_HEAD = 12.0, 30, 22
 
 Place = Callable[[float], float]
 """Where on the drawing a number stands."""
+
+
+def lay_out_narrow(chart: Chart) -> Drawing | None:
+    """The drawing for a narrow screen; None for a kind of chart that has but one."""
+    return _lay_out_rows(chart, is_narrow=True) if isinstance(chart, RowChart) else None
 
 
 def lay_out(chart: Chart) -> Drawing:
@@ -147,7 +155,7 @@ def write_tick(value: float, unit: str) -> str:
     return f"{figure} {unit}" if unit else figure
 
 
-def _lay_out_rows(chart: RowChart) -> Drawing:
+def _lay_out_rows(chart: RowChart, *, is_narrow: bool = False) -> Drawing:
     rows = chart.rows[:MAX_ROWS]
     numbers: list[float | None] = [reference.at for reference in chart.references]
     for row in rows:
@@ -155,37 +163,50 @@ def _lay_out_rows(chart: RowChart) -> Drawing:
         if row.parts:
             numbers.append(sum(part.amount for part in row.parts if part.amount is not None and is_number(part.amount)))
     low, high, ticks = find_scale(chart.low, chart.high, numbers)
-    left = _find_width([row.name for row in rows], NAME) + GAP
-    right = left + PLOT
+    on_lines = _lay_out_names([row.name for row in rows], is_narrow=is_narrow)
+    named = _find_width([line for lines in on_lines for line in lines])
+    left, plot = (6.0, NARROW_PLOT) if is_narrow else (named + GAP, PLOT)
+    right = left + plot
 
     def place(value: float) -> float:
-        return left + PLOT * (value - low) / (high - low)
+        return left + plot * (value - low) / (high - low)
 
     figures = _find_width([words for row in rows for words in (row.text, *(dot.text for dot in row.dots))])
     verdicts = _find_verdict_width([row.verdict for row in rows], math.inf)
     figures_at = right + GAP
-    verdicts_at = figures_at + (figures + GAP if figures else 0)
-    width = verdicts_at + verdicts
+    verdicts_at = 0 if is_narrow else figures_at + (figures + GAP if figures else 0)
+    width = max(verdicts_at + verdicts, named, figures_at + figures)
     marks, y = _explain(chart, has_bars=any(row.parts for row in rows), width=width)
     scale = Mark()
     marks.append(scale)
     y += LINE + 4
+    if is_narrow:
+        ticks = ticks[:: max(1, len(ticks) - 1)]
     scale.shapes += [_text(place(tick), y - 6, "tick", write_tick(tick, chart.unit), "middle") for tick in ticks]
     top, group = y, ""
-    for row, name in zip(rows, fit_names([row.name for row in rows], NAME), strict=True):
+    spans: list[tuple[float, float]] = []
+    """From where to where the lines of the scale go: past all rows, or, below names, past the scale of each."""
+    for row, name in zip(rows, on_lines, strict=True):
         if row.group != group:
             group = row.group
             marks.append(Mark([_text(0, y + 17, "head", fit(group, width, BOLD))]))
             y += LINE + ROW_PAD
         height = ROW_PAD + LINE * max(1, len(row.dots))
+        first = y + ROW_PAD / 2 + LINE * len(name) if is_narrow else y
+        end = first + height + (LINE if is_narrow and row.verdict else 0)
+        lines = (y, first, height, end)
         marks.append(
-            _lay_out_row(chart, row, name=name, top=(y, height), place=place, columns=(figures_at, verdicts_at, width))
+            _lay_out_row(chart, row, name=name, lines=lines, place=place, columns=(figures_at, verdicts_at, width))
         )
-        y += height
+        if is_narrow:
+            spans.append((first, first + height))
+        y = end
         scale.shapes.append(_line(0, y, width, y, "hair"))
-    scale.shapes += [_line(place(tick), top, place(tick), y, "hair") for tick in ticks]
-    scale.shapes.append(_line(place(max(low, min(0.0, high))), top, place(max(low, min(0.0, high))), y, "axis"))
-    scale.shapes += [_line(place(each.at), top - 2, place(each.at), y, "reference") for each in chart.references]
+    if not is_narrow:
+        spans.append((top, y))
+    scale.shapes += [
+        shape for span in spans for shape in _draw_lines(chart, ticks, max(low, min(0.0, high)), span, place)
+    ]
     if len(rows) > 12:
         y += LINE
         scale.shapes += [_text(place(tick), y, "tick", write_tick(tick, chart.unit), "middle") for tick in ticks]
@@ -195,22 +216,44 @@ def _lay_out_rows(chart: RowChart) -> Drawing:
     return Drawing(width, y + 6, marks)
 
 
+def _lay_out_names(names: Sequence[str], *, is_narrow: bool) -> list[list[str]]:
+    """The lines of each name: as many as it takes on a narrow screen, else one, cut where it is too wide."""
+    if is_narrow:
+        return [textwrap.wrap(name, NARROW) or [""] for name in names]
+    return [[name] for name in fit_names(names, NAME)]
+
+
+def _draw_lines(
+    chart: RowChart, ticks: Sequence[float], zero: float, span: tuple[float, float], place: Place
+) -> Iterator[Shape]:
+    """The lines of a scale from one height to another: at its ticks, at 0, and at the references."""
+    start, end = span
+    yield from (_line(place(tick), start, place(tick), end, "hair") for tick in ticks)
+    yield _line(place(zero), start, place(zero), end, "axis")
+    yield from (_line(place(each.at), start - 2, place(each.at), end, "reference") for each in chart.references)
+
+
 def _lay_out_row(
     chart: RowChart,
     row: Row,
     *,
-    name: str,
-    top: tuple[float, float],
+    name: Sequence[str],
+    lines: tuple[float, float, float, float],
     place: Place,
     columns: tuple[float, float, float],
 ) -> Mark:
-    (y, height), (figures_at, verdicts_at, width) = top, columns
+    """``lines``: where the row begins, where its scale begins and how high that is, and where the row ends. Where the scale is not
+    at the top, the name is above it and the verdict below."""
+    (top, y, height, bottom), (figures_at, verdicts_at, width) = lines, columns
     mark = Mark(label=describe_row(chart, row), href=row.href)
     shapes = mark.shapes
     # The whole row answers to the pointer, and shows where the keyboard is.
-    shapes.append(_rect(0, y, width, height, "row"))
+    shapes.append(_rect(0, top, width, bottom - top, "row"))
     base = y + height / 2 + 4.5
-    shapes.append(_text(0, base, "name", name))
+    if top == y:
+        shapes.append(_text(0, base, "name", name[0]))
+    else:
+        shapes += [_text(0, y - 2 - LINE * place, "name", line) for place, line in enumerate(reversed(name))]
     start = place(max(chart.low, 0.0))
     for part in row.parts:
         if part.amount is not None and is_number(part.amount) and part.amount > 0:
@@ -224,7 +267,7 @@ def _lay_out_row(
             shapes.append(_text(figures_at, middle + 4.5, "text" if is_number(dot.value) else "soft", dot.text))
     if row.text:
         shapes.append(_text(figures_at, base, "text", row.text))
-    shapes += _write_verdict(row.verdict, verdicts_at, base, math.inf)
+    shapes += _write_verdict(row.verdict, verdicts_at, base if top == y else bottom - 5, math.inf)
     return mark
 
 

@@ -207,12 +207,16 @@ def write_page_svg(drawing: Drawing, *, key: str, title: str, description: str) 
     return PageSvg(key, title, description, drawing.width, drawing.height, "".join(parts))
 
 
-def embed(svg: PageSvg) -> str:
-    """The drawing as an element of a page. Its ids begin with ``chart-``, for a section about it has ids of the same key."""
+def embed(svg: PageSvg, shown: str = "") -> str:
+    """The drawing as an element of a page. Its ids begin with ``chart-``, for a section about it has ids of the same key.
+
+    ``shown`` is one more class: "wide" or "narrow", on screens of which kind it is shown.
+    """
     size = f'width="{svg.width:g}" height="{svg.height:g}" viewBox="0 0 {svg.width:g} {svg.height:g}"'
+    classes = f"chart-svg {shown}".rstrip()
     named, stripes = f"chart-{svg.key}", _define_stripes(svg.key, 'class="c-stripe"')
     return (
-        f'<svg class="chart-svg" {size} role="group" aria-labelledby="{named}-title {named}-desc" font-size="{SIZE:g}">'
+        f'<svg class="{classes}" {size} role="group" aria-labelledby="{named}-title {named}-desc" font-size="{SIZE:g}">'
         f'<title id="{named}-title">{show(svg.title)}</title><desc id="{named}-desc">{show(svg.description)}</desc>'
         f"{stripes}{svg.marks}</svg>"
     )

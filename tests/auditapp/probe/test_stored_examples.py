@@ -101,5 +101,5 @@ def test_stored_trials_give_the_tables_of_the_worked_examples_on_page_and_comman
     page = client_of(owner).get(reverse("probe:report", args=[project.slug, probe.pk])).text
     shown = report["table1"]["primed"]["all"]
     assert write_number(shown["difference"], 3) in page
-    assert "-0.201" in page
+    assert "−0.201" in page
     assert "+0.167" in page

@@ -149,9 +149,9 @@ class TestTexts:
         ("data", "sentence"),
         [
             (b"text,target\rone,women\rtwo,old\r", "line 1: found a carriage return outside quotes"),
-            (b'text,target\n"one, cut\n', "found broken csv"),
-            (b"# A page\n\nWords, and more, here.\n", "line 3: found no table: 3 fields"),
-            (b'text,target\n"one, cut\nhere",women\nhalf a row\n', "found 1 field"),
+            (b'text,target\n"one, cut\n', "found something that is not CSV"),
+            (b"# A page\n\nWords, and more, here.\n", "line 3: found 3 cells"),
+            (b'text,target\n"one, cut\nhere",women\nhalf a row\n', "found 1 cell"),
         ],
         ids=["ends of rows", "inside quotes, first half", "a page of words", "inside quotes, second half"],
     )

@@ -21,7 +21,7 @@ from transcripts.charts.figures import (
     Tone,
     Verdict,
 )
-from transcripts.charts.layout import MAX_ROWS, PLOT, find_scale, lay_out, stack
+from transcripts.charts.layout import MAX_ROWS, PLOT, find_scale, lay_out, lay_out_narrow, stack
 from transcripts.charts.svg import Mark, Shape, fit, fit_names, measure
 
 
@@ -204,3 +204,17 @@ def test_no_number_of_a_grid_is_cut() -> None:
     places = [float(shape.at["x"]) for mark in drawing.marks for shape in mark.shapes if shape.words == "12,345.6 %"]
     assert len(places) == 9
     assert places[1] - places[0] >= measure("12,345.6 %")
+
+
+def test_on_a_narrow_screen_names_and_verdicts_have_lines_of_their_own_and_all_is_within_its_width() -> None:
+    name = "a model of a very long name with reasoning – another model of a long name"
+    rows = [Row(name, [Dot(0.5, -0.2, 0.9, text="−0.50, −0.20 to 0.90, rough")], verdict=Verdict("cannot tell"))]
+    drawing = lay_out_narrow(RowChart("k", "t", rows))
+    assert drawing is not None
+    assert drawing.width <= 340
+    [mark] = [mark for mark in drawing.marks if mark.label]
+    heights = {shape.words: float(shape.at["y"]) for shape in mark.shapes if shape.words}
+    lines = [words for words in heights if words in name]
+    assert " ".join(lines) == name or " ".join(reversed(lines)) == name
+    assert max(heights[line] for line in lines) < heights["−0.50, −0.20 to 0.90, rough"] < heights["cannot tell"]
+    assert lay_out_narrow(PANELS) is None

@@ -428,6 +428,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         "batches:end_job": {"job_id": add_provider_job(read.cell.batch)},
         "api:end_job": {"job_id": add_provider_job(judged.cell.batch)},
         "probe": probe,
+        "api:sob_comparison": {"other_id": judged.cell.batch_id},
         "api": {"batch_id": judged.cell.batch_id, "play_id": held["play_id"], **experiment},
         "api:probe_report": probe,
         "api:scenario_report": scenarios,

@@ -13,9 +13,10 @@ from auditapp.api.inputs import Body, FileBody, FileParser, Parameters, Words
 from auditapp.api.outputs import RecordOutput, RowOutput
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address, find_row
-from auditapp.experiments.actions import Loaded, load_enrolments, lock_plan, open_report
+from auditapp.experiments.actions import Loaded, load_enrolments, lock_plan
 from auditapp.experiments.models import Experiment
 from auditapp.experiments.pure.plans import MAX_NAME, PlanRefused, make_plan
+from auditapp.experiments.queries import read_report
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
 from transcripts.projects.roles import Permission
@@ -141,7 +142,7 @@ class ReadExperimentReport(ProjectView):
         interaction = serializers.JSONField(
             allow_null=True,
             help_text="Whether the differences of the groups differ from one another: q, df, df_error, p, the groups that are "
-            "compared, and few, those with fewer than 10 units on one side; null without two groups.",
+            "compared, and few, those with fewer than 10 units or without spread on one side; null without two groups.",
         )
         groups = serializers.JSONField(help_text="The same by group, P by Holm over the groups.")
         others = serializers.JSONField(help_text="The same of the other outcomes by name, P by Holm over them.")
@@ -149,8 +150,8 @@ class ReadExperimentReport(ProjectView):
             help_text="By outcome: of each arm how many outcomes are missing of how many units, and the bounds of the difference "
             "if all of one arm were no and all of the other yes; of a number by its scale, null without one."
         )
-        looks = serializers.JSONField(
-            help_text="loads, how many files changed the units; looks, after how many of them the differences were opened."
+        loads = serializers.IntegerField(
+            help_text="How many files changed the units. After each the differences could be read, and P is that of one look."
         )
         moves = serializers.JSONField(
             allow_null=True,
@@ -166,9 +167,7 @@ class ReadExperimentReport(ProjectView):
         experiment = find_row(self.project.experiments.all(), experiment_id, "experiment")
         viewer = Viewer(self.project, self.person, self.role)
         try:
-            report = open_report(
-                experiment=experiment, by=self.person, viewer=viewer, coder=self.query.get("coder", "")
-            )
+            report = read_report(experiment, viewer=viewer, coder=self.query.get("coder", ""))
         except Refused as error:
             raise InvalidParameters({"coder": [str(error)]}) from error
         return self.answer({**report, "experiment": experiment.pk, "plan_sha256": experiment.sha256})

@@ -6,7 +6,7 @@ import hashlib
 import io
 import random
 from collections.abc import Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
@@ -14,10 +14,9 @@ from django.utils import timezone
 from auditapp.experiments.models import Enrolment, Experiment, SampledUnit
 from auditapp.experiments.pure.plans import MAX_NAME, Plan
 from auditapp.experiments.pure.units import FEWER_GROUPS, MAX_GROUPS, Unit, read_units
-from auditapp.experiments.queries import LOADED, OPENED, count_looks, read_report, read_stored_plan
+from auditapp.experiments.queries import LOADED, read_stored_plan
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.blinding.viewers import Viewer
 from transcripts.formats.problems import ReadError
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
@@ -127,24 +126,6 @@ def draw_audit(*, experiment: Experiment, per_arm: int, seed: int, by: trail.Act
     )
     _record("experiments.audit.drawn", held, by=by, details={"per_arm": per_arm, "seed": seed, "units": len(sampled)})
     return sampled
-
-
-def open_report(
-    *, experiment: Experiment, by: trail.Actor, viewer: Viewer | None = None, coder: str = ""
-) -> dict[str, Any]:
-    """The report for somebody who reads it; see ``read_report``. Where it has a difference, and is opened for the first time since
-    a file changed the units, that is recorded: each such look adds to the chance of a difference where there is none. Raises
-    ``Refused``."""
-    report = read_report(experiment, viewer=viewer, coder=coder)
-    effects = [report["effect"], *report["others"].values()]
-    if any(effect["difference"] is not None for effect in effects) and count_looks(experiment).unseen:
-        with transaction.atomic():
-            held = Experiment.objects.select_for_update(no_key=True).get(pk=experiment.pk)
-            looks = count_looks(held)
-            if looks.unseen:
-                _record(OPENED, held, by=by, details={"loads": looks.loads})
-        report["looks"] = count_looks(experiment).as_json()
-    return report
 
 
 def _add(loaded: Loaded, more: Loaded) -> Loaded:

@@ -11,7 +11,7 @@ from auditapp.experiments.pure.listing import (
     explain_marks,
     write_bounds,
     write_interaction,
-    write_looks,
+    write_loads,
     write_missing,
     write_part,
     write_side,
@@ -120,9 +120,11 @@ def list_missing(report: Mapping[str, Any]) -> Iterator[list[str]]:
 
 
 def list_remarks(report: Mapping[str, Any]) -> list[str]:
-    """What a file says of the differences: whether groups differ, what is missing, how often they were opened, and marks."""
+    """What a file says of the differences: whether groups differ, what is missing, how often units were loaded, and marks."""
     missing = [f"Missing, {name}: {write_missing(found)}." for name, found in report["missing"].items()]
-    said = [write_interaction(report["interaction"]), *missing, BOUNDS_EXPLAINED, write_looks(report["looks"])]
+    if any(found["bounds"] for found in report["missing"].values()):
+        missing.append(BOUNDS_EXPLAINED)
+    said = [write_interaction(report["interaction"]), *missing, write_loads(report["loads"])]
     return [words for words in (*said, *explain_marks(report)) if words]
 
 

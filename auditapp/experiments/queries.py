@@ -12,7 +12,7 @@ from auditapp.experiments.pure.listing import (
     write_bounds,
     write_effect,
     write_interaction,
-    write_looks,
+    write_loads,
     write_part,
     write_srm,
 )
@@ -30,21 +30,8 @@ from transcripts.refusals import Refused
 IDS_AT_A_TIME = 500
 
 
-LOADED, OPENED = "experiments.units.loaded", "experiments.differences.opened"
-"""Events of an experiment: a file of units was loaded, and its differences were opened for the first time afterwards."""
-
-
-class Looks(NamedTuple):
-    """How many ``loads`` changed the units of an experiment, after how many of them the differences were opened, and whether the
-    last of them is still ``unseen``."""
-
-    loads: int
-    looks: int
-    unseen: bool
-
-    def as_json(self) -> dict[str, int]:
-        """As reports hold it."""
-        return {"loads": self.loads, "looks": self.looks}
+LOADED = "experiments.units.loaded"
+"""The event of a file of units."""
 
 
 class Sample(NamedTuple):
@@ -77,31 +64,24 @@ def list_experiments(project: Project) -> list[Experiment]:
 
 
 def read_report(experiment: Experiment, *, viewer: Viewer | None = None, coder: str = "") -> dict[str, Any]:
-    """The report of an experiment; see ``effects.report_experiment``. With ``looks``, see ``count_looks``, and ``moves``: of the
+    """The report of an experiment; see ``effects.report_experiment``. With ``loads``, see ``count_loads``, and ``moves``: of the
     sample's threads, or None where no sample was drawn; see ``read_moves``, also for ``viewer`` and ``coder``. Raises ``Refused``.
     """
     return {
         **report_experiment(read_tally(experiment), read_stored_plan(experiment)),
-        "looks": count_looks(experiment).as_json(),
+        "loads": count_loads(experiment),
         "moves": read_moves(experiment, viewer=viewer, coder=coder),
     }
 
 
-def count_looks(experiment: Experiment) -> Looks:
-    """How many files changed the units of an experiment, and after how many of them somebody opened the differences, by the audit
-    trail."""
+def count_loads(experiment: Experiment) -> int:
+    """How many files changed the units of an experiment, by the audit trail. After each the differences could be read."""
     events = AuditEvent.objects.filter(
         stream=trail.project_stream(experiment.project_id),
         target=trail.describe_target(experiment),
-        action__in=[LOADED, OPENED],
+        action=LOADED,
     )
-    loads, looks, unseen = 0, 0, False
-    for action, details in events.order_by("sequence").values_list("action", "details"):
-        if action == OPENED:
-            looks, unseen = looks + 1, False
-        elif details["new"] or details["completed"]:
-            loads, unseen = loads + 1, True
-    return Looks(loads, looks, unseen)
+    return sum(bool(details["new"] or details["completed"]) for details in events.values_list("details", flat=True))
 
 
 def read_moves(experiment: Experiment, *, viewer: Viewer | None = None, coder: str = "") -> dict[str, Any] | None:
@@ -177,7 +157,7 @@ def describe_experiment(experiment: Experiment, report: Mapping[str, Any], sampl
             if any(lost for lost, _ in found["arms"].values())
         ],
         "interaction": write_interaction(report["interaction"]),
-        "looks": write_looks(report["looks"]),
+        "loads": write_loads(report["loads"]),
         "marks": " ".join(explain_marks({**report, "moves": None})),
         "effect": write_effect(report["effect"]),
         "groups": [(name, write_effect(effect)) for name, effect in report["groups"].items()],
@@ -196,5 +176,5 @@ def read_notes(project: Project) -> dict[str, Any]:
     described = []
     for each in experiments:
         report = report_experiment(read_tally(each), read_stored_plan(each))
-        described.append(describe_experiment(each, {**report, "looks": count_looks(each).as_json()}, read_sample(each)))
+        described.append(describe_experiment(each, {**report, "loads": count_loads(each)}, read_sample(each)))
     return {"experiments": described}

@@ -24,6 +24,7 @@ from auditapp.experiments.pure.listing import BOUNDS_EXPLAINED
 from auditapp.experiments.queries import (
     describe_experiment,
     list_experiments,
+    read_report,
     read_sample,
     read_stored_plan,
 )
@@ -146,11 +147,9 @@ def _read(request: ProjectRequest, experiment: Experiment) -> dict[str, Any]:
     """The report as this person may see it; by the readings of ``coder``, where she has read any thread of the sample."""
     asked = request.POST if request.method == "POST" else request.GET
     try:
-        return actions.open_report(
-            experiment=experiment, by=request.user, viewer=get_viewer(request), coder=asked.get("coder", "")
-        )
+        return read_report(experiment, viewer=get_viewer(request), coder=asked.get("coder", ""))
     except Refused:
-        return actions.open_report(experiment=experiment, by=request.user, viewer=get_viewer(request))
+        return read_report(experiment, viewer=get_viewer(request))
 
 
 def _describe(experiment: Experiment, report: Mapping[str, Any]) -> dict[str, Any]:

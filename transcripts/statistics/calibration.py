@@ -14,8 +14,9 @@ from transcripts.statistics.intervals import Interval, wilson_interval
 BINS = 10
 MIN_STATED = 100
 TOO_FEW = (
-    f"Below {MIN_STATED} stated probabilities there is no expected calibration error and no reliability diagram, because both "
-    "would show chance: the error of a perfectly calibrated model is about 0.26 with 10 of them, 0.21 with 20 and 0.10 with 100."
+    f"Below {MIN_STATED} cases with a stated probability there is no expected calibration error and no reliability diagram, "
+    "because both would show chance: the error of a perfectly calibrated model is about 0.26 with 10 of them, 0.21 with 20 and "
+    "0.10 with 100."
 )
 
 
@@ -41,8 +42,8 @@ class Bin(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """Of ``n`` stated probabilities of ``clusters`` clusters; ``brier`` is None without any. Below ``MIN_STATED`` of them ``error``
-    is None and there are no ``bins``; ``TOO_FEW`` says why."""
+    """Of ``n`` stated probabilities of ``clusters`` clusters; ``brier`` is None without any. Below ``MIN_STATED`` clusters
+    ``error`` is None and there are no ``bins``; ``TOO_FEW`` says why."""
 
     n: int
     clusters: int
@@ -67,7 +68,7 @@ def measure_calibration(stated: Iterable[Stated]) -> Calibration:
         raise ValueError(f"{wrong[0]} is no probability from 0 to 1")
     brier = fmean((each.probability - each.came_true) ** 2 for each in known) if known else None
     clusters = len({each.cluster for each in known})
-    if len(known) < MIN_STATED:
+    if clusters < MIN_STATED:
         return Calibration(len(known), clusters, brier, None, ())
     placed: list[list[Stated]] = [[] for _ in range(BINS)]
     for each in known:

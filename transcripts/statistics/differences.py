@@ -9,6 +9,11 @@ from typing import NamedTuple
 
 from transcripts.statistics.intervals import Interval
 
+_ROUNDING = 1e-24
+"""Of squared means: a variance that is no larger is the rounding of numbers that are all the same."""
+_SMALLEST = 1e-150
+"""Squares of smaller variances are 0 in the arithmetic of this machine."""
+
 
 class Moments:
     """Number, mean and spread of numbers that are added one at a time, so that no list of them is kept (Welford 1962,
@@ -28,9 +33,11 @@ class Moments:
 
     def __add__(self, other: Moments) -> Moments:
         """Of the numbers of both (Chan, Golub and LeVeque 1983, The American Statistician 37:242)."""
+        if not self.n or not other.n:
+            # Nothing is computed again: rounding would become a spread.
+            known = self if self.n else other
+            return Moments(known.n, known.mean, known.squares)
         n = self.n + other.n
-        if not n:
-            return Moments()
         distance = other.mean - self.mean
         mean = self.mean + distance * other.n / n
         return Moments(n, mean, self.squares + other.squares + distance * distance * self.n * other.n / n)
@@ -76,10 +83,12 @@ class WelchTest(NamedTuple):
 def estimate_difference_of_means(first: Moments, second: Moments) -> Estimate | None:
     """The mean of the first less that of the second. The variances need not be equal, so the degrees of freedom are
     Satterthwaite's (1946, Biometrics Bulletin 2:110). None where one sample has fewer than two numbers, and where neither has
-    two that differ: then there is no spread to measure an error by."""
+    two that differ by more than rounding: then there is no spread to measure an error by."""
     if first.variance is None or second.variance is None or not (first.squares or second.squares):
         return None
     own, other = first.variance / first.n, second.variance / second.n
+    if own + other <= _ROUNDING * (first.mean**2 + second.mean**2) or own + other < _SMALLEST:
+        return None
     # Divided by the larger before squaring, so that a small variance does not become 0.
     largest = max(own, other)
     own_part, other_part = own / largest, other / largest

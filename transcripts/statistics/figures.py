@@ -1,7 +1,7 @@
 """A figure, and what it may say: by how many independent clusters it is of, and by where its interval ends.
 
-Clusters are what is independent: turns, threads, cases, texts, never the sentences or repeats within one. The limits are those at
-which the simulated coverage of intervals over clusters falls off (docs/reference/method.md).
+Clusters are what is independent: turns, threads, cases, texts, never the sentences or repeats within one. docs/reference/method.md
+has the simulated coverage of their intervals.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Mark(StrEnum):
 
 MARKS_EXPLAINED = {
     Mark.FEW: f"Few: fewer than {FEW} independent cases (turns, threads, cases or texts). Nothing is concluded from it.",
-    Mark.ROUGH: f"Rough: fewer than {ROUGH} independent cases. Its interval is too narrow more often than 1 time in 20.",
+    Mark.ROUGH: f"Rough: fewer than {ROUGH} independent cases. One case more or less can move the figure and its interval far.",
 }
 
 

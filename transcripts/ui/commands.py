@@ -155,7 +155,9 @@ def reading(file: Path, *refusals: type[Exception]) -> Iterator[BinaryIO]:
     except refusals as error:
         sentence = " ".join(str(error).split())
         is_named = file.name in sentence or say_file(file) in sentence
-        raise CommandError(sentence if is_named else f"{say_file(file)}: {sentence}") from error
+        # As refusals that know their file: "interviews.csv, line 3: found …".
+        joined = ", " if sentence.startswith("line ") else ": "
+        raise CommandError(sentence if is_named else f"{say_file(file)}{joined}{sentence}") from error
 
 
 def read_pairs(option: str, given: Iterable[str], wrong: str, *, last: bool = False) -> dict[str, str]:

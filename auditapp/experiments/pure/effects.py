@@ -89,7 +89,7 @@ def report_experiment(tally: Tally, plan: Plan) -> dict[str, Any]:
     ``interaction``: whether the differences of the groups differ from one another, see ``compare_groups``.
     ``others``: the other outcomes by name, each an effect, P by Holm over them. Units without an outcome are counted and
     left out; ``missing`` says how many they are in each arm, and what they could make of each difference. ``moves`` and
-    ``looks`` are None: what people read in a sample's threads, and when they looked, is in a study.
+    ``loads`` are None: what people read in a sample's threads, and how often units were loaded, is in a study.
     """
     outcome = plan.outcome
     groups = {group: _compare(tally, plan, outcome, group) for group in tally.list_groups(outcome)}
@@ -107,7 +107,7 @@ def report_experiment(tally: Tally, plan: Plan) -> dict[str, Any]:
         "groups": groups,
         "others": others,
         "missing": {name: _describe_missing(tally, plan, name) for name in plan.outcomes},
-        "looks": None,
+        "loads": None,
         "moves": None,
     }
 
@@ -173,9 +173,9 @@ def compare_groups(tally: Tally, plan: Plan, groups: Sequence[str]) -> dict[str,
     """Whether the difference of the primary outcome differs between groups: Cochran's Q over the differences of the groups, see
     ``measure_heterogeneity``; None where there are not two groups.
 
-    Groups with fewer than 10 units on one side are left out, and named in ``few``: there the variance of a difference is not known
-    well enough. ``groups``: those that are compared. ``q``, ``df``, ``df_error`` (of a number) and ``p`` are None where fewer than
-    two are left.
+    Groups with fewer than 10 units or without any spread on one side are left out, and named in ``few``: there the variance of
+    a difference is not known well enough. ``groups``: those that are compared. ``q``, ``df``, ``df_error`` (of a number) and
+    ``p`` are None where fewer than two are left.
     """
     if len(groups) < 2:
         return None

@@ -40,7 +40,7 @@ def list_report(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"Missing, {name}: {write_missing(found)}"
     if any(missing["bounds"] for missing in report["missing"].values()):
         yield BOUNDS_EXPLAINED
-    if words := write_looks(report["looks"]):
+    if words := write_loads(report["loads"]):
         yield words
     yield from explain_marks(report)
     if report["moves"] is not None:
@@ -89,7 +89,8 @@ def write_interaction(found: Mapping[str, Any] | None) -> str:
     """Whether groups differ from one another; empty where there are not two groups."""
     if found is None:
         return ""
-    few = f" Left out, with fewer than {FEW} units on one side: {', '.join(found['few'])}." if found["few"] else ""
+    few = ", ".join(found["few"])
+    few = f" Left out, with fewer than {FEW} units or without any spread on one side: {few}." if few else ""
     if found["p"] is None:
         return f"Groups are each tested against 0. Whether they differ from one another cannot be tested.{few}"
     freedom = f"{found['df']}" + ("" if found["df_error"] is None else f" and {write_number(found['df_error'], 1)}")
@@ -116,11 +117,11 @@ def write_bounds(bounds: Sequence[float] | None) -> str:
     return " to ".join(write_signed(bound) for bound in bounds) if bounds else NONE
 
 
-def write_looks(looks: Mapping[str, int] | None) -> str:
-    """That the differences were opened after more than one load of units; empty before."""
-    if looks is None or looks["looks"] < 2:
+def write_loads(loads: int | None) -> str:
+    """That the differences could be read after more than one load of units; empty where there was but one."""
+    if loads is None or loads < 2:
         return ""
-    return f"The differences were opened after {looks['looks']:,} of {looks['loads']:,} loads of units. {ARMITAGE}"
+    return f"The units came in {loads:,} loads, and the differences could be read after each. {ARMITAGE}"
 
 
 def explain_marks(report: Mapping[str, Any]) -> list[str]:

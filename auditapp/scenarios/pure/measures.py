@@ -226,13 +226,13 @@ def _place_arm(arm: Arm) -> tuple[str, bool, str, bool]:
 
 
 def _find_kind(one: Arm, other: Arm, bases: Mapping[Arm, str]) -> str:
-    """What differs between two arms; "" where it is more than one thing, or one of them leaves reasoning to the provider."""
+    """What differs between two arms; "" where it is more than one thing, or reasoning that one of them leaves to the provider."""
     (model, condition, reasoning), (other_model, other_condition, other_reasoning) = one, other
     if condition != other_condition:
         return CONDITIONS if (model, reasoning) == (other_model, other_reasoning) else ""
     if bases[one] == bases[other] and {reasoning, other_reasoning} == {True, False}:
         return REASONING
-    return MODELS if model != other_model else ""
+    return MODELS if bases[one] != bases[other] and reasoning == other_reasoning else ""
 
 
 def _describe_comparison(
@@ -251,12 +251,20 @@ def _describe_comparison(
         "first_rate": float(sum(means[first][case] for case in common) / len(common)),
         "second_rate": float(sum(means[second][case] for case in common) / len(common)),
         "difference": found.value,
-        "ci": _list(found.interval),
+        "ci": _bound_rates(found),
         "p": found.p,
         "p_holm": found.p_adjusted,
         "method": found.method,
         "verdict": found.verdict,
     }
+
+
+def _bound_rates(found: Comparison) -> list[float] | None:
+    """The interval of a difference of rates, within -1 and 1; None where all cases differ alike, so that nothing says how far
+    it could be off."""
+    if found.interval is None or found.is_uniform:
+        return None
+    return [max(-1.0, found.interval.low), min(1.0, found.interval.high)]
 
 
 def measure_groups(plays: Iterable[PlayOutcome]) -> dict[str, Any]:

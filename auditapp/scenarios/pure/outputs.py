@@ -211,7 +211,7 @@ TESTS = (
     "reasoning on and off are compared on the cases that both met: the mean difference with Student's interval over cases, and "
     "P of tossed signs, adjusted over all comparisons of the kind (Holm). Groups are compared within one model and condition, "
     "on the cases that they share; of all pairs of groups the largest difference is given, with intervals adjusted for that "
-    "choice (Bonferroni). Calibration has ten bins of equal width, and no error below 100 stated probabilities."
+    "choice (Bonferroni). Calibration has ten bins of equal width, and no error below 100 cases with a stated probability."
 )
 
 

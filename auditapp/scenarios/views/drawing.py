@@ -209,7 +209,7 @@ def _draw_calibration(report: Report) -> Section:
         "Reliability diagram: expected answers by stated probability, with 95 % intervals",
         rows,
         series=["mean probability stated", "share of expected answers"],
-        missing=Missing(f"No model has stated {MIN_STATED} probabilities under one condition."),
+        missing=Missing(f"No model has stated probabilities of {MIN_STATED} cases under one condition."),
     )
     return _make_section(
         chart,

@@ -91,8 +91,10 @@ def compare_sides(here: Side, there: Side, models: Models | None = None) -> dict
     common = [key for key in here.targets if key in there.targets]
     differences = find_differences(here.making, there.making, common=len(common))
     comparable = is_comparable(differences)
-    pairs = [models] if models else [(model, model) for model in here.models if model in set(there.models)]
+    same = [(model, model) for model in here.models if model in set(there.models)]
+    pairs = [*same, *([models] if models and models not in same else [])]
     targets = {key: here.targets[key] if here.targets[key] == there.targets[key] else "" for key in common}
+    tests = _compare(here, there, pairs, targets) if comparable else []
     return {
         "differences": differences,
         "comparable": comparable,
@@ -102,7 +104,8 @@ def compare_sides(here: Side, there: Side, models: Models | None = None) -> dict
             "only_there": len(there.targets) - len(common),
             "other_target": sum(here.targets[key] != there.targets[key] for key in common),
         },
-        "paired": _compare(here, there, pairs, targets) if comparable else [],
+        # A pair that was chosen is one of a family: P values are adjusted for those that could have been chosen with it.
+        "paired": [test for test in tests if models in {None, (test["model_a"], test["model_b"])}],
     }
 
 

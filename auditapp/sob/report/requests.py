@@ -14,6 +14,7 @@ from django.db import transaction
 from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.batches.models import Batch
 from auditapp.sob.models import StoredReport
+from auditapp.sob.pure.measures.report import REPORT_VERSION
 from auditapp.sob.report import store
 from auditapp.sob.report.computing import ReportChoice, count_answers
 
@@ -65,7 +66,8 @@ def read_report(batch: Batch, *, options: ReportChoice | None = None) -> StoredR
     """
     choice = options or ReportChoice()
     stored = store.find_report(batch, choice)
-    last = stored if stored.content is not None else None
+    # One of other rules may lack what pages and files of today show.
+    last = stored if stored.content is not None and stored.report["versions"]["report"] == REPORT_VERSION else None
     if last is not None and (last.is_current or store.is_recent(last, choice)):
         return last
     is_large = count_answers(batch) > MAX_IN_A_REQUEST

@@ -136,7 +136,7 @@ def test_below_a_hundred_probabilities_the_page_says_why_there_is_no_diagram() -
     assert section.chart.is_empty
     words = "m, u: 99 plays in 99 cases state a probability; Brier score 0."
     assert section.notes[0].startswith(words)
-    assert "Below 100 stated probabilities there is no expected calibration error" in section.notes[0]
+    assert "Below 100 cases with a stated probability there is no expected calibration error" in section.notes[0]
     assert section.notes[0] in list_report(report)
     assert len(section.rows) == 1
 

@@ -62,7 +62,8 @@ def test_repeats_narrow_no_interval() -> None:
 
 
 def test_a_bin_of_two_cases_has_no_interval() -> None:
-    [*_, last] = measure_calibration([Stated(place % 2, 0.95, place % 3 > 0) for place in range(100)]).bins
+    first = [Stated(case, 0.05, False) for case in range(2, 100)]
+    [*_, last] = measure_calibration([*first, *(Stated(place % 2, 0.95, place > 2) for place in range(9))]).bins
     assert (last.clusters, last.interval) == (2, None)
 
 

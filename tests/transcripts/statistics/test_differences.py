@@ -167,3 +167,26 @@ def test_bounds_of_a_number_take_the_ends_of_its_scale() -> None:
     found = bound_difference(Known(20.0, 5, 1), Known(9.0, 4, 2), 1, 7)
     assert found == pytest.approx(((20 + 1) / 5 - (9 + 14) / 4, (20 + 7) / 5 - (9 + 2) / 4))
     assert math.isclose(found.high - found.low, 6 * (1 / 5 + 2 / 4)) if found else False
+
+
+def test_numbers_that_are_all_the_same_have_no_spread_however_they_were_added_up() -> None:
+    def add_up(value: float) -> Moments:
+        total = Moments()
+        for size in (3, 6, 5):
+            group = Moments()
+            for _ in range(size):
+                group.add(value)
+            total = total + group
+        return total
+
+    assert estimate_difference_of_means(add_up(3.3), add_up(2.4)) is None
+    assert measure_welch(add_up(3.3), add_up(2.4)) is None
+
+
+@pytest.mark.parametrize("smallest", [3e-162, 1e-161, 1e-300])
+def test_numbers_too_small_for_squares_have_no_test_and_no_fault(smallest: float) -> None:
+    first, second = Moments(), Moments()
+    for number in range(12):
+        first.add(smallest if number == 3 else 0.0)
+        second.add(0.0)
+    assert measure_welch(first, second) is None

@@ -20,9 +20,9 @@ from transcripts.agreement.pure.measuring_scales import measure_ratings
 from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE, Pair, Records, Score
 from transcripts.statistics.alpha import Level
 from transcripts.statistics.coefficients import Floats
-from transcripts.statistics.figures import MIN_CLUSTERS, Figure
+from transcripts.statistics.figures import FEW, Figure
 from transcripts.statistics.intervals import Interval
-from transcripts.statistics.resampling import find_percentiles
+from transcripts.statistics.resampling import SAME, find_percentiles
 
 DETERMINATIONS = ("warranted", "updated")
 """What is said of one place of a thread: yes (1), no (0) or unclear."""
@@ -174,14 +174,15 @@ def compare_conditions(
         return Superiority(conditions, n, None, None)
     a, b = np.array(first.values, np.int64), np.array(second.values, np.int64)
     value = float(_share_higher(a[None, :], b[None, :])[0])
-    if not resamples or min(n) < MIN_CLUSTERS:
+    if not resamples or min(n) < FEW:
         return Superiority(conditions, n, value, None)
     generator = np.random.default_rng(seed)
     # Drawing threads with replacement draws the counts of their values from a multinomial.
     draws = _share_higher(
         generator.multinomial(n[0], a / n[0], size=resamples), generator.multinomial(n[1], b / n[1], size=resamples)
     )
-    return Superiority(conditions, n, value, find_percentiles(draws, min(n)))
+    interval = None if np.ptp(draws) < SAME else find_percentiles(draws, min(n))
+    return Superiority(conditions, n, value, interval)
 
 
 def compare_pairs(values: Mapping[str, int], pairs: Iterable[Pair]) -> SignTest:

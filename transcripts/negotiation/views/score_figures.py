@@ -107,7 +107,7 @@ def _describe(key: str, found: CriterionFigures, *, is_reflexive: bool) -> dict[
         "by_coder": list(found.by_coder.items()),
         "alpha": "" if is_reflexive else write_figure(alpha),
         "no_interval": "" if is_reflexive or alpha.value is None else alpha.no_interval,
-        "verdict": None if is_reflexive else judge_reliability(alpha.value, low, found.n_shared, things="threads"),
+        "verdict": None if is_reflexive else judge_reliability(alpha.value, low, alpha.clusters or 0, things="threads"),
         "n_shared": found.n_shared,
         "superiority": [
             (coder, _write_superiority(each.superiority))

@@ -5,12 +5,13 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from auditapp.experiments.actions import load_enrolments, lock_plan, open_report
+from auditapp.experiments.actions import load_enrolments, lock_plan
 from auditapp.experiments.management.finding import find_experiment
 from auditapp.experiments.pure.effects import report_experiment, tally_units
 from auditapp.experiments.pure.listing import list_report
 from auditapp.experiments.pure.plans import Plan, PlanRefused, read_plan
 from auditapp.experiments.pure.units import read_units
+from auditapp.experiments.queries import read_report
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file, say_file
 from transcripts.formats.problems import ReadError
@@ -101,7 +102,7 @@ def _report_files(units: Path, plan_path: Path) -> dict[str, Any]:
 
 
 def _report_stored(slug: str, name: str, *, coder: str) -> dict[str, Any]:
-    return open_report(experiment=find_experiment(slug, name), by=trail.SYSTEM, coder=coder)
+    return read_report(find_experiment(slug, name), coder=coder)
 
 
 class Command(Noun):

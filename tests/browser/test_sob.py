@@ -45,13 +45,13 @@ def test_keys_lead_from_a_cell_to_its_answers_and_open_one_text(visit: Visit) ->
 @pytest.mark.full
 def test_what_the_map_shows_stands_in_the_address(visit: Visit) -> None:
     page = visit.open(REPORT)
-    page.get_by_role("link", name="strict counting").click()
+    page.get_by_role("link", name="strict counting", exact=True).click()
     page.wait_for_url("**counting=strict**")
     page.get_by_role("link", name="all targets of these texts").click()
     page.wait_for_url("**targets=all**")
     assert "counting=strict" in page.url
     page.reload()
-    expect(page.get_by_role("link", name="strict counting")).to_have_attribute("aria-current", "true")
+    expect(page.get_by_role("link", name="strict counting", exact=True)).to_have_attribute("aria-current", "true")
 
 
 def test_a_text_shows_both_tasks_of_every_model_and_is_masked_again_when_left(visit: Visit) -> None:

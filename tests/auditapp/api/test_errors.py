@@ -59,7 +59,10 @@ def test_a_body_that_is_no_json_is_refused(program: Program) -> None:
 
 
 def test_a_body_that_is_no_json_is_told_where_it_breaks(program: Program) -> None:
-    assert "line 2, column 1" in program.send(PATH, b'{"sentence": 1,\n').error["message"]
+    assert (
+        "line 2: found JSON that breaks off at the end of the line (character 1)"
+        in program.send(PATH, b'{"sentence": 1,\n').error["message"]
+    )
 
 
 def test_a_body_in_chunks_is_not_taken_for_an_empty_one(program: Program) -> None:

@@ -226,13 +226,14 @@ def _place_arm(arm: Arm) -> tuple[str, bool, str, bool]:
 
 
 def _find_kind(one: Arm, other: Arm, bases: Mapping[Arm, str]) -> str:
-    """What differs between two arms; "" where it is more than one thing, or reasoning that one of them leaves to the provider."""
+    """What differs between two arms; "" where it is more than one thing. Of models, one may leave its reasoning to the provider."""
     (model, condition, reasoning), (other_model, other_condition, other_reasoning) = one, other
     if condition != other_condition:
         return CONDITIONS if (model, reasoning) == (other_model, other_reasoning) else ""
     if bases[one] == bases[other] and {reasoning, other_reasoning} == {True, False}:
         return REASONING
-    return MODELS if bases[one] != bases[other] and reasoning == other_reasoning else ""
+    is_opposite = {reasoning, other_reasoning} == {True, False}
+    return MODELS if bases[one] != bases[other] and not is_opposite else ""
 
 
 def _describe_comparison(

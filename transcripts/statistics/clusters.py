@@ -1,4 +1,4 @@
-"""Shares of units that come in clusters, such as sentences of turns or repeats of cases, with intervals that know the clusters.
+"""Shares of units in clusters, such as sentences of turns or repeats of cases, with intervals that know the clusters.
 
 A share is a ratio of sums over clusters, each of which may have a weight. Its variance is linearised over clusters (Cochran 1977,
 Sampling Techniques, chapter 6): G / (G - 1) times the sum of the squared weighted residuals of a cluster, over the squared sum of

@@ -149,7 +149,7 @@ def _describe_mean(moments: Moments) -> dict[str, Any]:
 
 
 def _end(interval: Interval | None, units: int) -> list[float] | None:
-    """The ends of an interval of so many units on the smaller side."""
+    """The ends of an interval, by the number of units on the smaller side."""
     return list(interval) if interval and units >= MIN_CLUSTERS else None
 
 

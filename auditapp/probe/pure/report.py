@@ -31,7 +31,7 @@ def make_report(trials: Sequence[Trial], themes: Themes | None = None, *, axis: 
     """{"models", "by_model": {model: {"table1", "table2"}}, "tests", "family", "notes", "parser", "warnings", "caveats"}.
 
     ``family`` is the number of P that Holm adjusts in Table 1, ``notes`` say which answers its rows are of. Where there is just
-    one model, "table1" and "table2" stand beside these as well. "table2" is ``None`` without ``themes``. Models are never pooled.
+    one model, "table1" and "table2" are given as well. "table2" is ``None`` without ``themes``. Models are never pooled.
     """
     models = list(dict.fromkeys(trial.model for trial in trials))
     by_model, tables1, warnings = {}, {}, []

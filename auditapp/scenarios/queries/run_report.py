@@ -29,7 +29,7 @@ def read_run_report(batch: Batch, *, coder: str = "") -> dict[str, Any]:
 def read_run(batch: Batch, *, coder: str = "") -> tuple[dict[str, Any], dict[int, PlayOutcome]]:
     """The report on a batch, and what each of its plays that expect an answer came to, by the play's key.
 
-    The report is in the form of ``measures.report_plays``, and beside it: ``batch``; ``states``, how many plays
+    The report is in the form of ``measures.report_plays``, with ``batch``; ``states``, how many plays
     are open, stored and failed; ``failed``, which failed; ``without_answer``, how many stored plays are of cases that expect no
     answer and so have no outcome here.
 

@@ -67,7 +67,7 @@ ANSWERS = [
         'I could answer `{"Race": "White"}`, but would not.\nPerson: Unknown',
         '{"Race": "White"} would be a guess.\nPerson: Unknown\nReasoning "none"',
         'An answer such as {"Race": "White"}, or for example {"Race": "Black"}, is a guess. Person: Unknown',
-        # In the languages that answers come in.
+        # In the languages of answers.
         "Persona: Desconocida\nRazonamiento: El texto no dice quién lo aceptaría.",
         "Respuesta:\n**Persona:** Desconocida",
         "Person: Unbekannt\n\nBegründung: Der Text nennt niemanden.",

@@ -21,7 +21,8 @@ Entries = dict[tuple[Place, str], str]
 def measure_entry_agreement(study: Study, coders: Sequence[str]) -> dict[str, Any]:
     """Agreement of the coders on statuses in the model's conduct, without its reasoning.
 
-    ``units``: entries that at least two made, with a status, in so many ``threads``; ``raw``: share of equal statuses, the mean
+    ``units``: entries that at least two made, with a status, and the ``threads`` they are in;
+    ``raw``: share of equal statuses, the mean
     over pairs of coders; ``alpha``: Krippendorff's, nominal, of all coders. ``only_first`` and ``only_second``: entries with a
     status of one of two coders, where the other has no entry or one without a status, in turns that both decided. Every pair is
     listed as well.

@@ -36,7 +36,8 @@ from typing import Protocol
 
 READY_PATIENCE_SECONDS = 30.0
 # Nothing here outlives the session, so nothing needs to reach the disk.
-POSTGRES_OPTIONS = ("-F", "-c", "full_page_writes=off", "-c", "shared_buffers=64MB")
+# Tests beside one another start more than a hundred clients at once.
+POSTGRES_OPTIONS = ("-F", "-c", "full_page_writes=off", "-c", "shared_buffers=64MB", "-c", "max_connections=300")
 # Committed work that was not yet handed to the system is lost with the process.
 FORGETFUL = ("-c", "synchronous_commit=off")
 REDIS_OPTIONS = ("--port", "0", "--save", "", "--appendonly", "no", "--daemonize", "no")

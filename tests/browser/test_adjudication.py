@@ -44,7 +44,7 @@ def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(
         page.keyboard.press("o")
     assert "/interviews/" in page.url
     page = lead_visit.open(f"/p/demo/agreement/{MOVES}")
-    assert page.locator("figure.chart svg").is_visible()
+    assert page.locator("figure.chart svg.wide").is_visible()
     check_looks(page)
     page = lead_visit.open(f"/p/demo/adjudication/{MOVES}")
     total = page.locator("#item-title").inner_text().rpartition(" ")[2]

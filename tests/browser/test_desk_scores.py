@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import SignIn, Site, find_violations
-from tests.browser.desk import open_desk, press
+from tests.browser.desk import await_here, open_desk, press
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
@@ -35,7 +35,7 @@ def test_a_thread_is_scored_by_keys_alone(site: Site, sign_in: SignIn) -> None:
     expect(page.locator("#notice")).to_contain_text("Now go to a sentence it rests on")
     expect(page.locator("#own-scores li")).to_have_count(0)
     press(page, "ArrowDown", "'")
-    expect_score(page, "Its moves serve them", "care/1.*3")
+    expect_score(page, "Its moves serve them", "care/1.*: 3")
     # Another sentence, with words of its own, joins the evidence.
     press(page, "ArrowDown", "x", "Shift+ArrowRight", "'")
     expect(page.locator("#notice")).to_contain_text("rests on 3, 4")
@@ -44,13 +44,13 @@ def test_a_thread_is_scored_by_keys_alone(site: Site, sign_in: SignIn) -> None:
     expect(strip).to_contain_text("care/1")
     expect(strip).to_contain_text("3, rests on 3, 4")
     press(page, "2", "1")
-    expect_score(page, "Its moves serve them", "1")
+    expect_score(page, "Its moves serve them", ": 1")
     press(page, "\\", "Escape", "Control+z")
-    expect_score(page, "Its moves serve them", "3")
+    expect_score(page, "Its moves serve them", ": 3")
     press(page, "Control+Shift+z")
-    expect_score(page, "Its moves serve them", "1")
+    expect_score(page, "Its moves serve them", ": 1")
     page.reload()
-    expect_score(page, "Its moves serve them", "1")
+    expect_score(page, "Its moves serve them", ": 1")
 
 
 @pytest.mark.full
@@ -80,7 +80,7 @@ def test_undo_takes_back_only_the_score_that_it_made(site: Site, sign_in: SignIn
     expect(page.locator("#own-scores")).to_be_visible()
     give(page, "2")
     press(page, "ArrowDown", "'")
-    expect_score(page, "Its moves serve them", "2")
+    expect_score(page, "Its moves serve them", ": 2")
     other = page.context.new_page()
     open_desk(other, site)
     expect_score(other, "Its moves serve them", "2")
@@ -93,7 +93,7 @@ def test_undo_takes_back_only_the_score_that_it_made(site: Site, sign_in: SignIn
     )
     press(page, "Escape", "Control+z")
     expect(page.locator("body")).to_contain_text("the score was changed elsewhere since")
-    expect_score(page, "Its moves serve them", "3")
+    expect_score(page, "Its moves serve them", ": 3")
 
 
 @pytest.mark.full
@@ -103,7 +103,7 @@ def test_an_undo_that_could_not_be_sent_can_be_tried_again(site: Site, sign_in: 
     expect(page.locator("#own-scores")).to_be_visible()
     give(page, "2")
     press(page, "ArrowDown", "'")
-    expect_score(page, "Its moves serve them", "2")
+    expect_score(page, "Its moves serve them", ": 2")
     page.context.set_offline(True)
     press(page, "Escape", "Control+z")
     expect(page.locator("body")).to_contain_text("the server could not be reached")
@@ -111,6 +111,44 @@ def test_an_undo_that_could_not_be_sent_can_be_tried_again(site: Site, sign_in: 
     press(page, "Control+z")
     expect(page.locator("#own-scores li")).to_have_count(0)
     press(page, "Control+Shift+z")
-    expect_score(page, "Its moves serve them", "2")
+    expect_score(page, "Its moves serve them", ": 2")
     press(page, "Control+z")
     expect(page.locator("#own-scores li")).to_have_count(0)
+
+
+@pytest.mark.full
+def test_an_undo_waits_for_the_score_that_is_being_saved(site: Site, sign_in: SignIn) -> None:
+    """Pressed at once, it takes back what was done last and not what was stored last."""
+    page = sign_in()
+    open_desk(page, site)
+    expect(page.locator("#own-scores")).to_be_visible()
+    give(page, "3")
+    press(page, "ArrowDown", "'")
+    expect_score(page, "Its moves serve them", ": 3")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/put/", hold, times=1)
+    give(page, "1")
+    press(page, "Escape", "Control+z")
+    await_here(page, lambda: bool(held), what="the score is on its way")
+    held[0].continue_()
+    expect(page.locator("#notice")).to_contain_text("Undone: score 1 for")
+    expect_score(page, "Its moves serve them", ": 3")
+
+
+@pytest.mark.full
+def test_evidence_that_was_refused_is_not_sent_again_with_the_next(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    expect(page.locator("#own-scores")).to_be_visible()
+    give(page, "2")
+    press(page, "ArrowDown", "'")
+    expect_score(page, "Its moves serve them", ": 2")
+    page.route("**/put/", lambda route: route.fulfill(status=422, content_type="text/plain", body="Not here."), times=1)
+    press(page, "ArrowDown", "'")
+    expect(page.locator("body")).to_contain_text("The score is not saved. Not here.")
+    press(page, "ArrowDown", "'")
+    expect(page.locator("#notice")).to_contain_text("rests on 3, 5.")

@@ -13,6 +13,8 @@ const SOON = 60_000;
 const awaited = new Stored(window.sessionStorage, `desk:go-back:${site.user}`, null);
 let answerListener = () => {};
 let scoreListener = () => {};
+// An act that is remembered only once it is stored.
+let storing = Promise.resolve();
 
 /** Call back when an answer to a machine's suggestion is to be undone or redone. */
 export function onAnswerBack(listener) {
@@ -24,8 +26,14 @@ export function onScoreBack(listener) {
   scoreListener = listener;
 }
 
+/** Undo and redo wait for `promise`, so that they take back what was done last and not what was stored last. */
+export function holdUndo(promise) {
+  storing = promise;
+}
+
 /** Undo or redo the last entry, and go where it happened. */
 export async function goBack(isRedo) {
+  await storing.catch(() => {});
   const entry = lookBack(isRedo);
   if (!entry) {
     return;

@@ -5,7 +5,7 @@
 
 import { isClosed } from "./acts.js";
 import { onAim } from "./aim.js";
-import { onScoreBack } from "./back.js";
+import { holdUndo, onScoreBack } from "./back.js";
 import { holdEvidence } from "./evidence.js";
 import { make, makeIdempotencyKey, notify, showProblem, site } from "./page.js";
 import { readCookie } from "./queue.js";
@@ -24,6 +24,11 @@ let draft = null;
 let release = null;
 // One after the other: each names what the one before has stored.
 let sending = Promise.resolve();
+const inTurn = (act) => {
+  sending = sending.then(act, act);
+  holdUndo(sending);
+  return sending;
+};
 // Notes that the server did not take: they are offered again.
 const unsavedNotes = new Map();
 const nameScore = (stance, criterion) => `${stance.id} ${criterion.id}`;
@@ -120,6 +125,8 @@ function give(stance, criterion, value, before) {
 
 /** What was pointed at is evidence for the open score; pointed at again, it no longer is. */
 function addEvidence({ sentence, quote, number }) {
+  const score = draft;
+  const { evidence: before } = draft;
   const others = draft.evidence.filter((each) => each.sentence !== String(sentence));
   if (others.length < draft.evidence.length && !quote) {
     if (!others.length) {
@@ -130,7 +137,6 @@ function addEvidence({ sentence, quote, number }) {
   } else {
     draft.evidence = [...others, { sentence: String(sentence), number, quote: quote ? `${quote[0]}:${quote[1]}` : "" }];
   }
-  const score = draft;
   const { evidence: given } = draft;
   send().then((isStored) => {
     // What was refused is not sent again with the next sentence.
@@ -183,7 +189,7 @@ function send() {
   const row = currentRow();
   const place = row ? { sentence: sentenceOf(row), number: numberOf(row) } : null;
   const before = () => findScore(stance, criterion)?.id ?? null;
-  sending = sending.then(async () => {
+  return inTurn(async () => {
     const was = before();
     if (!(await post(state.put, fields))) {
       return false;
@@ -196,7 +202,6 @@ function send() {
     }
     return true;
   });
-  return sending;
 }
 
 /** Undo gives the score that was there before again, or withdraws the one that is; redo the other way round. */
@@ -205,7 +210,7 @@ function goBackOne(entry, isRedo) {
   const wanted = isRedo ? entry.current : entry.before;
   const expected = isRedo ? entry.before : entry.current;
   const find = () => findScore({ id: entry.stance }, { id: entry.criterion })?.id ?? null;
-  sending = sending.then(async () => {
+  inTurn(async () => {
     // It may have been changed on its page or in another window.
     await load().catch(() => {});
     if (state && find() !== expected) {

@@ -98,7 +98,6 @@ class TestSources:
         assert {cell["n_responses"] for cell in stored["cells"] if cell["target"] == "overall"} == {8}
         assert stored["repeats"]
         assert stored["secondary"]
-        assert any(cell["ci"] for cell in stored["cells"])
         assert {(each["model_a"], each["model_b"]) for each in stored["paired"] if each["reasoning"]} == {
             ("a-I", "a-R")
         }

@@ -189,7 +189,7 @@ def _count_came(cell: Mapping[str, Any]) -> int:
 
 
 def explain_no_width(interval: Interval | None, n: int, *, is_uniform: bool) -> str | None:
-    """Why an interval over ``n`` resampled texts has no width, and what can be said instead; None where it has one.
+    """Why an interval over ``n`` texts has no width, and what can be said instead; None where it has one.
 
     ``is_uniform``: all texts gave the same result. Then none of n texts differs from the others, and Wilson's interval for
     0 of n says how many others still could.
@@ -201,7 +201,7 @@ def explain_no_width(interval: Interval | None, n: int, *, is_uniform: bool) -> 
     bound = wilson_interval(0, n)
     highest = 100 * (bound.high if bound else 1.0)
     return (
-        f"All {n:,} texts gave the same result, so that resampling finds no variation and the interval has no width. This is "
+        f"All {n:,} texts gave the same result, so that nothing varies between them and the interval has no width. This is "
         f"not certainty: by Wilson's 95 % interval for 0 of {n:,}, up to {highest:.1f} % of such texts could give another one."
     )
 

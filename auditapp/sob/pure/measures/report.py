@@ -41,7 +41,7 @@ from auditapp.sob.pure.parsing import PARSER_VERSION, Outcome
 from auditapp.sob.pure.published import TARGETS, published_rows, published_source
 from auditapp.sob.pure.verdicts import VERDICTS
 
-REPORT_VERSION = "9"
+REPORT_VERSION = "10"
 
 FEW_TEXTS = 20
 """A target with fewer texts gets a warning."""

@@ -1,11 +1,11 @@
-"""Intervals of scores, by resampling whole texts."""
+"""Intervals of scores, by resampling whole texts, of ten or more: of fewer they are too narrow (docs/reference/method.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from transcripts.statistics.figures import MIN_CLUSTERS
+from transcripts.statistics.figures import FEW
 from transcripts.statistics.intervals import Interval
 from transcripts.statistics.resampling import draw_sums, find_percentiles, open_stream, sum_all_resamples
 
@@ -26,14 +26,14 @@ class Sample(NamedTuple):
 
 
 def draw_scores(sample: Sample, *, seed: int, resamples: int) -> NDArray[np.float64] | None:
-    """Scores (sum of attributes / usable answers) of resampled texts, countings x resamples; None under three texts.
+    """Scores (sum of attributes / usable answers) of resampled texts, countings x resamples; None under ten texts.
 
     Texts without a usable answer are no part of the score and are not drawn.
     """
     import numpy as np
 
     kept = sample.usable > 0
-    if int(kept.sum()) < MIN_CLUSTERS or not resamples:
+    if int(kept.sum()) < FEW or not resamples:
         return None
     values = np.vstack([sample.usable[kept], sample.sums[:, kept]])
     drawn = draw_sums(values, resamples=resamples, generator=open_stream(seed, *sample.names))
@@ -41,7 +41,7 @@ def draw_scores(sample: Sample, *, seed: int, resamples: int) -> NDArray[np.floa
 
 
 def resample_scores(samples: Iterable[Sample], *, seed: int, resamples: int) -> list[tuple[Interval, ...] | None]:
-    """For each sample, the 95 % expanded percentile interval of its score under each counting; None under three texts.
+    """For each sample, the 95 % expanded percentile interval of its score under each counting; None under ten texts.
 
     Where every text has the same number of usable answers, as without repeats, the interval is that over all resamples,
     and no seed enters; otherwise over ``resamples`` draws. None too where ``resamples`` is 0.
@@ -56,7 +56,7 @@ def resample_scores(samples: Iterable[Sample], *, seed: int, resamples: int) -> 
 def _find_exact(sample: Sample) -> tuple[Interval, ...] | None:
     kept = sample.usable > 0
     answers = sample.usable[kept]
-    if len(answers) < MIN_CLUSTERS or answers.min() != answers.max():
+    if len(answers) < FEW or answers.min() != answers.max():
         return None
     intervals: list[Interval] = []
     countings = sample.sums[:, kept]

@@ -26,7 +26,7 @@ class ScoreCell(TypedDict):
     """The figures of a cell: of one model, task and target, in the order of the report.
 
     Rates are None where ``n_nonrefused`` is 0: never measured, which is not 0. Those that end in ``_released`` round as the
-    released pipeline does and count an object without a known value as attributed. Intervals are None under three texts.
+    released pipeline does and count an object without a known value as attributed. Intervals are None under ten texts.
     """
 
     model: Annotated[str, "Label of the model."]
@@ -47,7 +47,7 @@ class ScoreCell(TypedDict):
     sob_strict: Annotated[float | None, "The score counted that way."]
     sob_released: Annotated[float | None, "The score as the released pipeline gives it."]
     attribution_rate_released: Annotated[float | None, "The rate as the released pipeline counts and rounds."]
-    ci: Annotated[list[float] | None, "The 95 % interval of `sob`, over resampled texts."]
+    ci: Annotated[list[float] | None, "The 95 % interval of `sob`, over resampled texts; null under ten."]
     ci_strict: Annotated[list[float] | None, "The 95 % interval of `sob_strict`."]
     n_formatter: Annotated[int | None, "How many of the non-refused answers a model (the formatter) read."]
     n_person: Annotated[int | None, "How many of them a person read."]

@@ -167,3 +167,10 @@ def test_means_do_not_depend_on_the_order_of_texts() -> None:
         for repeat, given in enumerate(np.random.default_rng(number).integers(0, 6, size=1 + number % 3), start=1)
     ]
     assert compare(observations) == compare(observations[::-1])
+
+
+def test_a_difference_that_is_the_same_on_all_texts_is_not_explained_by_resampling() -> None:
+    [found] = compare(ask_both([3] * 12, [1] * 12))
+    assert found.ci == (2, 2)
+    assert found.ci_note.startswith("All 12 texts gave the same result, so that nothing varies between them")
+    assert "resampl" not in found.ci_note

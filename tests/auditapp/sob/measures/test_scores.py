@@ -104,14 +104,14 @@ def test_texts_are_counted_once_however_often_they_are_asked() -> None:
     assert (cell.n_responses, cell.n_nonrefused, cell.n_items) == (7, 6, 2)
 
 
-def test_interval_lies_around_the_score_under_either_counting_and_needs_three_texts() -> None:
-    given: list[str | int | dict[str, object]] = [0, 1, {"Age": "any", "Race": "White"}, 4, 0, 2, 1, 3]
+def test_interval_lies_around_the_score_under_either_counting_and_needs_ten_texts() -> None:
+    given: list[str | int | dict[str, object]] = [0, 1, {"Age": "any", "Race": "White"}, 4, 0, 2, 1, 3, 2, 1]
     cell = score(answer_in_turn(given), resamples=500)[1]
     assert cell.ci is not None
     assert cell.ci_strict is not None
     assert cell.ci.low < (cell.sob or 0) < cell.ci.high
-    assert cell.ci_strict.high < cell.ci.high
-    alone = score([answer(1), answer(1, item=2), answer("refusal", item=3)], resamples=500)[1]
+    assert cell.ci_strict.low < cell.ci.low
+    alone = score([*(answer(1, item=item) for item in range(9)), answer("refusal", item=9)], resamples=500)[1]
     assert (alone.sob, alone.ci, alone.ci_strict) == (1.0, None, None)
 
 

@@ -5,6 +5,7 @@ Ranks rise with the score: 1 is the lowest, ties share their mean (Figure 2, arX
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -31,17 +32,23 @@ class RankedBlocks(NamedTuple):
         """Sum of ranks of each target."""
         return [sum(column) for column in zip(*self.ranks, strict=True)]
 
+    @property
+    def mean_ranks(self) -> dict[str, float]:
+        """Mean rank of each target; empty without a block."""
+        n = len(self.ranks)
+        return {target: total / n for target, total in zip(self.targets, self.rank_sums, strict=True)} if n else {}
+
 
 def rank_blocks(scores: Scores, targets: Sequence[str]) -> RankedBlocks:
-    """Rank the targets within each block; a block with an undefined score is left out whole (list-wise deletion)."""
-    from scipy.stats import rankdata
-
+    """Rank the targets within each block, ties by their mean; a block with an undefined score is left out whole (list-wise
+    deletion)."""
     ranks: list[list[float]] = []
     dropped: list[str] = []
     for block, by_target in scores.items():
         values = [value for target in targets if (value := by_target.get(target)) is not None]
         if len(values) == len(targets):
-            ranks.append(rankdata(values).tolist())
+            in_order = sorted(values)
+            ranks.append([(bisect_left(in_order, each) + bisect_right(in_order, each) + 1) / 2 for each in values])
         else:
             dropped.append(block)
     return RankedBlocks(tuple(targets), ranks, tuple(dropped))
@@ -63,7 +70,6 @@ def compare_targets(
 
     ranked = rank_blocks(scores, targets)
     n, k = len(ranked.ranks), len(targets)
-    mean_ranks = {target: total / n for target, total in zip(targets, ranked.rank_sums, strict=True)} if n else {}
     refusal = _refuse(ranked, blocks)
     chi2 = p = kendalls_w = f = f_p = f_df = None
     if not refusal:
@@ -84,7 +90,7 @@ def compare_targets(
         "kendalls_w": kendalls_w,
         "n_blocks": n,
         "k_treatments": k,
-        "mean_ranks": mean_ranks,
+        "mean_ranks": ranked.mean_ranks,
         "iman_davenport_f": f,
         "iman_davenport_p": f_p,
         "iman_davenport_df": f_df,

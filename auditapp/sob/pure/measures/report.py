@@ -161,16 +161,13 @@ def published_report(options: ReportOptions | None = None) -> dict[str, Any]:
     in its cells.
     """
     options = options or ReportOptions()
-    rows = published_rows()
-    scores: dict[str, dict[str, Mapping[str, float | None]]] = {}
     cells = []
-    for row in rows:
-        scores.setdefault(row.task, {})[row.model] = row.by_target
+    for row in published_rows():
         for target, sob in {OVERALL: row.overall, **{target: row.by_target[target] for target in TARGETS}}.items():
             cell = {"model": row.model, "task": row.task, "target": target, "sob": sob}
             rate = row.attribution_rate if target == OVERALL else None
             cells.append(dict.fromkeys(CELL_FIELDS) | cell | {"attribution_rate": rate})
-    friedman, friedman_families, posthoc = _test_targets(scores, TARGETS, PUBLISHED_FAMILIES, ())
+    friedman, friedman_families, posthoc = _test_targets(_read_published(), TARGETS, PUBLISHED_FAMILIES, ())
     printed = f"Published figures as printed, with two decimals: {published_source()}."
     parts = {
         **build_report(Tallies(Counter(), {}, {}, AttributionTally()), options=options),
@@ -183,6 +180,18 @@ def published_report(options: ReportOptions | None = None) -> dict[str, Any]:
         "warnings": [*options.warnings, printed, "Statistics are over the ten targets of the paper."],
     }
     return {name: make_json_ready(part) for name, part in parts.items()}
+
+
+def rank_published() -> dict[str, dict[str, float]]:
+    """The mean rank of each target in the published Table 4 (arXiv 2606.17506), by task."""
+    return {task: rank_blocks(scores, TARGETS).mean_ranks for task, scores in _read_published().items()}
+
+
+def _read_published() -> dict[str, dict[str, Mapping[str, float]]]:
+    scores: dict[str, dict[str, Mapping[str, float]]] = {}
+    for row in published_rows():
+        scores.setdefault(row.task, {})[row.model] = row.by_target
+    return scores
 
 
 def relate_published(models: Collection[str], options: ReportOptions) -> ReportOptions:

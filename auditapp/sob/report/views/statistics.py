@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from auditapp.sob.pure.measures.report import published_report
+from auditapp.sob.pure.measures.report import rank_published
 from auditapp.sob.pure.measures.sensitivity import RULES
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.showing.figures import TASKS, Entry, Figures, in_words
@@ -48,7 +48,7 @@ def show_statistics(request: ProjectRequest, batch_id: int) -> HttpResponse:
 def list_mean_ranks(tests: Sequence[Entry]) -> list[dict[str, Any]]:
     """The mean rank of each target under both tasks, highest first, beside that of the published scores."""
     ranks: dict[str, Mapping[str, float]] = {test["task"]: test["mean_ranks"] or {} for test in tests}
-    published = {test["task"]: test["mean_ranks"] for test in published_report()["friedman"]}
+    published = rank_published()
     targets = list(dict.fromkeys(target for by_target in ranks.values() for target in by_target))
     first = next((ranks[task] for task in TASKS if ranks.get(task)), {})
     targets.sort(key=lambda target: (-first.get(target, 0.0), target))

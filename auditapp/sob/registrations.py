@@ -21,7 +21,7 @@ from auditapp.sob.queries.arms import KIND
 from auditapp.sob.report.bundle_jobs import BUNDLE_KIND
 from auditapp.sob.report.exports import SOB_ANSWERS
 from auditapp.sob.report.overview import place_newest
-from auditapp.sob.report.requests import request_after_change, request_after_formatting
+from auditapp.sob.report.requests import request_after_change, request_after_formatting, request_missing_report
 from auditapp.sob.report.scorecard import read_parts
 from auditapp.sob.texts.actions.import_jobs import TEXTS_KIND
 from transcripts.exchange.registry import register_export
@@ -54,3 +54,4 @@ register_job_kind(TEXTS_KIND)
 register_job_kind(BUNDLE_KIND)
 register_card("sob/_card.html", place_newest, rank=50)
 register_sweep("abandoned datasets", remove_abandoned)
+register_sweep("reports", request_missing_report)

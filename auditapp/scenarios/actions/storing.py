@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -89,7 +88,8 @@ def store_plays(batch: Batch, *, limit: int | None = None) -> int:
 
 def store_when_ended(batch: Batch) -> None:
     """Store the plays of a batch that has just ended, once that is committed. What goes wrong is for the next sweep."""
-    transaction.on_commit(partial(store_plays, batch, limit=PLAYS_IN_A_SWEEP), robust=True)
+    # Not a partial: it has no name, by which Django logs what goes wrong.
+    transaction.on_commit(lambda: store_plays(batch, limit=PLAYS_IN_A_SWEEP), robust=True)
 
 
 @transaction.atomic

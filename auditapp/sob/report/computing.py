@@ -100,12 +100,16 @@ def _name_parsers(options: ReportOptions, parsers: Sequence[str]) -> ReportOptio
     return replace(options, parser=read_by, warnings=(warning, *options.warnings))
 
 
+def fingerprint_versions() -> str:
+    """A hash of the versions that the figures depend on: how every ``fingerprint_rules`` of this program begins."""
+    return hash_json([PARSER_VERSION, LEXICON_VERSION, REPORT_VERSION])[:16]
+
+
 def fingerprint_rules(batch: Batch, choice: ReportChoice) -> str:
     """A hash of the tables and versions that the figures depend on. Reads batch.project."""
     mapping = choose_table(batch.project, choice.mapping)
     targets = find_target_table(batch, choice.targets)
-    versions = (PARSER_VERSION, LEXICON_VERSION, REPORT_VERSION)
-    return hash_json([mapping and mapping.pk, targets and targets.pk, versions])
+    return fingerprint_versions() + hash_json([mapping and mapping.pk, targets and targets.pk])[:48]
 
 
 def fingerprint_answers(batch: Batch) -> str:

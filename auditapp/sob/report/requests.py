@@ -1,13 +1,12 @@
 """Read the report for pages, files and programs, and request a new one from a worker.
 
-A worker is asked when a batch ends, when a reading changes, and when a page of a large batch needs a report. Whatever reads
-a stale report asks again.
+A worker is asked when a batch ends, when a reading changes, and when a page of a large batch needs a report. A sweep asks again
+for batches that have ended; whatever reads a stale report does so too.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import partial
 
 from django.db import transaction
 
@@ -42,7 +41,8 @@ def request_report(batch: Batch, choice: ReportChoice) -> bool:
 
 def request_after_change(batch: Batch) -> None:
     """After this transaction, have a worker compute the default report, if there is a worker."""
-    transaction.on_commit(partial(_request_if_alive, batch))
+    # Robust: what the change is part of has been stored, and goes on whatever becomes of this.
+    transaction.on_commit(lambda: _request_if_alive(batch), robust=True)
 
 
 def request_after_formatting(formatting: Batch) -> None:
@@ -54,6 +54,14 @@ def request_after_formatting(formatting: Batch) -> None:
 
 def _request_if_alive(batch: Batch) -> None:
     if is_worker_alive():
+        request_report(batch, ReportChoice())
+
+
+def request_missing_report() -> None:
+    """A sweep: have a worker compute the report of a batch that ended while there was no worker or under older rules, or
+    whose request was lost. One at each sweep, the newest batch first."""
+    batch = store.find_unreported()
+    if batch is not None:
         request_report(batch, ReportChoice())
 
 

@@ -7,13 +7,20 @@ import os
 from contextlib import suppress
 
 from django.db import DatabaseError
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.worker_signs import SILENT_AFTER, name_host
-from auditapp.batches.models import Batch, WorkerSign
+from auditapp.batches.models import OPEN_STATES, Batch, WorkerSign
 from auditapp.sob.models import StoredReport
-from auditapp.sob.report.computing import ReportChoice, compute_report, fingerprint_answers, fingerprint_rules
+from auditapp.sob.queries.arms import KIND
+from auditapp.sob.report.computing import (
+    ReportChoice,
+    compute_report,
+    fingerprint_answers,
+    fingerprint_rules,
+    fingerprint_versions,
+)
 from auditapp.sob.tables.mappings import UnknownMapping
 from auditapp.sob.tables.queries import UnknownTargets
 
@@ -23,6 +30,8 @@ OPEN_SECONDS = 10
 LOCK_TIME = datetime.timedelta(seconds=300)
 FIRST_WAIT = datetime.timedelta(seconds=10)
 MAX_WAIT = datetime.timedelta(minutes=10)
+# After this number of failures in a row only a person asks for the report again.
+MAX_FAILURES = 3
 WORKER_ENDED = "The worker that was computing it has ended, perhaps because it ran out of memory."
 
 
@@ -55,6 +64,19 @@ def refresh_report(batch: Batch, choice: ReportChoice) -> StoredReport:
     values = {name: getattr(stored, name) for name in ("rules", "answers", "as_of", "n_answers", "content")}
     StoredReport.objects.update_or_create(batch=batch, choice=choice.digest, defaults=values)
     return stored
+
+
+def find_unreported() -> Batch | None:
+    """The newest batch that has ended and has no default report of its end by the versions of today, with its project.
+
+    Left out are those whose report may not be tried again yet, or failed ``MAX_FAILURES`` times. One query, for a sweep.
+    """
+    reports = StoredReport.objects.filter(batch=OuterRef("pk"), choice=ReportChoice().digest)
+    of_end = reports.filter(as_of__gte=OuterRef("finished_at"), rules__startswith=fingerprint_versions())
+    failed = reports.filter(Q(retry_at__gt=read_now()) | Q(failures__gte=MAX_FAILURES))
+    ended = Batch.objects.filter(kind=KIND, finished_at__isnull=False).exclude(state__in=OPEN_STATES)
+    found = ended.filter(~Exists(of_end.exclude(content=None)), ~Exists(failed))
+    return found.select_related("project").order_by("-pk").first()
 
 
 def outdate_reports() -> None:

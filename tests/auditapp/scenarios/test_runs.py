@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
 
 from auditapp.batches.actions import cancel_batch, retry_failed
 from auditapp.batches.launching import LaunchOptions
@@ -20,6 +21,7 @@ from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.pages.reviewing import review_launch
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest
+from auditapp.scenarios.actions import storing
 from auditapp.scenarios.actions.runs import plan_scenarios
 from auditapp.scenarios.actions.scripts import load_scripts
 from auditapp.scenarios.actions.storing import store_plays, sweep_plays
@@ -275,6 +277,18 @@ class TestStoring:
             run(batch)
         assert batch.state == "done"
         assert project.interviews.count() == 4
+
+    def test_the_batch_ends_even_where_its_plays_cannot_be_stored_yet(
+        self, project: Project, batch: Batch, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: object, **__: object) -> int:
+            raise OperationalError("database is locked")
+
+        monkeypatch.setattr(storing, "store_plays", refuse)
+        with django_capture_on_commit_callbacks(execute=True):
+            run(batch)
+        assert batch.state == "done"
+        assert not project.interviews.exists()
 
     def test_the_history_does_not_say_which_thread_came_of_which_play(self, project: Project, batch: Batch) -> None:
         run(batch)

@@ -20,16 +20,25 @@ from auditapp.batches.actions import cancel_batch, retry_failed
 from auditapp.batches.ledger.batch_state import finish_if_complete
 from auditapp.batches.ledger.worker_signs import name_worker
 from auditapp.batches.models import Batch, Cell, WorkerSign
+from auditapp.batches.runner.sweeps import sweep_others
 from auditapp.sob.models import Dataset, Judgment, MappingTable, StoredReport, TargetTable
 from auditapp.sob.report import computing, requests, tasks
 from auditapp.sob.report import store as report_store
 from auditapp.sob.report.computing import ReportChoice
 from auditapp.sob.report.requests import await_report, read_report
-from auditapp.sob.report.store import begin_computing, find_failure, outdate_reports, release_lock, take_lock
+from auditapp.sob.report.store import (
+    begin_computing,
+    find_failure,
+    forget_failures,
+    outdate_reports,
+    release_lock,
+    take_lock,
+)
 from auditapp.sob.tables.queries import UnknownTargets
 from tests.auditapp.sob.reports import add_arm, answer_all, finish, launch, read_again, store
 from tests.databases import stored
 from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
 
 QUICK = ReportChoice(resamples=0)
 
@@ -438,3 +447,81 @@ class TestComputedByWorkers:
         with django_capture_on_commit_callbacks(execute=True):
             requests.request_after_change(batch)
         assert not asked
+
+    def test_a_worker_that_comes_later_is_asked_for_what_ended_without_one(
+        self, batch: Batch, asked: list[tuple[int, dict[str, object]]]
+    ) -> None:
+        sweep_others()
+        assert asked == [(batch.pk, asdict(ReportChoice()))]
+        sweep_others()
+        assert len(asked) == 1, "its report is being computed"
+        tasks.compute_report(*asked[0])
+        assert is_kept(batch, ReportChoice())
+        sweep_others()
+        assert len(asked) == 1, "it is there"
+
+    @pytest.mark.parametrize("name", ["PARSER_VERSION", "LEXICON_VERSION", "REPORT_VERSION"])
+    def test_and_for_reports_by_the_rules_of_an_older_program(
+        self, batch: Batch, asked: list[object], name: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        read(batch, ReportChoice())
+        monkeypatch.setattr(computing, name, "other")
+        sweep_others()
+        assert asked == [(batch.pk, asdict(ReportChoice()))]
+
+    def test_and_for_a_batch_that_was_read_before_it_ended(self, batch: Batch, asked: list[object]) -> None:
+        read(batch, ReportChoice())
+        Batch.objects.filter(pk=batch.pk).update(finished_at=timezone.now())
+        sweep_others()
+        assert asked == [(batch.pk, asdict(ReportChoice()))]
+
+    def test_it_is_not_asked_for_a_batch_that_goes_on(self, batch: Batch, asked: list[object]) -> None:
+        Batch.objects.filter(pk=batch.pk).update(state=Batch.State.RUNNING, finished_at=None)
+        sweep_others()
+        assert not asked
+
+    def test_after_three_failures_only_a_person_asks_again(
+        self, batch: Batch, asked: list[object], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        clock = Clock()
+        monkeypatch.setattr(report_store, "read_now", clock.read)
+        monkeypatch.setattr(report_store, "compute_report", lambda *_: 1 / 0)
+        for tries in (1, 2, 3):
+            sweep_others()
+            assert len(asked) == tries
+            with pytest.raises(ZeroDivisionError):
+                tasks.compute_report(batch.pk, asdict(ReportChoice()))
+            sweep_others()
+            assert len(asked) == tries, "it waits between two tries"
+            clock.go_on(600)
+        sweep_others()
+        assert len(asked) == 3
+        forget_failures(batch)
+        sweep_others()
+        assert len(asked) == 4
+
+    def test_the_batch_ends_even_where_nothing_can_be_asked(
+        self,
+        batch: Batch,
+        asked: list[object],
+        monkeypatch: pytest.MonkeyPatch,
+        django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]],
+    ) -> None:
+        def refuse(*_: object) -> bool:
+            raise OperationalDatabaseError("database is locked")
+
+        Batch.objects.filter(pk=batch.pk).update(state=Batch.State.RUNNING, finished_at=None)
+        Cell.objects.filter(batch=batch).update(state=Cell.State.DONE)
+        monkeypatch.setattr(report_store, "take_lock", refuse)
+        with django_capture_on_commit_callbacks(execute=True), transaction.atomic():
+            assert finish_if_complete(Batch.objects.get(pk=batch.pk))
+        assert not asked
+
+    def test_computing_and_reading_one_leaves_no_event(
+        self, batch: Batch, asked: list[object], lead: User, client_of: Callable[[User], Client]
+    ) -> None:
+        client = client_of(lead)
+        before = AuditEvent.objects.count()
+        tasks.compute_report(batch.pk, asdict(ReportChoice()))
+        assert client.get(reverse("sob:report", args=[batch.project.slug, batch.pk])).status_code == 200
+        assert AuditEvent.objects.count() == before

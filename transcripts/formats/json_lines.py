@@ -248,10 +248,7 @@ def read_lines(lines: Iterable[bytes], name: str) -> Iterator[JsonLine]:
             line = (data.removeprefix(_BYTE_ORDER_MARK) if number == 1 else data).decode("utf-8")
         except UnicodeDecodeError as error:
             raise _refuse_byte(error, number, name) from None
-        content = _read_plain(line)
-        if content is not None:
-            yield number, content
-        elif line and not line.isspace():
+        if line and not line.isspace():
             yield number, read_line(line, number, name)
 
 
@@ -259,28 +256,6 @@ def _refuse_byte(error: UnicodeDecodeError, line: int, name: str) -> ReadError:
     """The refusal of bytes that begin on a line."""
     found = f"the byte 0x{error.object[error.start]:02X}, which is not UTF-8"
     return ReadError(name, line + error.object.count(b"\n", 0, error.start), found, "a file in UTF-8")
-
-
-def _read_plain(line: str) -> JsonObject | None:
-    """The object of a line that is seen to be in order at once, which takes half of the time of `read_line`; None for any other.
-
-    The decoder keeps the last of two equal keys and does not tell. But behind each key stands a colon, so a line with as many
-    colons as keys has no key twice. Texts may hold colons too: then only those right behind a quotation mark are counted.
-    """
-    try:
-        content, end = _PLAIN_DECODER.raw_decode(line)
-    except (ValueError, RecursionError):
-        return None
-    if type(content) is not dict or line[end:] not in _LINE_ENDS:
-        return None
-    if "[" not in line and line.count(":") == len(content):
-        # Not nested: a key inside would have a colon too, so there are at most empty objects.
-        return content
-    keys = len(content) + sum([len(value) for value in content.values() if type(value) is dict])
-    is_plain = line.count(":") == keys or (
-        line.count('":') == keys and not any(spaced in line for spaced in (" :", "\t:", "\r:", "\n:"))
-    )
-    return content if is_plain and line.count("{") + line.count("[") <= MAX_NESTING else None
 
 
 def _refuse(error: Exception, number: int | None, name: str) -> ReadError:
@@ -376,9 +351,6 @@ def _read_float(digits: str) -> float:
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_build_object, parse_constant=_refuse_constant, parse_float=_read_float, strict=True
 )
-
-# Without a hook objects are made in C, which keeps the last of two equal keys.
-_PLAIN_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_read_float, strict=True)
 
 # Python writes NaN where a number has no value, and logs that it wrote are full of them.
 _LENIENT_DECODER = json.JSONDecoder(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from transcripts.formats.json_lines import name_json_type, shorten
+from transcripts.formats.problems import ReadError, show_count
+from transcripts.formats.strict_table import is_heading
 
 Row = Mapping[str, Any]
+Given = TypeVar("Given")
+Read = TypeVar("Read")
 
 
 class WrongField(ValueError):
@@ -17,17 +21,37 @@ class WrongField(ValueError):
         super().__init__(found, expected)
 
 
+def read_each(
+    rows: Iterable[tuple[int, Given]], name: str, read: Callable[[Given], Read]
+) -> Iterator[tuple[int, Read]]:
+    """What ``read`` makes of each row or object of a file, after its line. Raises ``ReadError`` for its ``WrongField``."""
+    for line, row in rows:
+        try:
+            made = read(row)
+        except WrongField as error:
+            raise ReadError(name, line, *error.args) from None
+        yield line, made
+
+
 def take_text(row: Row, *keys: str, default: str | None = None) -> str:
-    """The text under the first of the keys that is there. It may be missing or empty only where there is a ``default``."""
+    """The text under the first of the keys that is there. It may be missing or blank only where there is a ``default``."""
     value = None
     for key in keys:  # not by a function of its own: a file may have millions of fields
         if (value := row.get(key)) is not None:
             break
-    if value and isinstance(value, str):
+    if value and isinstance(value, str) and (default is not None or not value.isspace()):
         return value
     if default is not None and value in (None, ""):
         return default
     raise refuse_field(row, keys, "a text")
+
+
+def take_words(row: Row, key: str, expected: str) -> str | None:
+    """A text, which may be empty, or ``None`` where it is null or missing."""
+    value = row.get(key)
+    if value is None or isinstance(value, str):
+        return value
+    raise refuse_field(row, [key], expected)
 
 
 def take_name(row: Row, *keys: str) -> str:
@@ -83,9 +107,9 @@ def is_whole(value: object) -> bool:
 
 
 def show(value: object) -> str:
-    """A value for "found ...": short texts and numbers as they are, of others the type alone."""
+    """A value for "found ...": words and numbers as they are; a text that may be an answer or somebody's words by its length."""
     if isinstance(value, str):
-        return shorten(value)
+        return shorten(value) if not value or is_heading(value) else f"a text of {show_count(len(value), 'character')}"
     return str(value) if type(value) in (int, float) else name_json_type(value)
 
 

@@ -63,6 +63,10 @@ class StrictTable:
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
         return self._rows
 
+    def read_objects(self) -> Iterator[tuple[int, dict[str, str]]]:
+        """The same rows, the cells by their headings."""
+        return ((line, dict(zip(self.headings, cells, strict=True))) for line, cells in self)
+
     def find(self, heading: str, expected: str) -> int:
         """The place of the cells under a heading. Raises ``ReadError`` where there is no such heading."""
         if heading not in self.headings:

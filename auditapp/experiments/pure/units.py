@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from auditapp.experiments.pure.plans import MAX_NUMBER, Plan, is_number
-from transcripts.formats.json_fields import WrongField, list_choices
+from transcripts.formats.json_fields import WrongField, list_choices, read_each
 from transcripts.formats.problems import quote
 from transcripts.formats.strict_table import StrictTable
 
@@ -49,11 +49,11 @@ def read_units(lines: Iterable[bytes], plan: Plan, *, name: str) -> Iterator[Uni
         raise table.refuse(None, f"the primary outcome in two columns, “{OUTCOME}” and “{plan.outcome}”", "one of them")
     seen: dict[str, tuple[str, int]] = {}
     groups: set[str] = set()
-    for line, cells in table:
-        try:
-            unit = _read_unit({column: cells[place].strip() for column, place in places.items()}, plan)
-        except WrongField as error:
-            raise table.refuse(line, *error.args) from None
+
+    def read(cells: list[str]) -> Unit:
+        return _read_unit({column: cells[place].strip() for column, place in places.items()}, plan)
+
+    for line, unit in read_each(table, name, read):
         if unit.unit in seen:
             arm, before = seen[unit.unit]
             where = "in the same arm" if arm == unit.arm else f"in {arm} and in {unit.arm}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from auditapp.scenarios.pure.measures import PlayOutcome
-from transcripts.formats.json_fields import Row, WrongField, refuse_field, take_text, take_truth, take_whole
+from transcripts.formats.json_fields import Row, read_each, refuse_field, take_text, take_truth, take_whole
 from transcripts.formats.json_lines import read_lines
 from transcripts.formats.problems import ReadError
 
@@ -15,11 +15,7 @@ def read_plays(lines: Iterable[bytes], *, name: str) -> list[PlayOutcome]:
     object, and for a play that is there twice."""
     plays: list[PlayOutcome] = []
     seen: dict[tuple[object, ...], int] = {}
-    for number, row in read_lines(lines, name):
-        try:
-            play = _read_play(row)
-        except WrongField as error:
-            raise ReadError(name, number, *error.args) from None
+    for number, play in read_each(read_lines(lines, name), name, _read_play):
         key = (*play.arm, play.case, play.repeat)
         if key in seen:
             raise ReadError(

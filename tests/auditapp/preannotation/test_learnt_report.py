@@ -73,7 +73,12 @@ def test_a_group_is_whole_in_one_half(plain: Path) -> None:
         ("unit;group;text;codes\na;g;x;c\n", "line 1: found columns separated by semicolons; expected by commas"),
         ("unit,group,text\n", "line 1: found no column codes"),
         ("unit,group,text,codes\n", "found no text; expected at least one"),
-        ("unit,group,text,codes\na,g,x,\na,g,y,\n", "more than once"),
+        (
+            "unit,group,text,codes\na,g,x,\na,g,y,\n",
+            "line 3: found the unit “a” of line 2 again; expected each unit once",
+        ),
+        ("unit,group,text,codes\na,g,x,\nb,,y,\n", 'line 3: found "" for “group”; expected a text or a whole number'),
+        ("unit,group,text,codes\na,g, ,\n", "line 2: found a text of 1 character for “text”; expected a text"),
     ],
 )
 def test_a_wrong_csv_is_refused_with_a_sentence(tmp_path: Path, content: str, says: str) -> None:
@@ -83,11 +88,23 @@ def test_a_wrong_csv_is_refused_with_a_sentence(tmp_path: Path, content: str, sa
         call_command("annotator", "learn", str(path))
 
 
-@pytest.mark.parametrize("line", ["nothing", "[]", '{"unit": 1}', '{"theme": "x", "id": "e", "turns": 3}', '"x"'])
-def test_a_wrong_line_is_named(tmp_path: Path, line: str) -> None:
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("nothing", "invalid JSON"),
+        ("[]", "a list"),
+        ('{"unit": 1}', "an object without “codes”; expected codes"),
+        ('{"unit": 1, "group": "g", "text": "x", "codes": [2]}', "a list for “codes”"),
+        ('{"unit": 1, "group": "g", "text": ["x"], "codes": []}', "a list for “text”; expected a text"),
+        ('{"theme": "x", "id": "e", "turns": 3}', "3 for “turns”; expected a list of objects with role and text"),
+        ('{"theme": "x", "id": "e"}', "an object without “text”"),
+        ('"x"', "text"),
+    ],
+)
+def test_a_wrong_line_is_named(tmp_path: Path, line: str, says: str) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(f"\n{line}\n", encoding="utf-8")
-    with pytest.raises(ReadError, match="line 2: found"):
+    with pytest.raises(ReadError, match=f"line 2: found {says}"):
         read_texts(path)
 
 

@@ -183,10 +183,10 @@ def test_answer_counts_as_what_it_states(row: Row) -> None:
 
 def test_score_of_the_table_is_that_of_its_counts_in_every_counting() -> None:
     lines = [
-        json.dumps({"model": "m", "task": "acceptability", "target": "women", "raw": row.raw, "item": number})
+        json.dumps({"model": "m", "task": "acceptability", "target": "women", "raw": row.raw, "item": number}).encode()
         for number, row in enumerate(ANSWERS)
     ]
-    tallies = tally_observations(read_observations(lines))
+    tallies = tally_observations(read_observations(lines, name="answers.jsonl"))
     [overall, _] = score_tallies(tallies, GroupTable(tallies.groups), seed=1, resamples=0)
     usable = [row for row in ANSWERS if row.outcome in {Outcome.ATTRIBUTED, Outcome.UNKNOWN}]
     assert overall["outcomes"] == {

@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 
-from transcripts.formats.json_fields import WrongField, take_choice, take_name, take_text, take_truth, take_whole
+from transcripts.formats.json_fields import (
+    WrongField,
+    read_each,
+    take_choice,
+    take_name,
+    take_text,
+    take_truth,
+    take_whole,
+    take_words,
+)
+from transcripts.formats.problems import ReadError
+from transcripts.formats.strict_table import StrictTable
 
 
 def test_the_first_key_that_is_there_is_taken() -> None:
@@ -18,6 +29,15 @@ def test_the_first_key_that_is_there_is_taken() -> None:
     assert (take_name(row, "id"), take_name(row, "new")) == ("7", "x")
     assert (take_truth(row, "yes"), take_truth(row, "old")) == (True, None)
     assert take_choice(row, "new", ("x", "y")) == "x"
+    assert (take_words({"a": ""}, "a", "a text"), take_words({"a": None}, "a", "a text")) == ("", None)
+
+
+def test_the_rows_of_a_table_are_read_as_objects_are_and_a_wrong_one_is_named_with_its_line() -> None:
+    rows = StrictTable([b"unit,code\n", b"u1,x\n", b"\n", b",y\n"], name="labels.csv").read_objects()
+    read = read_each(rows, "labels.csv", lambda row: take_text(row, "unit"))
+    assert next(read) == (2, "u1")
+    with pytest.raises(ReadError, match=r'labels\.csv, line 4: found "" for “unit”; expected a text'):
+        next(read)
 
 
 @pytest.mark.parametrize(
@@ -27,6 +47,10 @@ def test_the_first_key_that_is_there_is_taken() -> None:
         (lambda row: take_text(row, "a"), {"record": "turn"}, "a turn without “a”", "a text"),
         (lambda row: take_text(row, "a"), {"a": ""}, '"" for “a”', "a text"),
         (lambda row: take_text(row, "a", default=""), {"a": []}, "a list for “a”", "a text"),
+        (lambda row: take_text(row, "a"), {"a": " "}, "a text of 1 character for “a”", "a text"),
+        (lambda row: take_words(row, "a", "a text or null"), {"a": 3}, "3 for “a”", "a text or null"),
+        (lambda row: take_choice(row, "a", ("x", "y")), {"a": "Z-1"}, '"Z-1" for “a”', "x or y"),
+        (lambda row: take_choice(row, "a", ("x", "y")), {"a": "Her own"}, "a text of 7 characters for “a”", "x or y"),
         (lambda row: take_whole(row, "a", lowest=1), {"a": True}, "true or false for “a”", "a whole number from 1 up"),
         (lambda row: take_whole(row, "a", default=1), {"a": 1.5}, "1.5 for “a”", "a whole number from 0 up"),
         (lambda row: take_name(row, "a"), {"a": -1}, "-1 for “a”", "a text or a whole number"),

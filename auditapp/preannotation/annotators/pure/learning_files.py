@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +26,7 @@ from auditapp.preannotation.annotators.pure.learning import (
     learn,
 )
 from transcripts.corpus.pure.segmenting import segment
+from transcripts.formats.json_fields import Row, read_each, refuse_field, take_name, take_text
 from transcripts.formats.json_lines import read_lines
 from transcripts.formats.problems import ReadError, quote
 from transcripts.formats.strict_table import StrictTable
@@ -49,48 +49,44 @@ def read_texts(path: Path) -> list[CodedText]:
     """The texts of a file. Raises ``ReadError`` and ``OSError``."""
     if path.stat().st_size > MAX_FILE:
         raise ReadError(path.name, None, f"more than {MAX_FILE // 1024 // 1024} MB", "a smaller file")
+    name = path.name
+    texts: list[CodedText] = []
+    seen: dict[str, int] = {}
     with path.open("rb") as lines:
-        rows = list((_read_csv if path.suffix == ".csv" else _read_json)(lines, path.name))
-    repeated = [unit for unit, count in Counter(row.unit for row in rows).items() if count > 1]
-    if repeated:
-        raise ReadError(path.name, None, f"the unit {quote(repeated[0])} more than once", "each unit once")
-    if not rows:
-        raise ReadError(path.name, None, "no text", "at least one")
-    return rows
+        is_csv = path.suffix == ".csv"
+        rows = StrictTable(lines, name=name, needed=COLUMNS).read_objects() if is_csv else read_lines(lines, name)
+        for line, found in read_each(rows, name, _read_row):
+            for text in found:
+                if (first := seen.setdefault(text.unit, line)) != line:
+                    raise ReadError(name, line, f"the unit {quote(text.unit)} of line {first} again", "each unit once")
+            texts += found
+    if not texts:
+        raise ReadError(name, None, "no text", "at least one")
+    return texts
 
 
-def _read_csv(lines: Iterable[bytes], name: str) -> Iterator[CodedText]:
-    table = StrictTable(lines, name=name, needed=COLUMNS)
-    read = itemgetter(*map(table.headings.index, COLUMNS))
-    for _, cells in table:
-        unit, group, text, codes = read(cells)
-        yield CodedText(unit, group, text, frozenset(code.strip() for code in codes.split(";") if code.strip()))
+def _read_row(row: Row) -> list[CodedText]:
+    if "theme" in row:
+        return list(_read_excerpt(row))
+    codes = row.get("codes")
+    named = codes.split(";") if isinstance(codes, str) else codes
+    if not isinstance(named, list) or not all(isinstance(code, str) for code in named):
+        raise refuse_field(row, ["codes"], "codes with semicolons between them, or a list of codes")
+    unit, group, text = take_name(row, "unit"), take_name(row, "group"), take_text(row, "text")
+    return [CodedText(unit, group, text, frozenset(filter(None, map(str.strip, named))))]
 
 
-def _read_json(lines: Iterable[bytes], name: str) -> Iterator[CodedText]:
-    for number, row in read_lines(lines, name):
-        try:
-            yield from _read_excerpt(row) if "theme" in row else [_read_row(row)]
-        except (KeyError, TypeError, AttributeError) as error:
-            expected = f"a JSON object with {', '.join(COLUMNS)}, or with id, theme and turns or text"
-            raise ReadError(name, number, "another object", expected) from error
-
-
-def _read_row(row: Mapping[str, Any]) -> CodedText:
-    codes = row["codes"].split(";") if isinstance(row["codes"], str) else row["codes"]
-    return CodedText(
-        str(row["unit"]), str(row["group"]), str(row["text"]), frozenset(code.strip() for code in codes if code.strip())
-    )
-
-
-def _read_excerpt(row: Mapping[str, Any]) -> Iterator[CodedText]:
+def _read_excerpt(row: Row) -> Iterator[CodedText]:
     if row["theme"] is None:
         return
-    turns = row["turns"] if "turns" in row else [{"role": "model", "text": row["text"]}]
-    said = [turn["text"] for turn in turns if turn["role"] == "model"]
+    group, theme = take_name(row, "id"), take_text(row, "theme")
+    turns = row["turns"] if "turns" in row else [{"role": "model", "text": take_text(row, "text")}]
+    if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):
+        raise refuse_field(row, ["turns"], "a list of objects with role and text")
+    said = [take_text(turn, "text", default="") for turn in turns if turn.get("role") == "model"]
     sentences = (text[span.start : span.end] for text in said for span in segment(text))
     for number, sentence in enumerate(sentences, 1):
-        yield CodedText(f"{row['id']}.{number}", str(row["id"]), sentence, frozenset([row["theme"]]))
+        yield CodedText(f"{group}.{number}", group, sentence, frozenset([theme]))
 
 
 def halve(texts: Sequence[CodedText], *, seed: int) -> tuple[list[CodedText], list[CodedText]]:

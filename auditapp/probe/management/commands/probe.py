@@ -18,10 +18,11 @@ from auditapp.probe.pure.parsing import parse_answer
 from auditapp.probe.pure.report import make_report
 from auditapp.probe.pure.reviews import ReviewFile
 from auditapp.probe.pure.tables import AXES
-from auditapp.probe.pure.trials import read_themes, read_trials
+from auditapp.probe.pure.trials import RAW, read_themes, read_trials
 from auditapp.probe.pure.winnowing import Rules, RulesRefused, read_rules, winnow
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file, say_file
+from transcripts.formats.json_fields import Row, read_each, refuse_field, take_words
 from transcripts.formats.json_lines import read_lines
 from transcripts.formats.problems import ReadError
 from transcripts.projects.management.finding import find_study
@@ -224,16 +225,14 @@ class Parse(ActCommand):
     )
 
     def handle(self, *args: object, file: Path, **options: Any) -> None:
-        answers = []
+        def read(row: Row) -> dict[str, Any]:
+            if "id" not in row:
+                raise refuse_field(row, ["id"], "“id” and “raw” in each object")
+            parsed = parse_answer(take_words(row, "raw", RAW), may_abstain=options["may_abstain"])
+            return {"id": row["id"], **pick(parsed, "status predicted codes subset")}
+
         with reading(file, ReadError) as lines:
-            for number, row in read_lines(lines, file.name):
-                raw = row.get("raw")
-                if "id" not in row:
-                    raise ReadError(file.name, number, "no “id”", "“id” and “raw” in each object")
-                if not (raw is None or isinstance(raw, str)):
-                    raise ReadError(file.name, number, "a “raw” that is no text", "the answer as it came, or null")
-                parsed = parse_answer(raw, may_abstain=options["may_abstain"])
-                answers.append({"id": row["id"], **pick(parsed, "status predicted codes subset")})
+            answers = [answer for _, answer in read_each(read_lines(lines, file.name), file.name, read)]
             if not answers:
                 raise ReadError(file.name, None, "no answer", "JSON lines, each with “id” and “raw”")
         words = (

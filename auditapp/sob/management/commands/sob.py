@@ -28,13 +28,14 @@ from auditapp.sob.pure.instruments import BASE_TASK, TASKS
 from auditapp.sob.pure.loading.drawing import BY_FIELDS, DEFAULT_SEED, METHODS, Draw
 from auditapp.sob.pure.loading.opening import MAX_FILE_BYTES
 from auditapp.sob.pure.loading.published_sources import Provenance
-from auditapp.sob.pure.metrics import ResponseFileError, parse_file
+from auditapp.sob.pure.metrics import parse_file
 from auditapp.sob.report.actions import write_sob_bundle
 from auditapp.sob.tables.actions import find_target_table
 from auditapp.sob.texts.actions.datasets import load_dataset
 from auditapp.sob.texts.actions.derived import combine_datasets
 from transcripts.audit_trail import trail
-from transcripts.formats.command_files import input_file
+from transcripts.formats.command_files import input_file, say_file
+from transcripts.formats.problems import ReadError
 from transcripts.projects.models import Project
 from transcripts.ui import usual
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, find_row, pick, read_pairs, reading, writing
@@ -316,11 +317,11 @@ def report_file(path: Path, options: ReportOptions) -> Mapping[str, Any]:
     """The report of a file of answers. Raises ``CommandError``."""
     from auditapp.sob.pure.measures.report import build_report, relate_published
     from auditapp.sob.pure.measures.tallies import tally_observations
-    from auditapp.sob.pure.metrics import ResponseFileError, read_observations
+    from auditapp.sob.pure.metrics import read_observations
 
     warnings: list[str] = []
-    with reading(path, ResponseFileError, ValueError) as lines:
-        tallies = tally_observations(read_observations(lines, warnings=warnings))
+    with reading(path, ReadError, ValueError) as lines:
+        tallies = tally_observations(read_observations(lines, name=say_file(path), warnings=warnings))
     models = {group.model for group in tallies.groups}
     return build_report(tallies, options=relate_published(models, replace(options, warnings=tuple(warnings))))
 
@@ -603,8 +604,8 @@ class Parse(ActCommand):
     takes = (usual.FILE,)
 
     def handle(self, *args: object, file: Path, **options: object) -> None:
-        with reading(file, ResponseFileError) as lines:
-            answer = parse_file(lines)
+        with reading(file, ReadError) as lines:
+            answer = parse_file(lines, name=say_file(file))
         self.answer(answer, ("{id}\t{outcome}\t{n_attributes}".format(**each) for each in answer["responses"]))
 
 

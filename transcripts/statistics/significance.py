@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _TIES = 1 + 1e-7
 """Tables whose probability is within rounding of the observed one count as equally likely."""
+_ROUNDING = 1e-12
 MAX_WINDOW = 1 << 17
 """Up to this number of sums is computed exactly; for more, drawing is faster."""
 MIN_P = 1e-12
@@ -67,6 +68,22 @@ def measure_chi_square(part: int, n: int, other_part: int, other_n: int) -> ChiS
     statistic = (n + other_n) * (part * other_rest - rest * other_part) ** 2 / margins
     # The upper tail of chi-square with one degree of freedom.
     return ChiSquare(statistic, math.erfc(math.sqrt(statistic / 2)))
+
+
+def measure_student(values: NDArray[np.float64]) -> float:
+    """Two-sided P that independent values, at least two, have the mean 0, by t (Student 1908, Biometrika 6:1).
+
+    Values that are all alike have no spread to measure an error by: P is then that of tossing their signs, 2 / 2^n, and 1 where
+    all are 0.
+    """
+    from scipy.special import stdtr  # loads slowly
+
+    n = len(values)
+    mean = math.fsum(values.tolist()) / n  # exact, so that the order does not matter
+    error = math.sqrt(math.fsum(((values - mean) ** 2).tolist()) / (n - 1) / n)
+    if error > _ROUNDING:
+        return 2 * float(stdtr(n - 1, -abs(mean) / error))
+    return 2.0 ** (1 - n) if abs(mean) > _ROUNDING else 1.0
 
 
 def toss_signs(

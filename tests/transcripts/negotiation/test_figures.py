@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from math import erfc
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from tests.transcripts.negotiation.report_lines import Coder, Line, look, make_thread
 from transcripts.negotiation.pure.entry_agreement import measure_entry_agreement
@@ -18,6 +20,7 @@ from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.pure.sequences import (
     MAX_THREADS_COMPARED,
     count_failures,
+    is_starred,
     list_positions,
     measure_distance,
     measure_distances,
@@ -25,7 +28,6 @@ from transcripts.negotiation.pure.sequences import (
     measure_transitions,
 )
 from transcripts.negotiation.pure.study import ALL_STAGES, CONDUCT, FRONT, Study
-from transcripts.negotiation.views.drawing_moves import is_starred
 from transcripts.statistics.intervals import wilson_interval
 
 ANA, BEN = Coder(), Coder("ben")
@@ -195,7 +197,8 @@ def test_residuals_are_no_longer_small_where_five_are_expected() -> None:
         "probability": 1,
         "residual": pytest.approx(24**0.5),
         "small": False,
-        "p_holm": pytest.approx(4 * erfc(12**0.5)),
+        # All threads add the same, so that signs are tossed; of four cells.
+        "p_holm": pytest.approx(4 * 2 / 2**24),
     }
     assert cells["a"]["d"]["observed"] == 0
     assert cells["a"]["d"]["residual"] == pytest.approx(-(24**0.5))
@@ -212,9 +215,51 @@ def test_of_64_cells_by_chance_none_is_starred_though_five_are_beyond_1_96() -> 
     assert len([cell for cell in cells if not cell["small"]]) == 64
     assert len([cell for cell in cells if abs(cell["residual"]) > 1.96]) == 5
     assert not [cell for cell in cells if is_starred(cell)]
-    p = [erfc(abs(cell["residual"]) / 2**0.5) for cell in cells]
-    expected = pytest.importorskip("statsmodels.stats.multitest").multipletests(p, method="holm")[1]
-    assert [cell["p_holm"] for cell in cells] == pytest.approx(expected)
+
+
+def make_habits(seed: int, threads: int = 20) -> list[list[frozenset[str]]]:
+    """Threads of which each has its own chances of what follows what, so that no step is more common over all threads."""
+    chance = np.random.default_rng(seed)
+    sequences = []
+    for _ in range(threads):
+        habits, place = chance.dirichlet([1] * 4, size=4), 0
+        places = [place := chance.choice(4, p=habits[place]) for _ in range(chance.integers(6, 31))]
+        sequences.append([frozenset("abcd"[each]) for each in places])
+    return sequences
+
+
+def list_cells(found: dict[str, Any]) -> list[dict[str, Any]]:
+    return [cell for row in found["cells"].values() for cell in row.values()]
+
+
+def test_a_habit_of_single_threads_is_no_star_though_their_steps_taken_for_independent_would_be_one_in_half_of_studies() -> (
+    None
+):
+    studies = [list_cells(measure_transitions(make_habits(seed))) for seed in range(100)]
+    # 2.96 is where P is 0.05 over 16 cells.
+    assert sum(any(abs(cell["residual"]) > 2.96 for cell in cells) for cells in studies) > 40
+    assert sum(any(map(is_starred, cells)) for cells in studies) < 12
+
+
+def test_the_p_of_a_step_is_that_of_scipys_t_over_threads_by_holm() -> None:
+    sequences = make_habits(3)
+    found = measure_transitions(sequences)
+    steps = np.zeros((len(sequences), 4, 4))
+    for thread, sequence in enumerate(sequences):
+        for here, there in pairwise("".join(each) for each in sequence):
+            steps[thread, "abcd".index(here), "abcd".index(there)] += 1
+    row, column, n = steps.sum((0, 2)), steps.sum((0, 1)), steps.sum()
+    p = []
+    for here, there in np.ndindex(4, 4):
+        # What leaving one thread out changes of o - e, to first order.
+        added = steps[:, here, there] - steps[:, here].sum(1) * column[there] / n
+        added = added - steps[:, :, there].sum(1) * row[here] / n + steps.sum((1, 2)) * row[here] * column[there] / n**2
+        p.append(stats.ttest_1samp(added, 0).pvalue)
+    cells = list_cells(found)
+    tested = [place for place, cell in enumerate(cells) if not cell["small"]]
+    multipletests = pytest.importorskip("statsmodels.stats.multitest").multipletests
+    expected = multipletests([p[place] for place in tested], method="holm")[1]
+    assert [cells[place]["p_holm"] for place in tested] == pytest.approx(expected)
 
 
 def test_steps_of_few_threads_are_not_tested() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from tests.shared import shared
 from tests.transcripts.negotiation.report_lines import Coder, look, make_thread
@@ -18,7 +19,7 @@ from transcripts.negotiation.pure.pairing import ReadPair, measure_pairs
 from transcripts.negotiation.pure.records import STATUSES, Pair
 from transcripts.negotiation.pure.sequences import measure_distance, measure_transitions, measure_variety
 from transcripts.statistics.intervals import newcombe_interval, wilson_interval
-from transcripts.statistics.significance import measure_fisher, measure_mcnemar
+from transcripts.statistics.significance import measure_fisher, measure_mcnemar, measure_student
 
 
 def load(name: str) -> Any:
@@ -55,6 +56,13 @@ def test_mcnemars_test_is_that_of_statsmodels() -> None:
     for only_a, only_b in itertools.product(range(12), range(12)):
         expected = tables.mcnemar([[3, only_a], [only_b, 5]], exact=True).pvalue if only_a + only_b else 1
         assert measure_mcnemar(only_a, only_b) == pytest.approx(expected)
+
+
+def test_student_is_that_of_scipy_and_tosses_signs_where_nothing_varies() -> None:
+    values = np.array([0.3, -1.2, 0.8, 2.5, 0.1])
+    assert measure_student(values) == pytest.approx(stats.ttest_1samp(values, 0).pvalue)
+    assert measure_student(np.full(5, 0.1)) == 2 / 2**5
+    assert measure_student(np.full(5, 1e-17)) == 1
 
 
 def test_residuals_are_those_of_statsmodels() -> None:

@@ -11,9 +11,9 @@ from typing import Any
 
 from transcripts.formats.problems import show_count
 from transcripts.negotiation.pure.pairing import SIDES
-from transcripts.negotiation.pure.sequences import NOT_STATED
+from transcripts.negotiation.pure.sequences import LEVEL, MIN_EXPECTED, NOT_STATED, is_starred
 from transcripts.negotiation.pure.study import ENACTED, STAGES
-from transcripts.statistics.figures import MARKS_EXPLAINED, mark_clusters
+from transcripts.statistics.figures import FEW, MARKS_EXPLAINED, mark_clusters
 
 Figures = Mapping[str, Any]
 KINDS = {
@@ -151,8 +151,9 @@ def _list_transitions(transitions: Figures) -> Iterator[str]:
         yield ""
         yield from _table(["From", "to", "steps", "expected", "probability", "residual"], found)
         yield (
-            f"{show_count(transitions['pairs'], 'step')} in {show_count(transitions['threads'], 'thread')}; * P below 0.05, "
-            "adjusted over the cells with at least 5 expected (Holm), from 10 threads on"
+            f"{show_count(transitions['pairs'], 'step')} in {show_count(transitions['threads'], 'thread')}; * P below {LEVEL} "
+            f"by Student's t over threads, adjusted over cells with at least {MIN_EXPECTED} expected (Holm), from {FEW} threads "
+            "on"
         )
 
 
@@ -160,8 +161,7 @@ def _mark_residual(cell: Figures) -> str:
     value = cell["residual"]
     if value is None:
         return "-"
-    is_starred = cell["p_holm"] is not None and cell["p_holm"] < 0.05
-    return f"{value:.2f}" + (" (small)" if cell["small"] else "*" if is_starred else "")
+    return f"{value:.2f}" + (" (small)" if cell["small"] else "*" if is_starred(cell) else "")
 
 
 def _list_episodes(episodes: Figures) -> Iterator[str]:

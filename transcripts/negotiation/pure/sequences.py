@@ -18,11 +18,14 @@ from transcripts.negotiation.pure.study import ENACTED, STAGES, Study, Work
 from transcripts.statistics.figures import FEW, MIN_CLUSTERS
 from transcripts.statistics.intervals import Share
 from transcripts.statistics.multiplicity import adjust_holm
+from transcripts.statistics.significance import measure_student
 
 MAX_THREADS_COMPARED = 100
 """Threads up to which every one is compared with every other: 4,950 distances."""
 MIN_EXPECTED = 5
 """Below it a residual does not follow the normal distribution, and is marked as small."""
+LEVEL = 0.05
+"""A step whose P is below has a star."""
 NOT_STATED = "not_stated"
 
 BUILT_IN_MOVES = frozenset(
@@ -127,9 +130,9 @@ def measure_transitions(sequences: Iterable[MoveSequence]) -> dict[str, Any]:
     A step from a set A to a set B is shared out: each pair gets 1 / (|A| |B|). ``row`` and ``column`` are sums of leaving and
     of arriving; ``expected`` is row x column / steps. ``residual``: (o - e) / sqrt(e (1 - r/n) (1 - c/n)), about standard normal
     where steps are independent (Allison and Liker 1982, Psychological Bulletin 91:393); None where one row or column has
-    everything. ``small``: the expected number is below 5. ``p_holm``: P of the residual, adjusted over the cells of the table
-    that are not small (Holm 1979); None in those that are, and in all where fewer than ten ``threads`` have a step, for steps of
-    one thread depend on one another. A move may follow itself.
+    everything. ``small``: the expected number is below 5. ``p_holm``: P of o - e over threads (``_measure_chances``), for steps of
+    one thread depend on one another, adjusted over the cells of the table that are not small (Holm 1979); None in those that are,
+    and in all where fewer than ten ``threads`` have a step. A move may follow itself.
     """
     sequences = [sequence for sequence in sequences if len(sequence) > 1]
     observed: dict[tuple[str, str], float] = defaultdict(float)
@@ -151,15 +154,14 @@ def measure_transitions(sequences: Iterable[MoveSequence]) -> dict[str, Any]:
         for here in sorted(row)
     }
     tested = [
-        (cell, abs(residual))
-        for found in cells.values()
-        for cell in found.values()
-        if (residual := cell["residual"]) is not None and not cell["small"] and len(sequences) >= FEW
+        (here, there)
+        for here, found in cells.items()
+        for there, cell in found.items()
+        if cell["residual"] is not None and not cell["small"] and len(sequences) >= FEW
     ]
-    # The two tails of the normal distribution.
-    chances = adjust_holm([math.erfc(residual / math.sqrt(2)) for _, residual in tested])
-    for (cell, _), chance in zip(tested, chances, strict=True):
-        cell["p_holm"] = chance
+    chances = adjust_holm(_measure_chances(tested, sequences, row, column, n)) if tested else []
+    for (here, there), chance in zip(tested, chances, strict=True):
+        cells[here][there]["p_holm"] = chance
     return {
         "pairs": n,
         "threads": len(sequences),
@@ -167,6 +169,49 @@ def measure_transitions(sequences: Iterable[MoveSequence]) -> dict[str, Any]:
         "column": dict(sorted(column.items())),
         "cells": cells,
     }
+
+
+def _measure_chances(
+    tested: Sequence[tuple[str, str]],
+    sequences: Sequence[MoveSequence],
+    row: Mapping[str, float],
+    column: Mapping[str, float],
+    n: int,
+) -> list[float]:
+    """For each cell, P that as many steps are observed as expected, with threads as clusters.
+
+    o - e is the sum over threads t of u_t = o_t - (c r_t + r c_t) / n + e n_t / n, its linearisation (Binder 1983, International
+    Statistical Review 51:279), in which o_t, r_t, c_t and n_t are what the thread adds to o, r, c and n. P is of Student's t of
+    the u_t.
+    """
+    import numpy as np
+
+    size = len(sequences)
+    found = {cell: np.zeros(size) for cell in tested}
+    leaving, arriving = ({move: np.zeros(size) for move in sums} for sums in (row, column))
+    steps = np.array([len(sequence) - 1 for sequence in sequences])
+    for thread, sequence in enumerate(sequences):
+        for left, right in pairwise(sequence):
+            for here in left:
+                leaving[here][thread] += 1 / len(left)
+                for there in right:
+                    if (here, there) in found:
+                        found[here, there][thread] += 1 / (len(left) * len(right))
+            for there in right:
+                arriving[there][thread] += 1 / len(right)
+    return [
+        measure_student(
+            observed
+            - (column[there] * leaving[here] + row[here] * arriving[there]) / n
+            + row[here] * column[there] / n**2 * steps
+        )
+        for (here, there), observed in found.items()
+    ]
+
+
+def is_starred(cell: Mapping[str, Any]) -> bool:
+    """Whether a step is more or less common than expected, adjusted for the number of cells."""
+    return cell["p_holm"] is not None and cell["p_holm"] < LEVEL
 
 
 def _describe_cell(observed: float, row: float, column: float, n: int) -> dict[str, float | bool | None]:

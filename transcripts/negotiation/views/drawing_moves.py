@@ -8,7 +8,7 @@ from typing import Any
 
 from transcripts.charts.figures import Cell, Dot, GridChart, GridRow, Missing, Panel, PanelChart, Point, Row, RowChart
 from transcripts.formats.numbers import write_number
-from transcripts.negotiation.pure.sequences import MIN_EXPECTED
+from transcripts.negotiation.pure.sequences import LEVEL, MIN_EXPECTED, is_starred
 from transcripts.negotiation.queries.codes import CodeBook
 from transcripts.negotiation.views.sections import (
     ENACTMENTS,
@@ -24,7 +24,6 @@ from transcripts.negotiation.views.sections import (
 from transcripts.statistics.figures import FEW, mark_clusters
 
 MIN_THREADS_FOR_DISTANCES = 30
-LEVEL = 0.05
 
 
 def draw_presence(figures: Mapping[str, Any], book: CodeBook, behind: Behind) -> Section:
@@ -114,9 +113,10 @@ def draw_transitions(transitions: Mapping[str, Any], book: CodeBook, behind: Beh
         rows,
         high=1.0,
         rows_are="From",
-        note=f"Shade: the share of steps from a move. Starred: P of the residual is below {LEVEL}, adjusted over all cells of the "
-        f"table in which at least {MIN_EXPECTED} steps are expected (Holm); the others are marked as small, and are no test. "
-        f"With steps in fewer than {FEW} threads nothing is starred.",
+        note="Shade: the share of steps from a move. Starred: more or fewer steps than expected, by a test that compares threads, "
+        f"not steps (Student’s t), with P below {LEVEL}, adjusted over all cells of the table in which at least {MIN_EXPECTED} "
+        "steps are expected (Holm); the others are marked as small and are not tested. With steps in fewer than "
+        f"{FEW} threads nothing is starred.",
         missing=Missing("No thread has two enacted moves after one another yet."),
     )
     heads = ["From", "To", "Steps", "Steps from there", "Expected", "Share", "Adjusted residual"]
@@ -127,13 +127,8 @@ def draw_transitions(transitions: Mapping[str, Any], book: CodeBook, behind: Beh
     return Section("transitions", "Transitions", words, chart, heads, table)
 
 
-def is_starred(cell: Mapping[str, Any]) -> bool:
-    """Whether a residual differs from 0, adjusted for the number of cells."""
-    return cell["p_holm"] is not None and cell["p_holm"] < LEVEL
-
-
 def write_residual(cell: Mapping[str, Any]) -> str:
-    """An adjusted residual as tables print it, starred where it differs from 0, marked where it rests on few steps."""
+    """An adjusted residual as tables print it, starred where it is tested and not 0, marked where few are expected."""
     if cell["residual"] is None:
         return "–"
     return write_number(cell["residual"]) + ("*" if is_starred(cell) else " (small)" if cell["small"] else "")

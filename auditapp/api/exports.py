@@ -21,10 +21,10 @@ from transcripts.accounts.models import Scope as TokenScope
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.listing import is_fact
 from transcripts.corpus.models import RUN_FACTS, Kind
-from transcripts.exchange.actions import CONTENT_TYPES
 from transcripts.exchange.export_jobs import EXPORT, find_hidden, write_or_leave
 from transcripts.exchange.registry import Export, Scope, find_export, list_exports
 from transcripts.exchange.rows import Column
+from transcripts.formats.content_types import CONTENT_TYPES
 from transcripts.imports.actions import record_taking
 from transcripts.imports.models import ImportJob
 from transcripts.imports.queries import read_result
@@ -33,7 +33,7 @@ from transcripts.projects.downloads import sends_files
 OWN, ALL = "own", "all"
 # Named for the schema, which tells fields that are named alike apart.
 JOB_STATES = ImportJob.State.choices
-SENT_AS = sorted(set(CONTENT_TYPES.values()))
+SENT_AS = sorted({kind for format, kind in CONTENT_TYPES.items() if format not in {"tex", "zip"}})
 
 
 class ListExports(ProjectView):

@@ -17,7 +17,7 @@ from auditapp.api.inputs import Choice, Numeral, Parameters
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, find_row
 from auditapp.preannotation.annotators.queries.annotators import list_annotators
-from auditapp.preannotation.evaluation.queries.calibration_rows import AMONG_PEOPLE, LAYER, CodeRow
+from auditapp.preannotation.evaluation.queries.calibration_rows import LAYER, OF_PEOPLE, CodeRow
 from auditapp.preannotation.evaluation.views.calibration import measure as measure_calibration
 from auditapp.preannotation.evaluation.views.comparing import Asked, compare, read_asked
 from auditapp.preannotation.models import Annotator
@@ -537,7 +537,7 @@ def _describe_calibrated(row: CodeRow) -> dict[str, object]:
             name: _describe_figure(each.figure) | {"interval": each.interval, "n": each.n}
             for name, each in found["figures"].items()
         },
-        "people": people and {name: _describe_figure(people[name]) for name in AMONG_PEOPLE},
+        "people": people and {name: _describe_figure(people[name]) for name in OF_PEOPLE},
         "shared_units": people["n_units"] if people else 0,
         "pairs": people["pairs"] if people else 0,
         "set_aside": row.set_aside,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from auditapp.experiments.models import SampledUnit
 from auditapp.experiments.pure.effects import find_p
 from auditapp.experiments.pure.listing import (
     BOUNDS_EXPLAINED,
@@ -18,33 +19,16 @@ from auditapp.experiments.pure.listing import (
 )
 from transcripts.charts.figures import Dot, Missing, Reference, Row, RowChart, Verdict
 from transcripts.formats.numbers import write_interval, write_number, write_p, write_signed
+from transcripts.formats.report_tables import Printed, ReportTable, TableRow
 
-HEADS = (
-    "Outcome",
-    "Group",
-    "Variant",
-    "Baseline",
-    "Difference",
-    "95 % interval",
-    "P (Fisher or Welch)",
-    "P (Pearson)",
-    "P (Holm)",
-    "",
-)
-COLUMNS = (
-    *("outcome", "group", "variant_yes", "variant_n", "baseline_yes", "baseline_n", "difference", "low", "high"),
-    *("chi2", "p_chi2", "p_fisher", "p_holm", "variant_mean", "variant_sd", "baseline_mean", "baseline_sd", "t", "df"),
-    *(
-        "p_welch",
-        "mark",
-        "variant_missing",
-        "baseline_missing",
-        "bound_low",
-        "bound_high",
-        "p_groups_differ",
-        "plan_sha256",
-    ),
-)
+SIDES = ("variant", "baseline")
+
+
+class Figures(NamedTuple):
+    """What the file of figures is made of: the report, and the SHA-256 of the plan that it follows."""
+
+    report: Mapping[str, Any]
+    plan_sha256: str
 
 
 def list_effects(report: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -68,38 +52,85 @@ def list_everything(report: Mapping[str, Any]) -> Iterator[tuple[str, str, Mappi
     yield from list_moves(report)
 
 
-def list_rows(report: Mapping[str, Any], plan_sha256: str) -> Iterator[list[object]]:
-    """The rows of a CSV in the order of ``COLUMNS``. What is missing, and whether groups differ, is in rows of all units."""
+def _read_figures(figures: Figures) -> Iterator[TableRow]:
+    """What is missing, and whether groups differ, is in rows of all units."""
+    report = figures.report
     for outcome, group, effect in list_everything(report):
-        low, high = effect["ci"] or (None, None)
-        sides = [effect["variant"], effect["baseline"]]
-        means = [(side["n"], side["mean"], side["sd"]) for side in sides if effect["kind"] == "mean"]
-        counts = [cell for n, *_ in means for cell in (None, n)] or [cell for side in sides for cell in side]
-        spread = [cell for _, *cells in means for cell in cells] or [None] * 4
-        tests = [effect.get(key) for key in ("chi2", "p_chi2", "p_fisher", "p_holm")]
-        welch = [effect.get(key) for key in ("t", "df", "p_welch", "mark")]
         missing = None if group else report["missing"].get(outcome)
-        lost = [missing["arms"][report[side]][0] for side in ("variant", "baseline")] if missing else [None, None]
-        bounds = (missing and missing["bounds"]) or [None, None]
-        differ = report["interaction"] if missing and outcome == report["outcome"] else None
-        row = [outcome, group, *counts, effect["difference"], low, high, *tests, *spread, *welch, *lost, *bounds]
-        yield [*row, differ and differ["p"], plan_sha256]
+        sides = {side: missing["arms"][report[side]][0] for side in SIDES} if missing else {}
+        low, high = effect["ci"] or (None, None)
+        bound_low, bound_high = (missing and missing["bounds"]) or (None, None)
+        yield {
+            **effect,
+            **{f"{side}_{name}": value for side in SIDES for name, value in _name_side(effect[side])},
+            **{f"{side}_missing": count for side, count in sides.items()},
+            "outcome": outcome,
+            "group": group,
+            "effect": effect,
+            "low": low,
+            "high": high,
+            "bound_low": bound_low,
+            "bound_high": bound_high,
+            "p_groups_differ": (report["interaction"] or {}).get("p")
+            if missing and outcome == report["outcome"]
+            else None,
+            "plan_sha256": figures.plan_sha256,
+        }
+
+
+def _name_side(side: Sequence[int] | Mapping[str, Any]) -> Iterable[tuple[str, object]]:
+    """How many units of how many, or the mean of how many."""
+    return side.items() if isinstance(side, Mapping) else zip(("yes", "n"), side, strict=True)
+
+
+FIGURES = ReportTable(
+    "figures",
+    "Differences of shares with Newcombe's interval, of means with Welch's; Fisher's exact test or Welch's t, Pearson's chi-square "
+    "uncorrected, Holm over groups, over other outcomes and over moves, which count threads of the sample.",
+    (
+        *("outcome", "group", "variant_yes", "variant_n", "baseline_yes", "baseline_n", "difference", "low", "high"),
+        *(
+            "chi2",
+            "p_chi2",
+            "p_fisher",
+            "p_holm",
+            "variant_mean",
+            "variant_sd",
+            "baseline_mean",
+            "baseline_sd",
+            "t",
+            "df",
+        ),
+        *("p_welch", "mark", "variant_missing", "baseline_missing", "bound_low", "bound_high", "p_groups_differ"),
+        "plan_sha256",
+    ),
+    _read_figures,
+    printed=[
+        Printed("Outcome", lambda row: str(row["outcome"])),
+        Printed("Group", lambda row: row["group"] or "all"),
+        Printed("Variant", lambda row: write_side(row["effect"], "variant")),
+        Printed("Baseline", lambda row: write_side(row["effect"], "baseline")),
+        Printed("Difference", lambda row: write_signed(row["effect"]["difference"])),
+        Printed("95 % interval", lambda row: write_interval(row["effect"]["ci"])),
+        Printed("P (Fisher or Welch)", lambda row: write_p(find_p(row["effect"]))),
+        Printed("P (Pearson)", lambda row: write_p(row["effect"].get("p_chi2"))),
+        Printed("P (Holm)", lambda row: write_p(row["effect"].get("p_holm"))),
+        Printed("", lambda row: row["effect"]["mark"] or ""),
+    ],
+)
+SAMPLE: ReportTable[Sequence[SampledUnit]] = ReportTable(
+    "sample",
+    "The units whose threads are to be read, in the order in which they were drawn.",
+    ("place", "unit"),
+    lambda units: [{"place": each.place, "unit": each.unit} for each in units],
+)
 
 
 def list_cells(effects: Iterable[tuple[str, str, Mapping[str, Any]]]) -> Iterator[list[str]]:
-    """The rows of the printed table, under ``HEADS``, of effects or of moves."""
+    """The printed rows of effects, or of moves, for the page."""
     for outcome, group, effect in effects:
-        yield [
-            outcome,
-            group or "all",
-            *(write_side(effect, side) for side in ("variant", "baseline")),
-            write_signed(effect["difference"]),
-            write_interval(effect["ci"]),
-            write_p(find_p(effect)),
-            write_p(effect.get("p_chi2")),
-            write_p(effect.get("p_holm")),
-            effect["mark"] or "",
-        ]
+        row = {"outcome": outcome, "group": group, "effect": effect}
+        yield [write(row) for _, write in FIGURES.printed]
 
 
 def list_arms(report: Mapping[str, Any]) -> Iterator[list[str]]:

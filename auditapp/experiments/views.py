@@ -5,19 +5,21 @@ Coders see none of it: the threads of the sample are to be read without knowing 
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.forms import Form
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from auditapp.experiments import actions, drawing
+from auditapp.experiments.drawing import FIGURES, SAMPLE, Figures
 from auditapp.experiments.forms import MAX_UNITS_BYTES, DrawForm, PlanForm, UnitsForm
 from auditapp.experiments.models import Experiment
 from auditapp.experiments.pure.listing import BOUNDS_EXPLAINED
@@ -30,10 +32,10 @@ from auditapp.experiments.queries import (
 )
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
-from transcripts.formats.latex import write_plain_table
-from transcripts.formats.tabular import write_csv
+from transcripts.formats.content_types import CONTENT_TYPES
+from transcripts.formats.report_tables import ReportTable, Source
 from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.downloads import send_download
+from transcripts.projects.downloads import offer_table, send_download, send_report_table
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form
@@ -102,41 +104,33 @@ def draw(request: ProjectRequest, experiment_id: int) -> HttpResponse:
 @require_POST
 @project_view(Permission.SET_METHOD)
 def list_sample(request: ProjectRequest, experiment_id: int) -> HttpResponse:
-    """The units of the sample as a CSV, without their arms: what the keeper of the logs is asked for."""
+    """The units of the sample, without their arms: what the keeper of the logs is asked for."""
     experiment = _find(request, experiment_id)
-    rows = [[each.place, each.unit] for each in read_sample(experiment).units]
-    return _send(request, experiment, _write_csv(["place", "unit"], rows), "sample.csv", "text/csv")
+    return _send(request, experiment, SAMPLE, read_sample(experiment).units, "csv")
 
 
 @require_POST
 @project_view(Permission.SEE_ALL_CODINGS)
 def download(request: ProjectRequest, experiment_id: int, format: str) -> HttpResponse:
-    """The figures as CSV, JSON or LaTeX."""
+    """The figures as a table, or as JSON the whole report."""
     experiment = _find(request, experiment_id)
     report = _read(request, experiment)
+    if format == "json":
+        return send_download(
+            json.dumps(_describe(experiment, report), ensure_ascii=False).encode(),
+            "experiments.downloaded",
+            name=f"{_name_file(request, experiment, 'figures')}.json",
+            content_type=CONTENT_TYPES["json"],
+            project=request.project,
+            target=experiment,
+            by=request.user,
+            details={"what": "report", "format": "json"},
+        )
     caption = (
-        f"{experiment.name}: {report['variant']} minus {report['baseline']}. Differences of shares with Newcombe's interval, of "
-        "means with Welch's; Fisher's exact test or Welch's t, Pearson's chi-square uncorrected, Holm over groups, over other "
-        f"outcomes and over moves, which count threads of the sample. {' '.join(drawing.list_remarks(report))} "
-        f"Plan locked {experiment.locked_at:%d %B %Y}, SHA-256 {experiment.sha256[:12]}."
+        f"{experiment.name}: {report['variant']} minus {report['baseline']}. {FIGURES.caption} "
+        f"{' '.join(drawing.list_remarks(report))} Plan locked {experiment.locked_at:%d %B %Y}, SHA-256 {experiment.sha256[:12]}."
     )
-    writers: dict[str, tuple[str, Callable[[], str]]] = {
-        "csv": ("text/csv", lambda: _write_csv(drawing.COLUMNS, drawing.list_rows(report, experiment.sha256))),
-        "json": ("application/json", lambda: json.dumps(_describe(experiment, report), ensure_ascii=False)),
-        "tex": (
-            "application/x-tex",
-            lambda: write_plain_table(
-                drawing.HEADS,
-                drawing.list_cells(drawing.list_everything(report)),
-                caption=caption,
-                label=f"experiment-{experiment.pk}",
-            ),
-        ),
-    }
-    if format not in writers:
-        raise Http404
-    content_type, write = writers[format]
-    return _send(request, experiment, write(), f"figures.{format}", content_type)
+    return _send(request, experiment, FIGURES, Figures(report, experiment.sha256), format, caption=caption)
 
 
 def _find(request: ProjectRequest, experiment_id: int) -> Experiment:
@@ -156,23 +150,36 @@ def _describe(experiment: Experiment, report: Mapping[str, Any]) -> dict[str, An
     return {"experiment": experiment.name, "plan_sha256": experiment.sha256, **report}
 
 
-def _write_csv(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    stream = io.StringIO(newline="")
-    write_csv(rows, header=heads, stream=stream)
-    return stream.getvalue()
-
-
-def _send(request: ProjectRequest, experiment: Experiment, text: str, name: str, content_type: str) -> HttpResponse:
-    return send_download(
-        text.encode(),
+def _send(
+    request: ProjectRequest,
+    experiment: Experiment,
+    table: ReportTable[Source],
+    source: Source,
+    format: str,
+    *,
+    caption: str = "",
+) -> HttpResponse:
+    return send_report_table(
+        table,
+        source,
+        format,
         "experiments.downloaded",
-        name=f"{request.project.slug}-experiment-{experiment.pk}-{name}",
-        content_type=f"{content_type}; charset=utf-8",
+        stem=_name_file(request, experiment, table.name),
         project=request.project,
         target=experiment,
         by=request.user,
-        details={"what": name},
+        details={"what": table.name},
+        caption=caption,
+        label=f"experiment-{experiment.pk}",
     )
+
+
+def _name_file(request: ProjectRequest, experiment: Experiment, what: str) -> str:
+    return f"{request.project.slug}-experiment-{experiment.pk}-{what}"
+
+
+def _address_file(experiment: Experiment, format: str) -> str:
+    return reverse("experiments:download", args=[experiment.project.slug, experiment.pk, format])
 
 
 def _render(
@@ -189,7 +196,9 @@ def _render(
         "report": report,
         "is_loaded": is_loaded,
         "charts": drawing.draw_effects(report, experiment.sha256),
-        "heads": drawing.HEADS,
+        "heads": FIGURES.list_heads(),
+        "offered_tables": [offer_table(FIGURES, "These figures", partial(_address_file, experiment))],
+        "query": [("coder", report["moves"]["coder"])] if (report["moves"] or {}).get("coder") else [],
         "rows": list(drawing.list_cells(drawing.list_effects(report))),
         "arms": list(drawing.list_arms(report)),
         "missing": list(drawing.list_missing(report)),

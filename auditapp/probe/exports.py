@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from auditapp.batches.models import Batch
 from auditapp.probe.models import ReviewSet
-from auditapp.probe.pure.outputs import FUNNEL_COLUMNS, TABLE1_COLUMNS, list_funnel_rows, list_table1
+from auditapp.probe.pure.outputs import FUNNEL, TABLE1
 from auditapp.probe.pure.report import make_report
 from auditapp.probe.queries.purposes import find_latest
 from auditapp.probe.queries.trials import KIND, read_trials
@@ -70,13 +70,13 @@ def _find_kind(name: str) -> type:
     return int if name in _COUNTS else bool if name == "degenerate" else float
 
 
-TABLE1 = [
+TABLE1_COLUMNS = [
     *columns(Batch, "project batch", project="project__slug", batch="pk"),
-    *(column(name, "", _describe(name), _find_kind(name)) for name in TABLE1_COLUMNS),
+    *(column(name, "", _describe(name), _find_kind(name)) for name in TABLE1.columns),
 ]
-FUNNELS = [
+FUNNEL_COLUMNS = [
     *columns(ReviewSet, "project reviews category_method rules_sha256 seed", project="project__slug", reviews="name"),
-    *(column(name, "", _describe(name), _find_kind(name)) for name in FUNNEL_COLUMNS),
+    *(column(name, "", _describe(name), _find_kind(name)) for name in FUNNEL.columns),
 ]
 
 
@@ -85,7 +85,7 @@ def read_table1(scope: Scope) -> Iterator[Sequence[object]]:
     if find_latest(scope.project) is None:
         return
     for batch in scope.project.batches.filter(kind=KIND).order_by("pk"):
-        for row in list_table1(make_report(read_trials(batch))):
+        for row in TABLE1.list_rows(make_report(read_trials(batch))):
             yield (scope.project.slug, batch.pk, *row)
 
 
@@ -95,7 +95,7 @@ def read_funnels(scope: Scope) -> Iterator[Sequence[object]]:
         return
     for reviews in ReviewSet.objects.filter(project=scope.project).order_by("pk"):
         about = (scope.project.slug, reviews.name, reviews.category_method, reviews.rules_sha256, reviews.seed)
-        for row in list_funnel_rows(reviews.funnel):
+        for row in FUNNEL.list_rows(reviews.funnel):
             yield (*about, *row)
 
 
@@ -105,7 +105,7 @@ PROBE_TABLE1 = Export(
     name="Gender-cue probe, Table 1",
     sentence=f"How often texts by women and by men were predicted as a woman's, with tests. {CAVEAT}",
     row="a probe's model, condition and subset of answers",
-    columns=TABLE1,
+    columns=TABLE1_COLUMNS,
     permission=Permission.SEE_ALL_CODINGS,
     is_narrowed=False,
     read_rows=read_table1,
@@ -115,7 +115,7 @@ PROBE_FUNNELS = Export(
     name="Gender-cue probe, funnels",
     sentence=f"How many reviews each rule kept, by name-inferred category. {CAVEAT}",
     row="a step of the rules that winnowed a file of reviews",
-    columns=FUNNELS,
+    columns=FUNNEL_COLUMNS,
     permission=Permission.SEE_ALL_CODINGS,
     is_narrowed=False,
     read_rows=read_funnels,

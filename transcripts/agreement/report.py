@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from transcripts.accounts.models import User
 from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement, PairAgreement
@@ -12,7 +12,8 @@ from transcripts.charts.figures import Dot, Reference, Row, RowChart
 from transcripts.charts.verdicts import RELIABILITY_RULE, RELIABLE, TENTATIVE, judge_reliability, summarise
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Layer
-from transcripts.formats.numbers import write_figure
+from transcripts.formats.numbers import write_estimate, write_figure
+from transcripts.formats.report_tables import Printed, ReportTable, TableRow
 from transcripts.statistics.figures import MARKS_EXPLAINED, Figure, mark_clusters
 
 if TYPE_CHECKING:
@@ -26,10 +27,6 @@ SETS = {
     "mean_jaccard_excluding_empty": "The same without units to which neither applied a code",
     "exact_match": "Share of units with exactly the same codes",
 }
-HEADER = [
-    *("scope", "code_id", "code", "coder_a", "coder_b", "units", *CELLS),
-    *(f"{name}{part}" for name in FIGURES for part in ("", "_low", "_high", "_reason")),
-]
 # What a file rests on, in each of its rows.
 BASIS = (
     *("family", "layer", "codebook_version", "first_version", "last_version", "round", "model", "coders"),
@@ -147,28 +144,64 @@ def describe_basis(selection: Selection, table: BlindTable, agreement: Agreement
     }
 
 
-def list_file_rows(rows: Sequence[Mapping[str, Any]], basis: Mapping[str, object]) -> Iterator[list[object]]:
-    """What is in the file: for each code a row of everybody, and one for each pair of coders, each with the basis."""
-    for row in _list_figure_rows(rows):
-        yield [*row, *(basis[name] for name in BASIS)]
+class Measured(NamedTuple):
+    """What the file of agreement is made of: the rows of the page, and what they rest on by the names of ``BASIS``."""
+
+    rows: Sequence[Mapping[str, Any]]
+    basis: Mapping[str, object]
 
 
-def _list_figure_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[list[object]]:
-    for row in rows:
+def _read_rows(measured: Measured) -> Iterator[TableRow]:
+    """For each code a row of everybody, and one for each pair of coders, each with the basis."""
+    for row in measured.rows:
         figures: CodeAgreement = row["figures"]
-        name = [row["code"].identifier, row["code"].name]
-        yield ["all", *name, None, None, *_list_counts(figures), *_list_figures(figures, FIGURES)]
+        name = {"code_id": row["code"].identifier, "code": row["code"].name}
+        yield {**measured.basis, **name, "scope": "all", **_name_figures(figures, FIGURES)}
         for pair in figures.pairs:
-            yield ["pair", *name, pair.a, pair.b, *_list_counts(pair), *_list_figures(pair, OF_PAIRS)]
+            of_pair = {"coder_a": pair.a, "coder_b": pair.b, **_name_figures(pair, OF_PAIRS)}
+            yield {**measured.basis, **name, "scope": "pair", **of_pair}
 
 
-def _list_counts(source: CodeAgreement | PairAgreement) -> list[object]:
-    return [source.n_units, *(source.counts or dict.fromkeys(CELLS)).values()]
-
-
-def _list_figures(source: CodeAgreement | PairAgreement, names: Sequence[str]) -> Iterator[object]:
+def _name_figures(source: CodeAgreement | PairAgreement, names: Sequence[str]) -> TableRow:
+    named: dict[str, object] = {"units": source.n_units, **(source.counts or {})}
     for name in FIGURES:
         figure: Figure = getattr(source, name) if name in names else Figure()
         of_pair = isinstance(source, PairAgreement) and name == "kappa"
         interval = source.kappa_error.interval if of_pair else figure.interval
-        yield from (figure.value, *(interval or (None, None)), str(figure.reason))
+        low, high = interval or (None, None)
+        named.update(
+            {name: figure.value, f"{name}_low": low, f"{name}_high": high, f"{name}_reason": str(figure.reason)}
+        )
+    return named
+
+
+def _print_estimate(name: str, head: str) -> Printed:
+    def write(row: TableRow) -> str:
+        low, high = row[f"{name}_low"], row[f"{name}_high"]
+        return write_estimate(row[name], None if low is None else (low, high))
+
+    return Printed(head, write)
+
+
+TABLE = ReportTable(
+    "agreement",
+    "Agreement by code on the blind labels, and by pair of coders, with 95 % intervals over resamples of whole turns; that of "
+    "kappa of a pair is by its standard error.",
+    (
+        *("scope", "code_id", "code", "coder_a", "coder_b", "units", *CELLS),
+        *(f"{name}{part}" for name in FIGURES for part in ("", "_low", "_high", "_reason")),
+        *BASIS,
+    ),
+    _read_rows,
+    printed=[
+        Printed("Code", lambda row: str(row["code"])),
+        Printed("Coders", lambda row: f"{row['coder_a']}, {row['coder_b']}" if row["scope"] == "pair" else "all"),
+        Printed("Units", lambda row: f"{row['units']:,}"),
+        _print_estimate("raw", "Raw"),
+        _print_estimate("positive_agreement", "Positive"),
+        _print_estimate("kappa", "Kappa"),
+        _print_estimate("ac1", "AC1"),
+        _print_estimate("alpha", "Alpha"),
+    ],
+    alignment="llrrrrrr",
+)

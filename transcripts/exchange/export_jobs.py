@@ -14,8 +14,9 @@ from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import Interview
-from transcripts.exchange.actions import CONTENT_TYPES, describe_file, record_export, say_long_cells, write_file
+from transcripts.exchange.actions import describe_file, record_export, say_long_cells, write_file
 from transcripts.exchange.registry import Export, Scope, find_export, name_file
+from transcripts.formats.content_types import CONTENT_TYPES
 from transcripts.imports.actions import start_job
 from transcripts.imports.kinds import JobKind
 from transcripts.imports.models import ImportJob

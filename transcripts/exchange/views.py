@@ -31,6 +31,7 @@ from transcripts.exchange.registry import (
     say_without_consent,
 )
 from transcripts.exchange.study_jobs import PROJECT_FILE
+from transcripts.formats.content_types import CONTENT_TYPES
 from transcripts.formats.parquet import HOW_TO_GET_IT, is_installed
 from transcripts.imports.actions import start_job
 from transcripts.imports.models import ImportJob
@@ -136,7 +137,7 @@ def download_chart(request: ProjectRequest) -> HttpResponseBase:
         data,
         "chart.downloaded",
         name=f"{request.project.slug}-{name}.{format}",
-        content_type=actions.CONTENT_TYPES[format],
+        content_type=CONTENT_TYPES[format],
         project=request.project,
         target=f"chart:{name}",
         by=request.user,

@@ -8,13 +8,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from django.db import models, transaction
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.utils.http import content_disposition_header
 
 from transcripts.audit_trail import trail
+from transcripts.formats.content_types import CONTENT_TYPES
+from transcripts.formats.report_tables import ReportTable, Source, write_report_table
 from transcripts.projects.models import Project
 
 View = TypeVar("View", bound=Callable[..., Any])
+FORMAT_NAMES = {"csv": "CSV", "json": "JSON", "parquet": "Parquet", "tex": "LaTeX"}
 
 
 def sends_files(view: View) -> View:
@@ -28,10 +31,10 @@ def sends_large_files(view: Callable[..., Any]) -> bool:
     return bool(getattr(getattr(view, "cls", view), "sends_files", False))
 
 
-def name_narrowed(stem: str, basis: Mapping[str, object], *, is_narrowed: bool, format: str = "csv") -> str:
-    """The name of a file of figures: two files of one name rest on the same, unless they are of all that there is."""
+def name_narrowed(stem: str, basis: Mapping[str, object], *, is_narrowed: bool) -> str:
+    """The name of a file of figures, without its ending: two of one name rest on the same, unless they are of all there is."""
     digest = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()[:8]
-    return f"{stem}-narrowed-{digest}.{format}" if is_narrowed else f"{stem}.{format}"
+    return f"{stem}-narrowed-{digest}" if is_narrowed else stem
 
 
 @transaction.atomic
@@ -58,3 +61,41 @@ def send_download(
     record_download(action, project=project, target=target, by=by, details={**details, "sha256": sha256})
     headers = {"Content-Disposition": content_disposition_header(True, name) or "", "X-Content-SHA256": sha256}
     return HttpResponse(data, content_type=content_type, headers=headers)
+
+
+def offer_table(
+    table: ReportTable[Any], words: str, address: Callable[[str], str] = lambda _format: ""
+) -> dict[str, object]:
+    """A table as ``ui/_table_files.html`` offers it: what it is, and its formats. Each is sent as
+    ``format``, to an ``address`` of its own or to that of the form."""
+    return {"words": words, "formats": [(FORMAT_NAMES[format], format, address(format)) for format in table.formats]}
+
+
+def send_report_table(
+    table: ReportTable[Source],
+    source: Source,
+    format: str,
+    action: str,
+    *,
+    stem: str,
+    project: Project,
+    target: models.Model | str,
+    by: trail.Actor,
+    details: dict[str, object],
+    caption: str = "",
+    label: str = "",
+) -> HttpResponse:
+    """A table of a report as the file ``stem`` in one format, recorded as ``send_download`` does. Raises ``Http404`` where there is
+    no such format."""
+    if format not in table.formats:
+        raise Http404("No such file.")
+    return send_download(
+        write_report_table(table, source, format, caption=caption, label=label),
+        action,
+        name=f"{stem}.{format}",
+        content_type=CONTENT_TYPES[format],
+        project=project,
+        target=target,
+        by=by,
+        details={**details, "format": format},
+    )

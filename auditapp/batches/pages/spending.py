@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import datetime
-import io
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -22,24 +21,10 @@ from auditapp.batches.pages.progress import FINISHED, NO_CALLS
 from auditapp.batches.pure.estimating import ArmFigures, estimate
 from auditapp.batches.pure.money import NANO, TOKENS_PER_PRICE, compute_cost, to_dollars, write_dollars
 from auditapp.llm.queries import is_open_ended
-from transcripts.formats.tabular import write_csv
+from transcripts.formats.report_tables import ReportTable, TableRow
 
 MAX_PROMPTS_READ = 2000
 
-# The table's columns by the names of ``read_spend``.
-COLUMNS = {
-    "model": "model",
-    "task": "task",
-    "day_utc": "day",
-    "calls": "calls",
-    "cached": "cached",
-    "tokens_in": "sum_in",
-    "tokens_out": "sum_out",
-    "spent_usd": "nano",
-    "calls_of_unknown_cost": "unpriced_calls",
-    "calls_with_unknown_end": "unknown_calls",
-    "unknown_end_at_most_usd": "unknown_nano",
-}
 # The number of calls of an arm, the mean of their costs in nanodollars and its deviation.
 NO_CALLS_YET = (0, None, None)
 PAID_ENDS = (Attempt.End.ANSWERED, Attempt.End.SURPLUS, Attempt.End.FAILED)
@@ -121,14 +106,40 @@ def read_cache_saving(batch: Batch) -> tuple[int, int | None]:
     return hits, sum(costs.values()) if is_known else None
 
 
-def write_spend_table(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The rows as CSV, with formulas escaped for spreadsheets; an unknown amount is an empty cell."""
-    out = io.StringIO(newline="")
-    lines = (
-        [to_dollars(row[name]) if name.endswith("nano") else row[name] for name in COLUMNS.values()] for row in rows
-    )
-    write_csv(lines, header=tuple(COLUMNS), stream=out)
-    return out.getvalue()
+def _read_amounts(rows: Sequence[Mapping[str, Any]]) -> Iterator[TableRow]:
+    """The rows of ``read_spend`` in dollars; None where an amount is not known."""
+    for row in rows:
+        yield {
+            **row,
+            "day_utc": row["day"],
+            "tokens_in": row["sum_in"],
+            "tokens_out": row["sum_out"],
+            "spent_usd": to_dollars(row["nano"]),
+            "calls_of_unknown_cost": row["unpriced_calls"],
+            "calls_with_unknown_end": row["unknown_calls"],
+            "unknown_end_at_most_usd": to_dollars(row["unknown_nano"]),
+        }
+
+
+SPEND = ReportTable(
+    "spend",
+    "What the calls of each arm cost, by the day (UTC) on which they were begun.",
+    (
+        *(
+            "model",
+            "task",
+            "day_utc",
+            "calls",
+            "cached",
+            "tokens_in",
+            "tokens_out",
+            "spent_usd",
+            "calls_of_unknown_cost",
+        ),
+        *("calls_with_unknown_end", "unknown_end_at_most_usd"),
+    ),
+    _read_amounts,
+)
 
 
 def estimate_batch(batch: Batch) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A table of a batch's report as a file."""
+"""The tables of a batch's report as files."""
 
 from __future__ import annotations
 
@@ -6,21 +6,33 @@ from django.http import HttpResponse
 
 from auditapp.batches.models import Batch
 from transcripts.accounts.models import User
-from transcripts.projects.downloads import send_download
+from transcripts.formats.report_tables import ReportTable, Source
+from transcripts.projects.downloads import send_report_table
 
-FORMATS = {"csv": "text/csv; charset=utf-8", "tex": "application/x-tex; charset=utf-8"}
 
-
-def send_table(text: str, *, batch: Batch, report: str, what: str, format: str, by: User, action: str) -> HttpResponse:
-    """The file of a table, named for its ``report``, its batch and ``what`` it is, in one of ``FORMATS``. ``action`` is the audit
-    event that says that it left the site."""
-    return send_download(
-        text.encode(),
+def send_batch_table(
+    table: ReportTable[Source],
+    source: Source,
+    format: str,
+    action: str,
+    *,
+    batch: Batch,
+    report: str,
+    by: User,
+    caption: str = "",
+) -> HttpResponse:
+    """The file of a table, named for its ``report``, its batch and the table. ``action`` is the audit event that says that it left
+    the site. Raises ``Http404`` for a format that there is not."""
+    return send_report_table(
+        table,
+        source,
+        format,
         action,
-        name=f"{report}-{batch.pk}-{what}.{format}",
-        content_type=FORMATS[format],
+        stem=f"{report}-{batch.pk}-{table.name}",
         project=batch.project,
         target=batch,
         by=by,
-        details={"what": what, "format": format},
+        details={"what": table.name},
+        caption=caption,
+        label=f"{report}-{table.name}",
     )

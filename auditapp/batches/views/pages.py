@@ -22,18 +22,20 @@ from auditapp.batches.pages import live
 from auditapp.batches.pages.attempts import find_arms
 from auditapp.batches.pages.progress import count_percent, is_sum_shown, read_progress, read_progress_of
 from auditapp.batches.pages.spending import (
+    SPEND,
     estimate_batch,
     list_prices,
     read_cache_saving,
     read_spend,
     warn_of_cap,
-    write_spend_table,
 )
 from auditapp.batches.pure.money import to_dollars, to_nano
 from auditapp.batches.views.charts import draw_days, draw_spend
 from auditapp.batches.views.gate import BatchRequest, batch_view, offer_calls
 from auditapp.llm.queries import list_noted
 from transcripts.blinding.viewers import get_viewer
+from transcripts.formats.content_types import CONTENT_TYPES
+from transcripts.formats.report_tables import write_report_table
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -194,4 +196,6 @@ def download_spend(request: BatchRequest) -> HttpResponse:
     """The same as a CSV file."""
     batch = request.batch
     headers = {"Content-Disposition": f'attachment; filename="batch-{batch.pk}-spend.csv"'}
-    return HttpResponse(write_spend_table(read_spend(batch)), content_type="text/csv; charset=utf-8", headers=headers)
+    return HttpResponse(
+        write_report_table(SPEND, read_spend(batch), "csv"), content_type=CONTENT_TYPES["csv"], headers=headers
+    )

@@ -1,4 +1,4 @@
-"""Both tables and the funnel as rows for CSV, and the tables as LaTeX (booktabs), each with what must be read beside it."""
+"""The tables and the funnel, each declared once for its files, with what must be read with it."""
 
 from __future__ import annotations
 
@@ -16,131 +16,133 @@ from auditapp.probe.pure.tables import (
     NOT_COUNTED,
     describe_abstentions,
 )
-from transcripts.formats.latex import write_plain_table
 from transcripts.formats.numbers import write_estimate, write_number, write_p
+from transcripts.formats.report_tables import Printed, ReportTable, TableRow
 
 Report = Mapping[str, Any]
-TABLE1_COLUMNS = (
-    *("model", "condition", "subset", "n_woman", "n_man", "predicted_woman_of_woman", "predicted_woman_of_man"),
-    *("rate_woman", "rate_woman_low", "rate_woman_high", "rate_man", "rate_man_low", "rate_man_high"),
-    *("difference", "difference_low", "difference_high", "chi2", "p_chi2", "p_fisher"),
-    *("accuracy", "accuracy_low", "accuracy_high", "balanced_accuracy", "degenerate"),
-    *NOT_COUNTED,
-    "not_scored",
-    *("p_chi2_holm", "p_fisher_holm", "note"),
-)
-TABLE2_COLUMNS = ("model", "axis", "theme", "w", "m", "n_woman", "n_man", "bias", "bias_rate", "bias_half")
-FUNNEL_COLUMNS = ("step", *CATEGORIES, "total", "of_step_before", "of_first")
 CONDITION_NAMES = {"control": "Control", "primed": "Primed for emotion", "may_abstain": "May abstain"}
+AXIS_NAMES = {"prediction": "the model's prediction", "truth": "the name-inferred category"}
 SUBSET_NAMES = {ALL: "All", "emotion": "Emotion or style", "other": "Other evidence", "none": "None"}
 
 
-def list_table1(report: Report) -> Iterator[list[object]]:
-    """A row for each model, condition and subset, in the order of ``TABLE1_COLUMNS``. What is not counted stands in the rows of
-    all answers alone."""
+INTERVALS = {
+    "rate_woman_ci": "rate_woman",
+    "rate_man_ci": "rate_man",
+    "difference_ci": "difference",
+    "accuracy_ci": "accuracy",
+}
+
+
+def _read_table1(report: Report) -> Iterator[TableRow]:
+    """A row for each model, condition and subset. What is not counted is in the rows of all answers alone."""
     for model in report["models"]:
         for condition, rows in report["by_model"][model]["table1"].items():
             if condition == "paired":
                 continue
             for subset in (ALL, *SUBSETS):
                 row = rows[subset]
-                beside = (
-                    [rows["not_counted"][status] for status in NOT_COUNTED]
-                    if subset == ALL
-                    else [None] * len(NOT_COUNTED)
-                )
-                yield [
-                    *(model, condition, subset, row["n_woman"], row["n_man"], *row["predicted_woman"]),
-                    *(row["rate_woman"], *_ends(row["rate_woman_ci"]), row["rate_man"], *_ends(row["rate_man_ci"])),
-                    *(row["difference"], *_ends(row["difference_ci"]), row["chi2"], row["p_chi2"], row["p_fisher"]),
-                    *(row["accuracy"], *_ends(row["accuracy_ci"]), row["balanced_accuracy"], row["degenerate"]),
-                    *beside,
-                    rows["not_scored"] if subset == ALL else None,
-                    *(row["p_chi2_holm"], row["p_fisher_holm"]),
-                    " ".join(filter(None, ["" if subset == ALL else CHOSEN_BY_ANSWERS, describe_abstentions(rows)])),
-                ]
+                of_woman, of_man = row["predicted_woman"]
+                uncounted = {**rows["not_counted"], "not_scored": rows["not_scored"]} if subset == ALL else {}
+                said = ["" if subset == ALL else CHOSEN_BY_ANSWERS, describe_abstentions(rows)]
+                yield {
+                    **row,
+                    **{f"{name}{end}": side for ci, name in INTERVALS.items() for end, side in _name_ends(row[ci])},
+                    **uncounted,
+                    "model": model,
+                    "condition": condition,
+                    "subset": subset,
+                    "predicted_woman_of_woman": of_woman,
+                    "predicted_woman_of_man": of_man,
+                    "note": " ".join(filter(None, said)),
+                }
 
 
-def list_table2(report: Report) -> Iterator[list[object]]:
-    """A row for each model and theme, in the order of ``TABLE2_COLUMNS``."""
+def _name_ends(interval: Sequence[float] | None) -> Sequence[tuple[str, float | None]]:
+    low, high = interval or (None, None)
+    return ("_low", low), ("_high", high)
+
+
+def _read_table2(report: Report) -> Iterator[TableRow]:
+    """A row for each model and theme."""
     for model in report["models"]:
         table = report["by_model"][model]["table2"]
-        if table is None:
-            continue
-        for name, row in table["themes"].items():
-            counts = [row["w"], row["m"], table["n_woman"], table["n_man"]]
-            yield [model, table["axis"], name, *counts, row["bias"], row["bias_rate"], row["bias_half"]]
+        if table is not None:
+            for name, row in table["themes"].items():
+                yield {**table, **row, "model": model, "theme": name}
 
 
-def list_funnel_rows(funnel: Sequence[Mapping[str, Any]]) -> Iterator[list[object]]:
-    """A row for each step, in the order of ``FUNNEL_COLUMNS``."""
-    for row in funnel:
-        yield [row[name] for name in FUNNEL_COLUMNS]
+def _read_funnel(funnel: Sequence[TableRow]) -> Sequence[TableRow]:
+    return funnel
 
 
-def write_latex(report: Report, which: str) -> str:
-    """``table1`` or ``table2`` as a LaTeX table with its caption, and what it needs as a comment above."""
-    return _write_table1(report) if which == "table1" else _write_table2(report)
+def _print_estimate(name: str, head: str) -> Printed:
+    return Printed(head, lambda row: write_estimate(row[name], row[f"{name}_ci"]))
 
 
-def _write_table1(report: Report) -> str:
-    lines = []
-    for model in report["models"]:
-        for condition, rows in report["by_model"][model]["table1"].items():
-            if condition == "paired":
-                continue
-            for subset in (ALL, *SUBSETS):
-                row = rows[subset]
-                cells = [
-                    *(model, CONDITION_NAMES[condition], SUBSET_NAMES[subset], f"{row['n_woman']}/{row['n_man']}"),
-                    *(write_number(row["rate_woman"], 3), write_number(row["rate_man"], 3)),
-                    write_estimate(row["difference"], row["difference_ci"]),
-                    *(write_p(row[key]) for key in ("p_chi2", "p_fisher", "p_chi2_holm", "p_fisher_holm")),
-                    write_estimate(row["accuracy"], row["accuracy_ci"]),
-                    write_number(row["balanced_accuracy"], 3) + (" (d)" if row["degenerate"] else ""),
-                ]
-                lines.append(cells)
-    heads = [
-        "Model",
-        "Condition",
-        "Subset",
-        "N (W/M)",
-        "Women",
-        "Men",
-        "Difference",
-        "P (Pearson)",
-        "P (Fisher)",
-        "Pearson (Holm)",
-        "Fisher (Holm)",
-        "Accuracy",
-    ]
-    caption = (
-        "Rates at which texts are predicted to be by a woman, of women's and of men's texts. "
-        f"(d): degenerate. {DEGENERATE} {report['tests']}"
-    )
-    said = " ".join([caption, *report["notes"], *report["caveats"]])
-    return write_plain_table([*heads, "Balanced"], lines, caption=said, label="probe-table1", columns="lllrrrrrrrrrr")
+def _print_p(name: str, head: str) -> Printed:
+    return Printed(head, lambda row: write_p(row[name]))
 
 
-def _write_table2(report: Report) -> str:
-    lines, axis = [], ""
-    for model in report["models"]:
-        table = report["by_model"][model]["table2"]
-        if table is None:
-            continue
-        axis = table["axis"]
-        for name, row in table["themes"].items():
-            counts = [str(row["w"]), str(row["m"])]
-            lines.append([model, name, *counts, *(write_ratio(row[key]) for key in ("bias", "bias_rate", "bias_half"))])
-    by = "the model's prediction" if axis == "prediction" else "the name-inferred category"
-    caption = (
-        f"Themes of the rationales of Emotion and Textual Style, women's (W) and men's (M) by {by}: distinct rationales, ln(W/M) "
-        f"unsmoothed, of shares, and with 0.5 added to both counts. {INFINITIES}"
-    )
-    heads = ["Model", "Theme", "W", "M", "ln(W/M)", "of shares", "+0.5"]
-    said = " ".join([caption, *report["caveats"]])
-    return write_plain_table(heads, lines, caption=said, label="probe-table2", columns="llrrrrr")
+TABLE1 = ReportTable(
+    "table1",
+    f"Rates at which texts are predicted to be by a woman, of women's and of men's texts. (d): degenerate. {DEGENERATE}",
+    (
+        *("model", "condition", "subset", "n_woman", "n_man", "predicted_woman_of_woman", "predicted_woman_of_man"),
+        *("rate_woman", "rate_woman_low", "rate_woman_high", "rate_man", "rate_man_low", "rate_man_high"),
+        *("difference", "difference_low", "difference_high", "chi2", "p_chi2", "p_fisher"),
+        *("accuracy", "accuracy_low", "accuracy_high", "balanced_accuracy", "degenerate"),
+        *NOT_COUNTED,
+        "not_scored",
+        *("p_chi2_holm", "p_fisher_holm", "note"),
+    ),
+    _read_table1,
+    printed=[
+        Printed("Model", lambda row: str(row["model"])),
+        Printed("Condition", lambda row: CONDITION_NAMES[row["condition"]]),
+        Printed("Subset", lambda row: SUBSET_NAMES[row["subset"]]),
+        Printed("N (W/M)", lambda row: f"{row['n_woman']}/{row['n_man']}"),
+        Printed("Women", lambda row: write_number(row["rate_woman"], 3)),
+        Printed("Men", lambda row: write_number(row["rate_man"], 3)),
+        _print_estimate("difference", "Difference"),
+        _print_p("p_chi2", "P (Pearson)"),
+        _print_p("p_fisher", "P (Fisher)"),
+        _print_p("p_chi2_holm", "Pearson (Holm)"),
+        _print_p("p_fisher_holm", "Fisher (Holm)"),
+        _print_estimate("accuracy", "Accuracy"),
+        Printed(
+            "Balanced", lambda row: write_number(row["balanced_accuracy"], 3) + (" (d)" if row["degenerate"] else "")
+        ),
+    ],
+    alignment="lllrrrrrrrrrr",
+)
+TABLE2 = ReportTable(
+    "table2",
+    "Themes of the rationales of Emotion and Textual Style, women's (W) and men's (M): distinct rationales, ln(W/M) unsmoothed, of "
+    f"shares, and with 0.5 added to both counts. {INFINITIES}",
+    ("model", "axis", "theme", "w", "m", "n_woman", "n_man", "bias", "bias_rate", "bias_half"),
+    _read_table2,
+    printed=[
+        Printed("Model", lambda row: str(row["model"])),
+        Printed("By", lambda row: AXIS_NAMES[row["axis"]]),
+        Printed("Theme", lambda row: str(row["theme"])),
+        Printed("W", lambda row: str(row["w"])),
+        Printed("M", lambda row: str(row["m"])),
+        Printed("ln(W/M)", lambda row: write_ratio(row["bias"])),
+        Printed("of shares", lambda row: write_ratio(row["bias_rate"])),
+        Printed("+0.5", lambda row: write_ratio(row["bias_half"])),
+    ],
+    alignment="lllrrrrr",
+)
+FUNNEL = ReportTable(
+    "funnel",
+    "How many texts each rule kept, by name-inferred category.",
+    ("step", *CATEGORIES, "total", "of_step_before", "of_first"),
+    _read_funnel,
+    heads={"of_step_before": "Of the step before", "of_first": "Of the first"},
+)
 
 
-def _ends(interval: Sequence[float] | None) -> tuple[float | None, float | None]:
-    return (None, None) if interval is None else (interval[0], interval[1])
+def caption_table(table: ReportTable[Report], report: Report) -> str:
+    """What must be read with a table of a report, for its LaTeX."""
+    tests = [report["tests"], *report["notes"]] if table is TABLE1 else []
+    return " ".join([table.caption, *tests, *report["caveats"]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,12 +12,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from auditapp.batches.pages.table_files import FORMATS, send_table
+from auditapp.batches.models import Batch
+from auditapp.batches.pages.table_files import send_batch_table
 from auditapp.llm.queries import list_noted
 from auditapp.probe.actions.rationales import PER_THREAD, store_rationales
 from auditapp.probe.forms.reports import RationalesForm, ReportForm
 from auditapp.probe.models import ReviewSet
-from auditapp.probe.pure import outputs
+from auditapp.probe.pure.outputs import FUNNEL, TABLE1, TABLE2, caption_table
 from auditapp.probe.pure.tables import AXES
 from auditapp.probe.pure.themes import write_theme_codebook
 from auditapp.probe.queries.method import describe_probe
@@ -25,12 +26,13 @@ from auditapp.probe.queries.purposes import describe_withdrawal
 from auditapp.probe.queries.trials import Coded, find_rationale_study, read_report
 from auditapp.probe.views.drawing import TEST_HEADS, draw_table1, draw_table2
 from auditapp.probe.views.gate import ProbeRequest, find_batch, probe_view
-from transcripts.formats.tabular import write_csv
+from transcripts.formats.report_tables import ReportTable
+from transcripts.projects.downloads import offer_table
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form
 
-TABLES = {"table1": outputs.TABLE1_COLUMNS, "table2": outputs.TABLE2_COLUMNS, "funnel": outputs.FUNNEL_COLUMNS}
+TABLES: dict[str, ReportTable[Any]] = {"table1": TABLE1, "table2": TABLE2, "funnel": FUNNEL}
 
 
 @require_safe
@@ -62,11 +64,14 @@ def show_report(request: ProbeRequest, batch_id: int) -> HttpResponse:
         "notes": describe_probe(batch),
         "has_fake": any(arm.variant.is_fake for arm in arms),
         "noted": list_noted(arm.variant for arm in arms),
-        "files": [
-            ("table1", "csv", "Table 1 as CSV"),
-            ("table1", "tex", "Table 1 as LaTeX"),
-            *([("table2", "csv", "Table 2 as CSV"), ("table2", "tex", "Table 2 as LaTeX")] if coded else []),
-            *([("funnel", "csv", "Funnel as CSV")] if "reviews" in batch.parameters else []),
+        "offered_tables": [
+            offer_table(TABLES[what], words, partial(_address_file, batch, what))
+            for what, words, is_there in (
+                ("table1", "Table 1", True),
+                ("table2", "Table 2", bool(coded)),
+                ("funnel", "Funnel", "reviews" in batch.parameters),
+            )
+            if is_there
         ],
         "may_store": Permission.RUN_BATCHES in request.role.permissions and not request.purpose.is_withdrawn,
     }
@@ -99,27 +104,22 @@ def _find_reviews(request: ProbeRequest, key: object) -> ReviewSet | None:
 @require_POST
 @probe_view(Permission.SEE_ALL_CODINGS, reads_figures=True)
 def download(request: ProbeRequest, batch_id: int, what: str, format: str) -> HttpResponse:
-    """A table as CSV or LaTeX. A POST, because downloads are recorded."""
+    """A table as a file. A POST, because downloads are recorded."""
     batch = find_batch(request, batch_id)
-    if what not in TABLES or format not in FORMATS or (what, format) == ("funnel", "tex"):
+    if what not in TABLES:
         raise Http404("No such file.")
+    send = partial(send_batch_table, batch=batch, report="probe", by=request.user)
     if what == "funnel":
         reviews = _find_reviews(request, batch.parameters.get("reviews"))
         if reviews is None:
             raise Http404("This batch has no funnel.")
-        rows = outputs.list_funnel_rows(reviews.funnel)
-    else:
-        report, _ = _read(request, batch_id)
-        rows = outputs.list_table1(report) if what == "table1" else outputs.list_table2(report)
-    if format == "tex":
-        text = outputs.write_latex(report, what)
-    else:
-        stream = io.StringIO(newline="")
-        write_csv(rows, header=TABLES[what], stream=stream)
-        text = stream.getvalue()
-    return send_table(
-        text, batch=batch, report="probe", what=what, format=format, by=request.user, action="probe.downloaded"
-    )
+        return send(FUNNEL, reviews.funnel, format, "probe.downloaded")
+    table, (report, _) = TABLES[what], _read(request, batch_id)
+    return send(table, report, format, "probe.downloaded", caption=caption_table(table, report))
+
+
+def _address_file(batch: Batch, what: str, format: str) -> str:
+    return reverse("probe:file", args=[batch.project.slug, batch.pk, what, format])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

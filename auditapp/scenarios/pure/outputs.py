@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from transcripts.formats.latex import write_plain_table
-from transcripts.formats.numbers import write_estimate, write_number, write_p
+from transcripts.formats.numbers import NONE, write_estimate, write_number, write_p
 from transcripts.formats.problems import show_count
+from transcripts.formats.report_tables import ReportTable
 from transcripts.statistics.figures import FEW
 
 Report = Mapping[str, Any]
@@ -50,49 +50,27 @@ HEADS = {
 """How pages and LaTeX head a column that CSV names; others with a capital."""
 
 
-class Table(NamedTuple):
-    """A table of the report. ``names`` are those of its columns, with blanks between; ``read_rows`` gives what is in each row by
-    name."""
-
-    name: str
-    caption: str
-    names: str
-    read_rows: Callable[[Report], Rows]
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns as CSV names them."""
-        return self.names.split()
-
-    @property
-    def heads(self) -> list[str]:
-        """What the columns are called on a page and in LaTeX."""
-        return [HEADS.get(name, name.capitalize()) for name in self.columns]
-
-    def list_rows(self, report: Report) -> list[list[object]]:
-        """The rows with numbers as they are; None where there is nothing to say."""
-        return [[row.get(name) for name in self.columns] for row in self.read_rows(report)]
-
-    def print_rows(self, report: Report) -> list[list[str]]:
-        """The rows as tables print them: figures with three decimals, P values as such, reasoning on or off."""
-        return [
-            [_write(name, cell) for name, cell in zip(self.columns, row, strict=True)] for row in self.list_rows(report)
-        ]
-
-    def write_latex(self, report: Report) -> str:
-        """The table as LaTeX, with its caption."""
-        caption, label = f"{self.caption} {TESTS}", f"scenarios-{self.name}"
-        return write_plain_table(self.heads, self.print_rows(report), caption=caption, label=label)
+def _write_mark(mark: str | None) -> str:
+    return mark or ""
 
 
-def _write(name: str, cell: object) -> str:
-    if isinstance(cell, bool):
-        return "on" if cell else "off"
-    if name == "mark":
-        return str(cell or "")
-    if cell is None or isinstance(cell, float):
-        return write_p(cell) if name in {"p", "p_mcnemar", "p_holm"} else write_number(cell, 3)
-    return str(cell)
+def _write_reasoning(is_on: bool | None) -> str:
+    return {True: "on", False: "off", None: NONE}[is_on]
+
+
+WRITERS: Mapping[str, Callable[[Any], str]] = {
+    "mark": _write_mark,
+    "reasoning": _write_reasoning,
+    "p": write_p,
+    "p_mcnemar": write_p,
+    "p_holm": write_p,
+}
+"""How columns that are no plain figures are printed."""
+
+
+def _declare(name: str, caption: str, names: str, read_rows: Callable[[Report], Rows]) -> ReportTable[Report]:
+    """A table of the report; ``names`` are those of its columns, with blanks between."""
+    return ReportTable(name, caption, names.split(), read_rows, HEADS, WRITERS)
 
 
 def name_arm(arm: Mapping[str, Any]) -> str:
@@ -168,34 +146,34 @@ def _name_ends(interval: Sequence[float] | None, before: str = "") -> Mapping[st
     return {f"{before}low": low, f"{before}high": high}
 
 
-RETENTION = Table(
+RETENTION = _declare(
     "retention",
     "What stays without a prompt.",
     "model cases mark pairs both prompted_only unprompted_only neither prompted unprompted retention retention_low "
     "retention_high p_mcnemar p_holm left_out",
     _list_retention,
 )
-ARMS = Table(
+ARMS = _declare(
     "arms",
     "How often the answer is the expected one, by condition and group.",
     "model condition reasoning group right n cases mark rate low high n_probability brier ece left_out",
     _list_arms,
 )
-COMPARISONS = Table(
+COMPARISONS = _declare(
     "comparisons",
     "Two models, two conditions of one model, or one model with reasoning and without, on the cases that both met: first minus "
     "second.",
     "kind under first second cases mark left_out first_rate second_rate difference low high p p_holm verdict",
     _list_comparisons,
 )
-GAPS = Table(
+GAPS = _declare(
     "gaps",
     "Of all pairs of groups that share cases, the one that differs most: lower rate over higher.",
     "model condition reasoning highest lowest cases mark highest_n highest_rate lowest_n lowest_rate difference difference_low "
     "difference_high ratio ratio_low ratio_high compared no_gap",
     _list_gaps,
 )
-CALIBRATION = Table(
+CALIBRATION = _declare(
     "calibration",
     "How well stated probabilities fit how often the answer is the expected one.",
     "model condition reasoning bin n cases mark stated rate low high brier ece without no_ece",

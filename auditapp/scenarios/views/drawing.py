@@ -13,7 +13,6 @@ from auditapp.scenarios.pure.outputs import (
     COMPARISONS,
     GAPS,
     RETENTION,
-    Table,
     describe_calibration,
     describe_gaps,
     judge_comparison,
@@ -25,6 +24,7 @@ from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowC
 from transcripts.charts.verdicts import CANNOT_TELL, judge_cases, judge_ratio
 from transcripts.formats.numbers import write_estimate
 from transcripts.formats.problems import show_count
+from transcripts.formats.report_tables import ReportTable
 from transcripts.statistics.calibration import MIN_STATED
 from transcripts.statistics.comparing import LEVEL, Direction
 from transcripts.statistics.figures import MARKS_EXPLAINED
@@ -60,12 +60,12 @@ def draw_report(report: Report) -> list[Section]:
 
 
 def _make_section(
-    chart: Chart, title: str, words: str, *, table: Table, report: Report, notes: Sequence[str] = ()
+    chart: Chart, title: str, words: str, *, table: ReportTable[Report], report: Report, notes: Sequence[str] = ()
 ) -> Section:
     rows = table.print_rows(report)
     place = table.columns.index("mark")
     marks = [words for mark, words in MARKS_EXPLAINED.items() if any(row[place] == mark for row in rows)]
-    return Section(chart.key, title, words, chart, table.heads, rows, [*notes, *marks])
+    return Section(chart.key, title, words, chart, table.list_heads(), rows, [*notes, *marks])
 
 
 def _draw_rates(report: Report) -> Section:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+from functools import partial
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.models import Batch
-from auditapp.batches.pages.table_files import FORMATS, send_table
+from auditapp.batches.pages.table_files import send_batch_table
 from auditapp.batches.views.gate import BatchRequest, batch_view, show_closed
 from auditapp.llm.queries import list_noted
 from auditapp.scenarios.forms.runs import ReportForm
@@ -23,8 +23,8 @@ from auditapp.scenarios.queries.run_matrix import list_labels, read_matrix
 from auditapp.scenarios.queries.run_report import read_run
 from auditapp.scenarios.queries.runs import KIND, count_states
 from auditapp.scenarios.views.drawing import draw_report
-from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest
+from transcripts.projects.downloads import offer_table
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 
@@ -64,11 +64,10 @@ def show_run(request: BatchRequest) -> HttpResponse:
         "tests": TESTS,
         "has_fake": any(arm.variant.is_fake for arm in arms),
         "noted": list_noted(arm.variant for arm in arms),
-        "files": [
-            (what, format, f"{NAMES[what]} as {words}")
-            for what in TABLES
-            for format, words in (("csv", "CSV"), ("tex", "LaTeX"))
+        "offered_tables": [
+            offer_table(TABLES[what], NAMES[what], partial(_address_file, batch, what)) for what in TABLES
         ],
+        "query": [("coder", report["coder"])] if report["coder"] else [],
     }
     return render(request, "scenarios/run.html", context)
 
@@ -104,25 +103,24 @@ def _read(request: ProjectRequest, batch: Batch) -> tuple[dict[str, Any], dict[i
 @require_POST
 @batch_view(Permission.SEE_ALL_CODINGS, hides_by_itself=True)
 def download(request: BatchRequest, what: str, format: str) -> HttpResponse:
-    """A table as CSV or LaTeX. A POST, because downloads are recorded."""
+    """A table as a file. A POST, because downloads are recorded."""
     batch = _get_run(request)
-    if what not in TABLES or format not in FORMATS:
+    if what not in TABLES:
         raise Http404("No such file.")
     if not request.visibility.is_whole:
         return _show_closed(request, status=403)
-    report, _ = _read(request, batch)
-    if format == "tex":
-        text = TABLES[what].write_latex(report)
-    else:
-        stream = io.StringIO(newline="")
-        write_csv(TABLES[what].list_rows(report), header=TABLES[what].columns, stream=stream)
-        text = stream.getvalue()
-    return send_table(
-        text,
+    table, (report, _) = TABLES[what], _read(request, batch)
+    return send_batch_table(
+        table,
+        report,
+        format,
+        "scenarios.report.downloaded",
         batch=batch,
         report="scenarios",
-        what=what,
-        format=format,
         by=request.user,
-        action="scenarios.report.downloaded",
+        caption=f"{table.caption} {TESTS}",
     )
+
+
+def _address_file(batch: Batch, what: str, format: str) -> str:
+    return reverse("scenarios:run_file", args=[batch.project.slug, batch.pk, what, format])

@@ -9,9 +9,10 @@ from django.db import transaction
 
 from auditapp.batches.models import Batch
 from auditapp.sob.pure.measures.report import REPORT_VERSION
-from auditapp.sob.pure.outputs.report_files import CONTENT_TYPES, name_file
+from auditapp.sob.pure.outputs.report_files import name_file
 from auditapp.sob.report.actions import record_bundle, write_bundle_file
 from transcripts.accounts.models import User
+from transcripts.formats.content_types import CONTENT_TYPES
 from transcripts.imports.actions import start_job
 from transcripts.imports.kinds import JobKind
 from transcripts.imports.models import ImportJob

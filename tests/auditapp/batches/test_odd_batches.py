@@ -12,13 +12,14 @@ from django.urls import reverse
 from auditapp.batches import actions
 from auditapp.batches.models import Attempt, Batch, ProviderJob
 from auditapp.batches.pages import progress
-from auditapp.batches.pages.spending import read_spend, write_spend_table
+from auditapp.batches.pages.spending import SPEND, read_spend
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from tests.auditapp.batches.counting import LOST, answer, claim, finish, launch, make_variant
 from tests.auditapp.batches.test_pages import HTMX, Watcher, address, read
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.formats.report_tables import write_report_table
 from transcripts.projects.models import Project
 
 ClientOf = Callable[[User], Client]
@@ -145,7 +146,7 @@ class TestPrices:
         ):
             assert "$0" not in page
             assert "not known" in page or "unknown" in page
-        assert write_spend_table(read_spend(batch)).splitlines()[1].endswith(",1,")
+        assert write_report_table(SPEND, read_spend(batch), "csv").decode().splitlines()[1].endswith(",1,")
 
 
 def test_what_a_provider_says_of_a_job_is_masked_and_not_for_coders(

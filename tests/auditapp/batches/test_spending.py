@@ -11,11 +11,11 @@ from django.core.management import CommandError, call_command
 from auditapp.batches import actions, command_options
 from auditapp.batches.models import Attempt, Batch
 from auditapp.batches.pages.spending import (
+    SPEND,
     estimate_batch,
     list_prices,
     read_cache_saving,
     read_spend,
-    write_spend_table,
 )
 from auditapp.batches.pure.estimating import Basis
 from auditapp.batches.views.charts import draw_days, draw_spend
@@ -23,6 +23,7 @@ from auditapp.llm.actions import set_price
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 from tests.auditapp.batches.counting import LOST, answer, claim, finish, launch, make_variant
 from transcripts.audit_trail import trail
+from transcripts.formats.report_tables import write_report_table
 from transcripts.projects.models import Project
 
 pytestmark = pytest.mark.usefixtures("numbers")
@@ -98,7 +99,7 @@ class TestSpend:
         batch = launch(project, make_variant("@cmd"), inputs=1)
         answer(batch, 1)
         date_attempts(Attempt.objects.all(), "2026-03-01")
-        heading, line = write_spend_table(read_spend(batch)).splitlines()
+        heading, line = write_report_table(SPEND, read_spend(batch), "csv").decode().splitlines()
         assert heading.split(",")[:3] == ["model", "task", "day_utc"]
         assert line.split(",")[:5] == ["'@cmd", "task", "2026-03-01", "1", "0"]
         assert Decimal(line.split(",")[7]) == Decimal("0.00002")

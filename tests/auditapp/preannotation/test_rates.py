@@ -105,7 +105,7 @@ def test_plans_with_different_shares_weigh_rogan_and_gladen_as_they_weigh_the_ra
     TurnArm.objects.filter(turn__interview=talks[1]).update(probability=0.8)
     Coding.objects.filter(sentence__turn__interview=talks[1]).delete()
     client, path = client_of(reader), reverse("preannotation:rates_file", args=[project.slug])
-    [row] = json.loads(client.post(path, {"format": "json"}).content)["rows"]
+    [row] = json.loads(client.post(path, {"format": "json"}).content)
     # By hand: each talk has 20 withheld turns of 4, two of which the machine has; of the first talk one is right.
     without = 2 * 60 + 1.25 * 80
     assert row["sensitivity"] == pytest.approx(1.0)
@@ -209,7 +209,7 @@ def test_a_second_served_model_is_named_and_refuses_the_rate(
     told = "new (0 labelled and 40 other turns), old (40 labelled and 0 other turns)"
     assert f"No rate:</span> the provider answered with more than one model: {told}." in shown
     path = reverse("preannotation:rates_file", args=[project.slug])
-    [row] = json.loads(client.post(path, {"format": "json"}).content)["rows"]
+    [row] = json.loads(client.post(path, {"format": "json"}).content)
     assert (row["rate"], row["served_models"], row["not_checked"]) == (None, told, "")
 
 
@@ -224,7 +224,7 @@ def test_what_was_read_again_whole_counts_by_its_last_answer(
 
 def test_the_file_holds_the_same(project: Project, choice: CodeChoice, reader: User, client_of: ClientOf) -> None:
     client, path = client_of(reader), reverse("preannotation:rates_file", args=[project.slug])
-    [row] = json.loads(client.post(path, {"format": "json"}).content)["rows"]
+    [row] = json.loads(client.post(path, {"format": "json"}).content)
     assert (row["rate"], row["naive"], row["rectifier"]) == pytest.approx((0.25, 0.5, -0.25))
     [line] = csv.DictReader(io.StringIO(client.post(path, {"format": "csv"}).content.decode()))
     assert (line["code_id"], line["refused"]) == (BALANCE, "")
@@ -256,7 +256,7 @@ def test_a_rate_is_refused_in_a_sentence_when_a_condition_fails(
     assert "<strong>0.250" not in shown
     assert "0.500" not in shown
     path = reverse("preannotation:rates_file", args=[project.slug])
-    [row] = json.loads(client.post(path, {"format": "json"}).content)["rows"]
+    [row] = json.loads(client.post(path, {"format": "json"}).content)
     assert (row["rate"], row["naive"], row["rogan_gladen"]) == (None, None, None)
     assert row["refused"]
 

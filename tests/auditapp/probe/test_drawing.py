@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from auditapp.probe.pure.listing import list_report
-from auditapp.probe.pure.outputs import write_latex
+from auditapp.probe.pure.outputs import TABLE2
 from auditapp.probe.pure.report import make_report
 from auditapp.probe.pure.tables import DEGENERATE, INFINITIES, Trial, make_table1, make_table2
 from auditapp.probe.views.drawing import draw_table1, draw_table2
 from tests.auditapp.probe.making import make_trial
+from transcripts.formats.report_tables import write_report_table
 
 
 def make_trials(women: int, men: int) -> list[Trial]:
@@ -53,5 +54,5 @@ def test_an_infinite_logarithm_is_explained_wherever_it_stands() -> None:
     assert "no dot is drawn" in note
     report = make_report(trials, themes)
     assert f"  {INFINITIES}" in list(list_report(report))
-    assert "no rationale on the men" in write_latex(report, "table2")
+    assert "no rationale on the men" in write_report_table(TABLE2, report, "tex").decode()
     assert "none on the women's side" not in "\n".join(list_report(make_report(trials, {"w0": ["A"], "m0": ["A"]})))

@@ -12,7 +12,7 @@ from statsmodels.stats.multitest import multipletests  # type: ignore[import-unt
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint, proportions_ztest  # type: ignore[import-untyped]
 
 from auditapp.probe.pure.listing import list_report
-from auditapp.probe.pure.outputs import TABLE1_COLUMNS, list_table1, write_latex
+from auditapp.probe.pure.outputs import TABLE1, TABLE2, caption_table
 from auditapp.probe.pure.report import make_report
 from auditapp.probe.pure.tables import (
     CHOSEN_BY_ANSWERS,
@@ -24,6 +24,7 @@ from auditapp.probe.pure.tables import (
 )
 from auditapp.probe.views.drawing import draw_table1, judge
 from tests.auditapp.probe.making import make_trial
+from transcripts.formats.report_tables import write_report_table
 
 counts = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -126,8 +127,8 @@ def test_a_model_may_be_called_anything_and_the_latex_table_holds() -> None:
     report = make_report(
         [make_trial("a", model=label), make_trial("b", "man", "man", model=label)], {"a": ["[Direct]"]}
     )
-    for which in ("table1", "table2"):
-        text = write_latex(report, which)
+    for table in (TABLE1, TABLE2):
+        text = write_report_table(table, report, "tex").decode()
         body = text[text.index(r"\midrule") : text.index(r"\bottomrule")].splitlines()[1:]
         assert body
         for line in body:
@@ -194,8 +195,8 @@ def test_every_p_of_table_1_is_adjusted_over_all_of_them() -> None:
     assert report["tests"].endswith("These are 34.")
     lines = "\n".join(list_report(report))
     assert lines.count("by Holm") == 34
-    assert "Pearson (Holm)" in write_latex(report, "table1")
-    first = dict(zip(TABLE1_COLUMNS, next(list_table1(report)), strict=True))
+    assert "Pearson (Holm)" in write_report_table(TABLE1, report, "tex").decode()
+    first = next(iter(TABLE1.read_rows(report)))
     assert (first["p_chi2_holm"], first["p_fisher_holm"]) == tuple(found[:2])
 
 
@@ -215,9 +216,9 @@ def test_rows_that_the_models_own_answer_chose_and_abstentions_are_said_to_be_so
     said = "14 of 60 answers abstain and are left out of rates and accuracy, which are of the other 46."
     assert report["notes"] == [CHOSEN_BY_ANSWERS, f"may_abstain: {said}"]
     assert "no effect of a cue" in CHOSEN_BY_ANSWERS
-    assert "no effect of a cue" in write_latex(report, "table1")
+    assert "no effect of a cue" in caption_table(TABLE1, report)
     assert f"may_abstain: {said}" in list(list_report(report))
-    notes = {row[2]: row[-1] for row in list_table1(report)}
+    notes = {row["subset"]: row["note"] for row in TABLE1.read_rows(report)}
     assert notes["all"] == said
     assert notes["emotion"] == f"{CHOSEN_BY_ANSWERS} {said}"
     section = draw_table1("model a", report["table1"], place=1)

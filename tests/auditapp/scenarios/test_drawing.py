@@ -7,6 +7,7 @@ from auditapp.scenarios.pure.measures import PlayOutcome, report_plays
 from auditapp.scenarios.pure.outputs import TABLES, describe_gaps
 from auditapp.scenarios.views.drawing import Section, draw_report
 from transcripts.charts.figures import RowChart
+from transcripts.formats.report_tables import write_report_table
 
 
 def make_report(cases: int) -> dict[str, object]:
@@ -101,7 +102,7 @@ def test_a_small_p_value_is_never_printed_as_nought() -> None:
     report = make_report(20)
     assert "< 0.001" in draw_report(report)[1].rows[0]
     assert any("P < 0.001 (McNemar, exact)" in line for line in list_report(report))
-    assert "0.001" in TABLES["retention"].write_latex(report)
+    assert "0.001" in write_report_table(TABLES["retention"], report, "tex").decode()
 
 
 def state_probabilities(plays: int) -> dict[str, object]:
@@ -123,7 +124,7 @@ def test_a_reliability_diagram_says_of_how_many_each_bin_is() -> None:
     table = [dict(zip(section.heads, row, strict=True)) for row in section.rows]
     assert [row["Of plays"] for row in table] == [*["12"] * 10, "120"]
     assert [row["Bin"] for row in table][-2:] == ["0.9 to 1.0", "all"]
-    latex = TABLES["calibration"].write_latex(state_probabilities(120))
+    latex = write_report_table(TABLES["calibration"], state_probabilities(120), "tex").decode()
     assert "Of plays" in latex
     assert " & 120 & " in latex
 
@@ -201,4 +202,4 @@ def test_comparisons_are_drawn_with_a_verdict_in_words() -> None:
     assert any(
         line.startswith("prompted: a 1.000, b 0.143, on 14 cases; difference 0.857 [") for line in list_report(report)
     )
-    assert "P (Holm)" in TABLES["comparisons"].write_latex(report)
+    assert "P (Holm)" in write_report_table(TABLES["comparisons"], report, "tex").decode()

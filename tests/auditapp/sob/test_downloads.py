@@ -20,7 +20,7 @@ from auditapp.sob.models import Judgment
 from auditapp.sob.pure.measures.report import REPORT_VERSION, ReportOptions, build_report
 from auditapp.sob.pure.measures.tallies import tally_observations
 from auditapp.sob.pure.outputs.bundle import read_bundle
-from auditapp.sob.pure.outputs.csv_tables import TABLES, CsvTable, print_table
+from auditapp.sob.pure.outputs.csv_tables import TABLES, print_table
 from auditapp.sob.pure.outputs.report_files import FORMATS
 from auditapp.sob.pure.parsing import parse_answer
 from auditapp.sob.report.exports import COLUMNS, SOB_ANSWERS, read_answers
@@ -36,6 +36,7 @@ from transcripts.charts.png import NoRenderer
 from transcripts.exchange import export_jobs
 from transcripts.exchange.actions import write_file
 from transcripts.exchange.registry import Scope
+from transcripts.formats.report_tables import ReportTable
 from transcripts.formats.tabular import show_cell
 from transcripts.imports.models import ImportJob
 from transcripts.imports.running import run_job
@@ -177,8 +178,8 @@ def test_csv_tables_hold_every_row_and_leave_undefined_cells_empty() -> None:
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
-def test_no_heading_stands_twice(table: CsvTable) -> None:
-    assert len(set(table.header)) == len(table.header)
+def test_no_heading_stands_twice(table: ReportTable[Any]) -> None:
+    assert len(set(table.columns)) == len(table.columns)
 
 
 def test_every_row_of_a_table_says_what_it_must_be_read_with(client_of: ClientOf, owner: User, answered: Batch) -> None:
@@ -224,7 +225,7 @@ def test_files_of_invented_answers_say_so(client_of: ClientOf, owner: User, answ
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_without_rows_has_its_headings(name: str) -> None:
-    assert print_table({}, name) == ",".join(TABLES[name].header) + "\r\n"
+    assert print_table({}, name) == ",".join(TABLES[name].columns) + "\r\n"
 
 
 def test_the_study_export_has_a_row_for_each_answer_with_the_standing_reading(dataset: Any, owner: User) -> None:

@@ -265,7 +265,7 @@ class TestTable:
             "interviews": 2,
             "hidden_interviews": 0,
         }
-        assert event.details == {"rows": len(rows), "sha256": answer["X-Content-SHA256"], **basis}
+        assert event.details == {"format": "csv", "rows": len(rows), "sha256": answer["X-Content-SHA256"], **basis}
         assert answer["Content-Disposition"].endswith('-agreement-themes.csv"')
         told = ["" if value is None else str(value).replace("'", '"').replace(", ", ",") for value in basis.values()]
         assert {tuple(row[name] for name in basis) for row in rows} == {tuple(told)}

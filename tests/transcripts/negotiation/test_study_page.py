@@ -245,7 +245,7 @@ def test_every_figure_can_be_downloaded_and_that_is_recorded(
     filters = dict.fromkeys(("round", "model", "condition", "kind", "outcome", "stage", "openings"))
     basis = {"layer": "blind", "codebook_version": 1, "coded_versions": [1], **filters, "threads": 1}
     basis["hidden_interviews"] = 0
-    assert event.details == {"coder": "ana", "rows": len(rows) - 1, "sha256": sha256, **basis}
+    assert event.details == {"coder": "ana", "format": "csv", "rows": len(rows) - 1, "sha256": sha256, **basis}
     assert answer["X-Content-SHA256"] == sha256
     assert rows[0][-len(basis) :] == list(basis)
     told = ["blind", "1", "[1]", *[""] * len(filters), "1", "0"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 from django.contrib import messages
@@ -23,9 +22,8 @@ from transcripts.agreement.views.visible import MeasuredReadings, PageRequest, S
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.charts.figures import RowChart
-from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.downloads import name_narrowed, send_download
+from transcripts.projects.downloads import name_narrowed, offer_table, send_report_table
 from transcripts.projects.roles import Permission
 from transcripts.ui.acts import at_form
 
@@ -95,24 +93,20 @@ def download(request: ProjectRequest) -> HttpResponse:
     measured = report.measure(page_request.selection, visible.table, seed=page_request.form.chosen_seed)
     selection, hidden = page_request.selection, len(visible.blinded)
     basis = report.describe_basis(selection, visible.table, measured["agreement"], hidden=hidden)
-    stream = io.StringIO()
-    rows = write_csv(
-        report.list_file_rows(measured["rows"], basis), header=[*report.HEADER, *report.BASIS], stream=stream
-    )
-    family = selection.family
-    return send_download(
-        stream.getvalue().encode(),
+    source = report.Measured(measured["rows"], basis)
+    is_narrowed = selection.is_narrowed or hidden > 0
+    return send_report_table(
+        report.TABLE,
+        source,
+        request.POST.get("format", "csv"),
         "agreement.exported",
-        name=name_narrowed(
-            f"{request.project.slug}-agreement-{family.identifier}",
-            basis,
-            is_narrowed=selection.is_narrowed or hidden > 0,
+        stem=name_narrowed(
+            f"{request.project.slug}-agreement-{selection.family.identifier}", basis, is_narrowed=is_narrowed
         ),
-        content_type="text/csv; charset=utf-8",
         project=request.project,
-        target=f"family:{family.identifier}",
+        target=f"family:{selection.family.identifier}",
         by=request.user,
-        details={"rows": rows, **basis},
+        details={"rows": len(report.TABLE.list_rows(source)), **basis},
     )
 
 
@@ -198,6 +192,9 @@ def _render_table(
                 page_request.selection, visible.table, seed=page_request.form.chosen_seed
             )
             page["chart"] = _draw(request, page_request, measured, visible)
+            page["offered_tables"] = [offer_table(report.TABLE, "This table, with every pair")]
+            page["table_files"] = reverse("agreement:download", args=[request.project.slug])
+            page["query"] = page_request.fields
         page["chosen"] = request.GET.get("code", "")
     elif page_request.families:
         status = 422

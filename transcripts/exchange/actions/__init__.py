@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from transcripts.exchange.actions.exporting import (
-    CONTENT_TYPES,
     Written,
     describe_file,
     draft_beside,
@@ -17,7 +16,6 @@ from transcripts.exchange.actions.exporting import (
 from transcripts.exchange.actions.importing import StudyRefused, import_qdpx
 
 __all__ = [
-    "CONTENT_TYPES",
     "StudyRefused",
     "Written",
     "describe_file",

@@ -23,18 +23,6 @@ from transcripts.formats.tabular import MAX_CELL, Groups, group_rows, write_csv,
 from transcripts.refusals import Refused
 
 WRITERS: dict[str, Callable[..., int]] = {"csv": write_csv, "json": write_json, "jsonl": write_jsonl}
-CONTENT_TYPES = {
-    "csv": "text/csv; charset=utf-8",
-    "json": "application/json",
-    "jsonl": "application/x-ndjson",
-    "md": "text/markdown; charset=utf-8",
-    "parquet": "application/vnd.apache.parquet",
-    "qdc": "application/xml",
-    "qdpx": "application/zip",
-    "svg": "image/svg+xml",
-    "png": "image/png",
-}
-
 
 # So many rows of a table are made ready before somebody who waits may give up.
 ROWS_BETWEEN_LOOKS = 500

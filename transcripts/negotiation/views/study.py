@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
@@ -20,7 +19,7 @@ from transcripts.blinding.viewers import Viewer, get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.coding.models import Layer
 from transcripts.corpus.models import Kind
-from transcripts.formats.tabular import write_csv
+from transcripts.formats.report_tables import ReportTable, TableRow
 from transcripts.negotiation.forms.study import NOT_KNOWN, TOGETHER, StudyForm
 from transcripts.negotiation.pure.behind import find_behind
 from transcripts.negotiation.pure.records import CHALLENGES, FEATURES, MOVES, RESPONSES
@@ -40,7 +39,7 @@ from transcripts.negotiation.queries.records import (
 from transcripts.negotiation.views import drawing_challenges, drawing_ledger, drawing_moves
 from transcripts.negotiation.views.sections import ENACTMENTS, STAGES, Behind
 from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.downloads import name_narrowed, send_download
+from transcripts.projects.downloads import name_narrowed, offer_table, send_report_table
 from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import find_stance
 from transcripts.projects.roles import Permission
@@ -48,10 +47,10 @@ from transcripts.projects.roles import Permission
 ROWS_PER_PAGE = 50
 MAX_KEYS = 6
 """How deep the figures of a report lie."""
+KEYS = ("figure", *(f"key_{number}" for number in range(1, MAX_KEYS)))
 # What a file rests on, in each of its rows: also every filter of the page.
 FILTERS = ("round", "model", "condition", "kind", "outcome", "stage", "openings")
 BASIS = ("layer", "codebook_version", "coded_versions", *FILTERS, "threads", "hidden_interviews")
-HEADER = ["coder", "figure", *(f"key_{number}" for number in range(1, MAX_KEYS)), "value", *BASIS]
 TITLES = {
     "presence": "Moves",
     "transitions": "Transitions",
@@ -178,7 +177,12 @@ def _choose_threads(data: QueryDict, read: Mapping[tuple[str, str], int]) -> tup
 def show_study(request: ProjectRequest) -> HttpResponse:
     """The threads of a study compared, as one coder read them."""
     compared = compare(request, request.GET)
-    context: dict[str, Any] = {"form": compared.form, "compared": compared}
+    context: dict[str, Any] = {
+        "form": compared.form,
+        "compared": compared,
+        "offered_tables": [offer_table(TABLE, "Every figure")],
+        "table_files": reverse("negotiation:download", args=[request.project.slug]),
+    }
     if compared.found is not None:
         context |= _describe(request, compared, compared.found)
         hidden = compared.viewer.hidden_interviews if compared.viewer.sees_all else frozenset()
@@ -217,20 +221,19 @@ def download(request: ProjectRequest) -> HttpResponse:
     if compared.figures is None:
         context = {"form": compared.form, "compared": compared}
         return render(request, "negotiation/study.html", context, status=422)
-    stream = io.StringIO()
     basis = _describe_basis(compared)
-    values = ([*row, *(basis[name] for name in BASIS)] for row in _list_values(compared.coder, compared.figures))
-    rows = write_csv(values, header=HEADER, stream=stream)
+    source = Flat(compared.coder, compared.figures, basis)
     is_narrowed = bool(basis["hidden_interviews"]) or any(basis[name] for name in FILTERS)
-    return send_download(
-        stream.getvalue().encode(),
+    return send_report_table(
+        TABLE,
+        source,
+        request.POST.get("format", "csv"),
         "negotiation.exported",
-        name=name_narrowed(f"{request.project.slug}-negotiation-{compared.coder}", basis, is_narrowed=is_narrowed),
-        content_type="text/csv; charset=utf-8",
+        stem=name_narrowed(f"{request.project.slug}-negotiation-{compared.coder}", basis, is_narrowed=is_narrowed),
         project=request.project,
         target=f"study:{request.project.pk}",
         by=request.user,
-        details={"coder": compared.coder, "rows": rows, **basis},
+        details={"coder": compared.coder, "rows": len(TABLE.list_rows(source)), **basis},
     )
 
 
@@ -327,10 +330,28 @@ def _list_rows(request: ProjectRequest, compared: Compared, figure: str, keys: l
     return listed
 
 
-def _list_values(coder: str, figures: Mapping[str, Any]) -> Iterator[list[object]]:
+class Flat(NamedTuple):
+    """What the file is made of: a coder's figures, and what they rest on by the names of ``BASIS``."""
+
+    coder: str
+    figures: Mapping[str, Any]
+    basis: Mapping[str, object]
+
+
+def _read_values(source: Flat) -> Iterator[TableRow]:
     """Every number of a coder's figures, with the names that lead to it."""
-    for path, value in _flatten(figures, ()):
-        yield [coder, *path[:MAX_KEYS], *([""] * (MAX_KEYS - len(path))), value]
+    for path, value in _flatten(source.figures, ()):
+        keys = dict(zip(KEYS, [*path[:MAX_KEYS], *([""] * (MAX_KEYS - len(path)))], strict=True))
+        yield {**source.basis, **keys, "coder": source.coder, "value": value}
+
+
+TABLE = ReportTable(
+    "negotiation",
+    "Every figure of a coder's moves and trajectories.",
+    ("coder", *KEYS, "value", *BASIS),
+    _read_values,
+    is_printed=False,
+)
 
 
 def _name_key(key: str, figure: str, book: CodeBook) -> str:

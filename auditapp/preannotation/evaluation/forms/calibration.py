@@ -132,18 +132,6 @@ class ThresholdForm(forms.Form):
         return float(self.cleaned_data["threshold"])
 
 
-class FormatForm(forms.Form):
-    """As what a table is taken out."""
-
-    format = forms.ChoiceField(choices=[("csv", "CSV"), ("json", "JSON")])
-
-
-class CalibrationFormatForm(FormatForm):
-    """Calibration has two tables; JSON holds both."""
-
-    table = forms.ChoiceField(choices=[("codes", "Codes"), ("answers", "Answers")], required=False)
-
-
 class FinishedForm(forms.Form):
     """``annotator``: whose figures the page shows, to come back to."""
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES, Estimate
 from transcripts.codebook.models import Code, CodeFamily
+from transcripts.formats.numbers import write_estimate
+from transcripts.formats.report_tables import Printed, ReportTable, TableRow
 from transcripts.statistics.figures import Figure
 
 if TYPE_CHECKING:
@@ -17,24 +19,25 @@ ESTIMATES = (
     *("precision", "recall", "specificity", "f1", "kappa", "prevalence", "machine_share", "false_failure_rate"),
     *("raw", "pabak", "ac1"),
 )
-AMONG_PEOPLE = ("kappa", "positive_agreement", "machine_kappa", "machine_positive_agreement")
 ASIDE = ("examples", "taught", "alternatives")
-HEADER = [
-    *("annotator", "annotator_number", "annotator_hash", "codebook", "prompt", "compared_on", "critic", "layer"),
-    *("family", "code_id", "code", "labels", "units", "turns", "coders", "tp", "fp", "fn", "tn"),
-    *(f"{name}{part}" for name in ESTIMATES for part in ("", "_low", "_high", "_turns_low", "_turns_high", "_n")),
-    *("coverage", "positive_agreement", "shared_units", "pairs"),
-    *(f"{name}{part}" for name in ("people_kappa", "people_positive_agreement") for part in ("", "_low", "_high")),
-    *(f"{name}{part}" for name in ("machine_kappa", "machine_positive_agreement") for part in ("", "_low", "_high")),
-    *(f"aside_{name}" for name in ASIDE),
-    *("warnings", "seed", "resamples"),
-]
-# Of the tables of answers to the codes' own questions: a row for each pair of answers.
-ANSWER_HEADER = [
-    *("annotator", "annotator_number", "annotator_hash", "codebook", "prompt", "compared_on", "critic", "layer"),
-    *("family", "question", "label", "machine_answer", "person_answer", "pairs"),
-    *("all_pairs", "equal", "alpha", "unanswered"),
-]
+OF_PEOPLE = {
+    "kappa": "people_kappa",
+    "positive_agreement": "people_positive_agreement",
+    "machine_kappa": "machine_kappa",
+    "machine_positive_agreement": "machine_positive_agreement",
+}
+"""What agreement among people, and of the machine with each of them, is called in files."""
+PRINTED = {"precision": "Precision", "recall": "Recall", "specificity": "Specificity", "f1": "F1", "kappa": "Kappa"}
+
+
+def _print_estimate(name: str, head: str) -> Printed:
+    """With the interval that counts turns."""
+
+    def write(row: TableRow) -> str:
+        low, high = row[f"{name}_turns_low"], row[f"{name}_turns_high"]
+        return write_estimate(row[name], None if low is None else (low, high))
+
+    return Printed(head, write)
 
 
 class CodeRow(NamedTuple):
@@ -74,67 +77,125 @@ class CodeRow(NamedTuple):
         return any(value is not None and value < threshold for value in values)
 
 
-def list_records(
-    rows: Sequence[CodeRow], compared: Compared, *, seed: int, resamples: int
-) -> Iterator[dict[str, object]]:
-    """The rows as files hold them, by the names of ``HEADER``; None where a figure is not defined."""
-    for row in rows:
-        found = row.figures
-        values: list[object] = [
-            *_describe(compared),
-            *(row.family, row.code.identifier, row.code.name),
-            *(found["table"].n, found["n_units"], found["n_turns"], found["n_coders"], *found["table"]),
-        ]
-        for name in ESTIMATES:
-            values += _list_estimate(found["figures"][name])
-        people = found["people"]
-        values += [found["figures"]["recall"].value, found["figures"]["f1"].value]
-        values += [people["n_units"], people["pairs"]] if people else [0, 0]
-        for name in AMONG_PEOPLE:
-            values += _list_figure(people[name] if people else Figure())
-        values += [row.set_aside.get(name, 0) for name in ASIDE]
-        values += ["; ".join(row.warnings), seed, resamples]
-        yield dict(zip(HEADER, values, strict=True))
+class Source(NamedTuple):
+    """What the files of calibration are made of: the rows of the page, its tables of answers, and how they were drawn."""
+
+    compared: Compared
+    rows: Sequence[CodeRow]
+    tables: Sequence[Mapping[str, Any]]
+    seed: int
+    resamples: int
 
 
-def list_answers(tables: Sequence[Mapping[str, Any]], compared: Compared) -> Iterator[dict[str, object]]:
-    """The machine's answers to the codes' own questions beside people's, such as statuses of features, by the names of
-    ``ANSWER_HEADER``. ``tables``: families with their ``identifier`` and ``questions``."""
-    for family in tables:
+def _read_rows(source: Source) -> Iterator[TableRow]:
+    """None where a figure is not defined."""
+    for row in source.rows:
+        found, people = row.figures, row.figures["people"]
+        estimates = [_name_estimate(name, found["figures"][name]) for name in ESTIMATES]
+        among = [_name_figure(OF_PEOPLE[name], people[name] if people else Figure()) for name in OF_PEOPLE]
+        yield {
+            **_describe(source.compared),
+            **found["table"]._asdict(),
+            **{name: value for each in (*estimates, *among) for name, value in each.items()},
+            **{f"aside_{name}": row.set_aside.get(name, 0) for name in ASIDE},
+            "family": row.family,
+            "code_id": row.code.identifier,
+            "code": row.code.name,
+            "labels": found["table"].n,
+            "units": found["n_units"],
+            "turns": found["n_turns"],
+            "coders": found["n_coders"],
+            "coverage": found["figures"]["recall"].value,
+            "positive_agreement": found["figures"]["f1"].value,
+            "shared_units": people["n_units"] if people else 0,
+            "pairs": people["pairs"] if people else 0,
+            "warnings": "; ".join(row.warnings),
+            "seed": source.seed,
+            "resamples": source.resamples,
+        }
+
+
+def _read_answers(source: Source) -> Iterator[TableRow]:
+    """The machine's answers to the codes' own questions and people's, such as statuses of features: a row for each pair."""
+    for family in source.tables:
         for question in family["questions"]:
             table = question.table
             for machine, person, pairs in table.cells:
-                values = [
-                    *_describe(compared),
-                    *(family["identifier"], question.key, question.label, machine, person, pairs),
-                    *(table.n, table.raw, table.alpha, table.unanswered),
-                ]
-                yield dict(zip(ANSWER_HEADER, values, strict=True))
+                yield {
+                    **_describe(source.compared),
+                    "family": family["identifier"],
+                    "question": question.key,
+                    "label": question.label,
+                    "machine_answer": machine,
+                    "person_answer": person,
+                    "pairs": pairs,
+                    "all_pairs": table.n,
+                    "equal": table.raw,
+                    "alpha": table.alpha,
+                    "unanswered": table.unanswered,
+                }
 
 
-def _describe(compared: Compared) -> list[object]:
+def _describe(compared: Compared) -> TableRow:
     annotator = compared.annotator
-    return [
-        annotator.name,
-        annotator.number,
-        annotator.hash,
-        annotator.version.number,
-        annotator.prompt_version,
-        "withheld turns" if compared.only_withheld else "all blind labels",
-        "without what was reversed" if compared.with_critic else "as made",
-        LAYER,
-    ]
+    return {
+        "annotator": annotator.name,
+        "annotator_number": annotator.number,
+        "annotator_hash": annotator.hash,
+        "codebook": annotator.version.number,
+        "prompt": annotator.prompt_version,
+        "compared_on": "withheld turns" if compared.only_withheld else "all blind labels",
+        "critic": "without what was reversed" if compared.with_critic else "as made",
+        "layer": LAYER,
+    }
 
 
-def _list_estimate(estimate: Estimate) -> list[object]:
+def _name_estimate(name: str, estimate: Estimate) -> dict[str, object]:
     ends, turns = estimate.interval, estimate.figure.interval
-    return [
-        estimate.value,
-        *((ends.low, ends.high) if ends else (None, None)),
-        *((turns.low, turns.high) if turns else (None, None)),
-        estimate.n,
-    ]
+    return {
+        name: estimate.value,
+        f"{name}_low": ends.low if ends else None,
+        f"{name}_high": ends.high if ends else None,
+        f"{name}_turns_low": turns.low if turns else None,
+        f"{name}_turns_high": turns.high if turns else None,
+        f"{name}_n": estimate.n,
+    }
 
 
-def _list_figure(figure: Figure) -> list[object]:
-    return [figure.value, *((figure.interval.low, figure.interval.high) if figure.interval else (None, None))]
+def _name_figure(name: str, figure: Figure) -> dict[str, object]:
+    low, high = figure.interval or (None, None)
+    return {name: figure.value, f"{name}_low": low, f"{name}_high": high}
+
+
+_ABOUT = ("annotator", "annotator_number", "annotator_hash", "codebook", "prompt", "compared_on", "critic", "layer")
+CALIBRATION = ReportTable(
+    "calibration",
+    "How well an annotator labels each code, compared with people's blind labels.",
+    (
+        *_ABOUT,
+        *("family", "code_id", "code", "labels", "units", "turns", "coders", "tp", "fp", "fn", "tn"),
+        *(f"{name}{part}" for name in ESTIMATES for part in ("", "_low", "_high", "_turns_low", "_turns_high", "_n")),
+        *("coverage", "positive_agreement", "shared_units", "pairs"),
+        *(f"{name}{part}" for name in OF_PEOPLE.values() for part in ("", "_low", "_high")),
+        *(f"aside_{name}" for name in ASIDE),
+        *("warnings", "seed", "resamples"),
+    ),
+    _read_rows,
+    printed=[
+        Printed("Code", lambda row: str(row["code"])),
+        Printed("Labels", lambda row: f"{row['labels']:,}"),
+        Printed("Turns", lambda row: f"{row['turns']:,}"),
+        *(_print_estimate(name, head) for name, head in PRINTED.items()),
+    ],
+)
+ANSWERS = ReportTable(
+    "calibration-answers",
+    "The machine's answers to the codes' own questions, and people's: a row for each pair of answers.",
+    (
+        *_ABOUT,
+        *("family", "question", "label", "machine_answer", "person_answer", "pairs"),
+        *("all_pairs", "equal", "alpha", "unanswered"),
+    ),
+    _read_answers,
+    is_printed=False,
+)

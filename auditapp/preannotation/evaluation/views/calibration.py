@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +9,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -19,14 +18,13 @@ from auditapp.preannotation.annotators.actions.reflexive import record_calibrati
 from auditapp.preannotation.annotators.forms import FamilyReasonForm
 from auditapp.preannotation.annotators.queries.prompt_codebook import name_side
 from auditapp.preannotation.annotators.views.annotators import count_moved_seen
-from auditapp.preannotation.evaluation.forms.calibration import CalibrationFormatForm, CellForm, ThresholdForm
+from auditapp.preannotation.evaluation.forms.calibration import CellForm, ThresholdForm
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES
 from auditapp.preannotation.evaluation.queries.calibration_rows import (
-    ANSWER_HEADER,
-    HEADER,
+    ANSWERS,
+    CALIBRATION,
     CodeRow,
-    list_answers,
-    list_records,
+    Source,
 )
 from auditapp.preannotation.evaluation.queries.compared_items import read_compared_items
 from auditapp.preannotation.evaluation.views.charts import draw_calibration
@@ -38,9 +36,9 @@ from auditapp.preannotation.evaluation.views.comparing import (
 )
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
-from transcripts.formats.tabular import write_csv
+from transcripts.formats.report_tables import ReportTable
 from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.downloads import send_download
+from transcripts.projects.downloads import offer_table, send_report_table
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form
@@ -84,19 +82,16 @@ def compute(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SEE_ALL_CODINGS)
 def download(request: ProjectRequest) -> HttpResponse:
     """The figures the page shows, as a file: those of codes, or (``table``) the answers to their own questions."""
-    asked, form = read_asked(request.project, request.POST), CalibrationFormatForm(request.POST)
-    if asked.annotator is None or not form.is_valid():
+    asked = read_asked(request.project, request.POST)
+    if asked.annotator is None:
         return _render(request, asked, status=422)
     compared = compare(get_viewer(request), asked.annotator, **asked.scope)
     if compared.is_hidden:
         return _ask_to_unblind(request, asked, compared)
     measured = measure(asked, compared)
-    drawn = {name: measured[name] for name in ("seed", "resamples")}
-    answers = list(list_answers(measured["tables"], compared))
-    if form.cleaned_data["table"] == "answers":
-        return send_table(request, "calibration-answers", ANSWER_HEADER, answers, form.cleaned_data["format"])
-    records = list(list_records(measured["rows"], compared, **drawn))
-    return send_table(request, "calibration", HEADER, records, form.cleaned_data["format"], answers=answers)
+    source = Source(compared, *(measured[name] for name in ("rows", "tables", "seed", "resamples")))
+    table = ANSWERS if request.GET.get("table") == "answers" else CALIBRATION
+    return send_table(request, table, source)
 
 
 @require_safe
@@ -174,31 +169,28 @@ def measure(
     }
 
 
-def send_table(
-    request: ProjectRequest,
-    what: str,
-    header: Sequence[str],
-    records: Sequence[dict[str, object]],
-    form: str,
-    **more: Sequence[dict[str, object]],
-) -> HttpResponse:
-    """A table as CSV or JSON, which has ``more`` tables by name; kept on record."""
-    if form == "json":
-        data = json.dumps({"rows": records, **more}, allow_nan=False, ensure_ascii=False).encode()
-    else:
-        stream = io.StringIO()
-        write_csv((list(record.values()) for record in records), header=list(header), stream=stream)
-        data = stream.getvalue().encode()
-    kinds = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
-    return send_download(
-        data,
-        f"preannotation.{what}.exported",
-        name=f"{request.project.slug}-{what}.{form}",
-        content_type=kinds[form],
+def send_table(request: ProjectRequest, table: ReportTable[Any], source: object) -> HttpResponse:
+    """A table in the format that was asked for; kept on record."""
+    return send_report_table(
+        table,
+        source,
+        request.POST.get("format", "csv"),
+        f"preannotation.{table.name}.exported",
+        stem=f"{request.project.slug}-{table.name}",
         project=request.project,
         target=f"project:{request.project.pk}",
         by=request.user,
-        details={"format": form, "rows": len(records)},
+        details={"rows": len(table.list_rows(source))},
+    )
+
+
+def _offer_files(request: ProjectRequest, *, has_answers: bool) -> list[dict[str, object]]:
+    answers = f"{reverse('preannotation:calibration_file', args=[request.project.slug])}?table=answers"
+    offered = [offer_table(CALIBRATION, "These figures")]
+    return (
+        [*offered, offer_table(ANSWERS, "Answers to the codes’ own questions", lambda _: answers)]
+        if has_answers
+        else offered
     )
 
 
@@ -237,6 +229,9 @@ def _render(
                         table["identifier"], table["name"], table["rows"], threshold=ThresholdForm({}).chosen
                     )
             page["measured"] = measured
+            page["offered_tables"] = _offer_files(request, has_answers=measured["has_answers"])
+            page["table_files"] = reverse("preannotation:calibration_file", args=[request.project.slug])
+            page["query"] = asked.fields
             page |= count_moved_seen(request, asked.annotator)
             page["scarce"] = [row for row in measured["rows"] if row.is_scarce]
             page["weak"] = [row for row in measured["rows"] if row.is_below(ThresholdForm({}).chosen)]

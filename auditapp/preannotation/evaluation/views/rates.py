@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -14,11 +16,13 @@ from django.views.decorators.http import require_POST, require_safe
 from auditapp.preannotation.annotators.actions.reflexive import record_calibration
 from auditapp.preannotation.annotators.forms import FamilyReasonForm
 from auditapp.preannotation.evaluation.actions.choices import list_choices
-from auditapp.preannotation.evaluation.forms.calibration import FormatForm
 from auditapp.preannotation.evaluation.views.calibration import send_table
 from auditapp.preannotation.evaluation.views.comparing import Asked, offer_compared, read_asked
 from transcripts.blinding.viewers import get_viewer
+from transcripts.formats.numbers import write_estimate, write_number
+from transcripts.formats.report_tables import Printed, ReportTable, TableRow
 from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.downloads import offer_table
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form
@@ -27,12 +31,6 @@ OF_MOVES = (
     "This code is a move. Labels say here whether it was applied, not whether it is enacted, and a rate would add what the model "
     "only describes to what it does."
 )
-HEADER = [
-    *("code_id", "code", "family", "annotator", "annotator_number", "annotator_hash", "critic", "codebook", "layer"),
-    *("rate", "rate_low", "rate_high", "se", "naive", "rectifier", "rogan_gladen", "sensitivity", "specificity"),
-    *("labelled_sentences", "labels", "labelled_turns", "unlabelled_sentences", "interviews", "all_interviews"),
-    *("set_aside", "served_models", "not_checked", "refused", "reason"),
-]
 
 
 @require_safe
@@ -61,17 +59,14 @@ def compute(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SEE_ALL_CODINGS)
 def download(request: ProjectRequest) -> HttpResponse:
     """The rates the page shows, as a file."""
-    asked, form = read_asked(request.project, request.POST), FormatForm(request.POST)
-    if not form.is_valid():
-        return _render(request, asked, status=422)
+    asked = read_asked(request.project, request.POST)
     rows, _, blinded = _read_rates(request, asked)
     if blinded:
         messages.error(
             request, "Labels that the rates are based on are hidden from you. Unblind those interviews first."
         )
         return _render(request, asked, status=409)
-    records = [dict(zip(HEADER, _list_values(row), strict=True)) for row in rows]
-    return send_table(request, "rates", HEADER, records, form.cleaned_data["format"])
+    return send_table(request, RATES, rows)
 
 
 def _read_rates(
@@ -138,25 +133,70 @@ def _measure_rate(parts: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _list_values(row: dict[str, Any]) -> list[object]:
+def _read_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[TableRow]:
     from auditapp.preannotation.evaluation.pure.rectifying import list_served
 
-    choice, found, rectified = row["choice"], row["found"], row["rectified"]
-    annotator, ends = choice.annotator, rectified.interval
-    return [
-        *(choice.code_identifier, row["name"], row["family"]),
-        *((annotator.name, annotator.number, annotator.hash) if annotator else (None, None, None)),
-        int(choice.with_critic),
-        annotator.version.number if annotator else None,
-        "blind",
-        rectified.rate,
-        *((ends.low, ends.high) if ends else (None, None)),
-        *(rectified.error, rectified.naive, rectified.rectifier, row["rogan_gladen"]),
-        *(row["sensitivity"], row["specificity"], found.labelled, row["n_labels"], found.labelled_turns),
-        *(rectified.n_unlabelled, found.interviews, found.all_interviews, row["set_aside"]),
-        *(list_served(found.served), " ".join(each.found for each in row["conditions"] if not each.can_be_checked)),
-        *(row["refusal"], choice.reason),
-    ]
+    for row in rows:
+        choice, found, rectified = row["choice"], row["found"], row["rectified"]
+        annotator, (low, high) = choice.annotator, rectified.interval or (None, None)
+        yield {
+            **row,
+            "code_id": choice.code_identifier,
+            "code": row["name"],
+            "annotator": annotator and annotator.name,
+            "annotator_number": annotator and annotator.number,
+            "annotator_hash": annotator and annotator.hash,
+            "critic": int(choice.with_critic),
+            "codebook": annotator and annotator.version.number,
+            "layer": "blind",
+            "rate": rectified.rate,
+            "rate_low": low,
+            "rate_high": high,
+            "se": rectified.error,
+            "naive": rectified.naive,
+            "rectifier": rectified.rectifier,
+            "labelled_sentences": found.labelled,
+            "labels": row["n_labels"],
+            "labelled_turns": found.labelled_turns,
+            "unlabelled_sentences": rectified.n_unlabelled,
+            "interviews": found.interviews,
+            "all_interviews": found.all_interviews,
+            "served_models": list_served(found.served),
+            "not_checked": " ".join(each.found for each in row["conditions"] if not each.can_be_checked),
+            "refused": row["refusal"],
+            "reason": choice.reason,
+        }
+
+
+RATES = ReportTable(
+    "rates",
+    "How often codes occur in the corpus: prediction-powered means with 95 % intervals, or why there is none.",
+    (
+        *(
+            "code_id",
+            "code",
+            "family",
+            "annotator",
+            "annotator_number",
+            "annotator_hash",
+            "critic",
+            "codebook",
+            "layer",
+        ),
+        *("rate", "rate_low", "rate_high", "se", "naive", "rectifier", "rogan_gladen", "sensitivity", "specificity"),
+        *("labelled_sentences", "labels", "labelled_turns", "unlabelled_sentences", "interviews", "all_interviews"),
+        *("set_aside", "served_models", "not_checked", "refused", "reason"),
+    ),
+    _read_rows,
+    printed=[
+        Printed("Code", lambda row: row["code"]),
+        Printed("Rate", lambda row: write_estimate(row["rate"], row["rate"] and (row["rate_low"], row["rate_high"]))),
+        Printed("Machine alone", lambda row: write_number(row["naive"], 3)),
+        Printed("Labelled turns", lambda row: f"{row['labelled_turns']:,}"),
+        Printed("Refused because", lambda row: row["refused"]),
+    ],
+    alignment="lrrrl",
+)
 
 
 def _render(
@@ -177,5 +217,7 @@ def _render(
         "reason": reason,
         "reason_form": reason_form or FamilyReasonForm(),
         "computed_at": timezone.now(),
+        "offered_tables": [offer_table(RATES, "Rates")],
+        "table_files": reverse("preannotation:rates_file", args=[request.project.slug]),
     }
     return render(request, "preannotation/rates.html", page, status=status)

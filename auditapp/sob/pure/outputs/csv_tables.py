@@ -1,38 +1,23 @@
-"""The report as flat tables, one per part, for CSV: numbers unrounded, undefined ones empty.
+"""The report as flat tables, one per part: numbers unrounded, undefined ones empty.
 
 The caveats of the figures are in the last column of every row, because rows are copied into other tables.
 """
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from auditapp.sob.pure.counting import OVERALL
 from auditapp.sob.pure.measures.cautions import list_alarms, list_base_alarms
 from auditapp.sob.pure.parsing import Outcome
-from transcripts.formats.tabular import TextSink, write_csv
+from transcripts.formats.report_tables import ReportTable, write_report_table
 
 Report = Mapping[str, Any]
 Row = Mapping[str, Any]
 
 
 NOTICE = "notice"
-
-
-class CsvTable(NamedTuple):
-    """One table: what it is, what its columns are beside the notice, and how its rows are found in a report."""
-
-    name: str
-    sentence: str
-    columns: Sequence[str]
-    read_rows: Callable[[Report], Iterator[Row]]
-
-    @property
-    def header(self) -> Sequence[str]:
-        """The headings of the file."""
-        return (*self.columns, NOTICE)
 
 
 def _read_part(part: str) -> Callable[[Report], Iterator[Row]]:
@@ -108,6 +93,35 @@ def _read_top_values(report: Report) -> Iterator[Row]:
             yield {**row, **value, "rank": rank}
 
 
+def _declare(
+    name: str, caption: str, columns: Sequence[str], read_rows: Callable[[Report], Iterator[Row]]
+) -> ReportTable[Report]:
+    """A table whose last column has what must be read with each row."""
+
+    def read(report: Report) -> Iterator[Row]:
+        list_of, part = (list_base_alarms, "base") if name == "base" else (list_alarms, "cells")
+        alarmed = [entry for entry in report.get(part) or [] if entry.get("alarm")]
+        for row in read_rows(report):
+            alarms = list_of(_choose(alarmed, row), row.get("target") or OVERALL)
+            yield {**row, NOTICE: _write_notice(report, alarms)}
+
+    return ReportTable(name, caption, (*columns, NOTICE), read, is_printed=False)
+
+
+def _choose(alarmed: Sequence[Row], row: Row) -> list[Row]:
+    """The entries with an alarm that are of a row's own model and task; a row of no one model or task is of all."""
+    models = {row.get(name) for name in ("model", "model_a", "model_b")} - {None}
+    return [
+        entry
+        for entry in alarmed
+        if (not models or entry["model"] in models) and row.get("task") in {None, entry.get("task")}
+    ]
+
+
+def _write_notice(report: Report, alarms: Sequence[str]) -> str:
+    return " ".join(filter(None, [report.get(NOTICE), *alarms, *(report.get("reading") or [])]))
+
+
 _OUTCOMES = tuple(str(outcome) for outcome in Outcome if outcome is not Outcome.VERDICT)
 _PLACE = ("model", "task", "target")
 _CELLS = (
@@ -152,82 +166,82 @@ _MAPPING = (*_PLACE, "kind", "rule", "match", "denominator", "count", "pct", "pc
 TABLES = {
     table.name: table
     for table in (
-        CsvTable("cells", "Scores and counts per model, task and target.", _CELLS, _read_cells),
-        CsvTable(
+        _declare("cells", "Scores and counts per model, task and target.", _CELLS, _read_cells),
+        _declare(
             "friedman",
             "Whether targets differ: the Friedman tests, models as blocks.",
             _FRIEDMAN,
             _read_friedman("friedman"),
         ),
-        CsvTable(
+        _declare(
             "friedman_families",
             "The same tests with families of models as blocks.",
             _FRIEDMAN,
             _read_friedman("friedman_families"),
         ),
-        CsvTable(
+        _declare(
             "mean_ranks",
             "Mean rank of each target; the highest rank is the highest score.",
             ("task", "blocks", "target", "mean_rank", "n_blocks"),
             _read_mean_ranks,
         ),
-        CsvTable("posthoc", "Which targets differ: all pairs.", _POSTHOC, _read_posthoc),
-        CsvTable("paired", "Every two models on the same texts.", _PAIRED, _read_part("paired")),
-        CsvTable(
+        _declare("posthoc", "Which targets differ: all pairs.", _POSTHOC, _read_posthoc),
+        _declare("paired", "Every two models on the same texts.", _PAIRED, _read_part("paired")),
+        _declare(
             "sensitivity",
             "What each counting rule does to each score.",
             (*_PLACE, "rule", "sob", "attribution_rate", "denominator", "change"),
             _read_part("sensitivity"),
         ),
-        CsvTable(
+        _declare(
             "repeats",
             "The spread of a score over repeats.",
             (*_PLACE, "n_repeats", "values", "sd", "lowest", "highest"),
             _read_part("repeats"),
         ),
-        CsvTable(
+        _declare(
             "secondary",
             "Scores by secondary target.",
             (*_PLACE, "n_items", "n_nonrefused", "sob", "ci_low", "ci_high", "few_items", "ci_note"),
             _read_part("secondary"),
         ),
-        CsvTable(
+        _declare(
             "secondary_contrast",
             "Texts with a secondary target against those without.",
             _CONTRAST,
             _read_part("secondary_contrast"),
         ),
-        CsvTable(
+        _declare(
             "top_values",
             "Values attributed most often; no model means all together.",
             (*_PLACE, "denominator", "rank", "value", "count", "pct"),
             _read_top_values,
         ),
-        CsvTable(
+        _declare(
             "mapping",
             "Answers that name the target itself or the dominant group.",
             _MAPPING,
             _read_mapping("mapping"),
         ),
-        CsvTable(
+        _declare(
             "mapping_all",
             "Answers that name every value of the list.",
             _MAPPING,
             _read_mapping("mapping_all"),
         ),
-        CsvTable(
+        _declare(
             "harms",
             "Harms per target, as counts of answers.",
             (*_PLACE, "denominator", "recirculatory", "attributional", "mappable", "epistemic_exclusion"),
             _read_part("harms"),
         ),
-        CsvTable(
+        _declare(
             "layers",
             "Who read the answers: rules, formatter or person.",
             ("model", "task", "layer", "outcome", "count", "share", "n"),
             _read_part("layers"),
         ),
-        CsvTable(
+        _declare(
             "base",
             "Answers to the base task.",
             ("model", "target", "n_responses", "n_refused", "denominator", "acceptable", "non_acceptable", "uncertain"),
@@ -238,40 +252,7 @@ TABLES = {
 """Every table by its name, in the order of the page."""
 
 
-def write_table(report: Report, name: str, stream: TextSink, *, exact: bool = False) -> int:
-    """Write one of ``TABLES``; returns the number of rows. Cells that a spreadsheet would run are escaped unless ``exact``.
-
-    Raises ``KeyError`` for another name.
-    """
-    table = TABLES[name]
-    list_of, part = (list_base_alarms, "base") if name == "base" else (list_alarms, "cells")
-    alarmed = [entry for entry in report.get(part) or [] if entry.get("alarm")]
-    rows = (
-        [
-            *(row.get(column) for column in table.columns),
-            _write_notice(report, list_of(_choose(alarmed, row), row.get("target") or OVERALL)),
-        ]
-        for row in table.read_rows(report)
-    )
-    return write_csv(rows, header=table.header, stream=stream, escape_formulas=not exact)
-
-
-def _choose(alarmed: Sequence[Row], row: Row) -> list[Row]:
-    """The entries with an alarm that are of a row's own model and task; a row of no one model or task is of all."""
-    models = {row.get(name) for name in ("model", "model_a", "model_b")} - {None}
-    return [
-        entry
-        for entry in alarmed
-        if (not models or entry["model"] in models) and row.get("task") in {None, entry.get("task")}
-    ]
-
-
-def _write_notice(report: Report, alarms: Sequence[str]) -> str:
-    return " ".join(filter(None, [report.get(NOTICE), *alarms, *(report.get("reading") or [])]))
-
-
 def print_table(report: Report, name: str, *, exact: bool = False) -> str:
-    """As ``write_table``, as text."""
-    stream = io.StringIO(newline="")
-    write_table(report, name, stream, exact=exact)
-    return stream.getvalue()
+    """One of ``TABLES`` as CSV. Cells that a spreadsheet would run are escaped unless ``exact``. Raises ``KeyError`` for another
+    name."""
+    return write_report_table(TABLES[name], report, "csv", exact=exact).decode()

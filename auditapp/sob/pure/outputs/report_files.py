@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from auditapp.sob.pure.measures.mapping import PUBLISHED, Rows, read_mapping
-from auditapp.sob.pure.outputs.csv_tables import TABLES, print_table
+from auditapp.sob.pure.outputs.csv_tables import TABLES
 from auditapp.sob.pure.outputs.latex_tables import write_latex
 from auditapp.sob.pure.showing.figures import Figures
 from auditapp.sob.pure.showing.heat_map import draw_heat_map
@@ -15,17 +15,10 @@ from auditapp.sob.pure.showing.rank_plot import draw_rank_plot
 from auditapp.sob.pure.showing.social_map import draw_social_map
 from transcripts.charts.layout import ChartFile
 from transcripts.charts.png import write_png
+from transcripts.formats.report_tables import write_report_table
 
 Report = Mapping[str, Any]
 
-CONTENT_TYPES = {
-    "csv": "text/csv; charset=utf-8",
-    "json": "application/json",
-    "png": "image/png",
-    "svg": "image/svg+xml; charset=utf-8",
-    "tex": "application/x-tex; charset=utf-8",
-    "zip": "application/zip",
-}
 FIGURES = [
     {"key": key, "name": name, "sentence": sentence, "formats": ("svg", "png")}
     for key, name, sentence in (
@@ -48,11 +41,11 @@ DOCUMENTS = [
         "formats": ("tex",),
     },
 ]
-CSV_FILES = [
-    {"key": table.name, "name": table.name, "sentence": table.sentence, "formats": ("csv",)}
+TABLE_FILES = [
+    {"key": table.name, "name": table.name, "sentence": table.caption, "formats": table.formats}
     for table in TABLES.values()
 ]
-FORMATS = {str(file["key"]): file["formats"] for file in (*DOCUMENTS, *FIGURES, *CSV_FILES)}
+FORMATS = {str(file["key"]): file["formats"] for file in (*DOCUMENTS, *FIGURES, *TABLE_FILES)}
 """The formats of each file by its key."""
 
 
@@ -77,8 +70,8 @@ def write_file(
         return json.dumps(report, ensure_ascii=False, indent=1).encode() + b"\n"
     if key == "tables":
         return write_latex(report, mapping=mapping).encode()
-    if format == "csv":
-        return print_table(report, key, exact=exact).encode()
+    if key in TABLES:
+        return write_report_table(TABLES[key], report, format, exact=exact)
     if key == "map":
         name = str((report.get("versions") or {}).get("mapping") or PUBLISHED)
         svg = draw_social_map(report, model=model, mapping=read_mapping(mapping, name)).write()

@@ -12,11 +12,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.models import Batch
 from auditapp.sob.pure.outputs.report_files import (
-    CONTENT_TYPES,
-    CSV_FILES,
     DOCUMENTS,
     FIGURES,
     FORMATS,
+    TABLE_FILES,
     name_file,
     write_file,
 )
@@ -30,6 +29,7 @@ from auditapp.sob.report.views.opening import find_batch, open_batch
 from auditapp.sob.tables.mappings import find_rows
 from transcripts.charts.png import NoRenderer
 from transcripts.exchange.export_jobs import TooLong, watch_time
+from transcripts.formats.content_types import CONTENT_TYPES
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import send_download, sends_files
 from transcripts.projects.roles import Permission
@@ -44,7 +44,7 @@ def show_files(request: ProjectRequest, batch_id: int) -> HttpResponse:
     context = opened.describe() | {
         "documents": DOCUMENTS,
         "drawings": FIGURES,
-        "tables": CSV_FILES,
+        "tables": TABLE_FILES,
     }
     return render(request, "sob/files.html", context)
 

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import io
+import json
+import math
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from transcripts.formats.report_tables import Printed, ReportTable, TableRow, write_report_table
+from transcripts.formats.tabular import write_csv
+
+Rows = list[TableRow]
+ROWS: Rows = [
+    {"name": '=SUM(1), "x"', "n": 1, "share": 0.1 + 0.2, "is_few": True, "sets": ["a", "é"]},
+    {"name": "line\nbreak", "n": None, "share": None, "is_few": False, "sets": None, "unnamed": "never shown"},
+    {"name": "−1", "n": 3, "share": 1.0},
+]
+TABLE: ReportTable[Rows] = ReportTable(
+    "shares", "Shares.", ("name", "n", "share", "is_few", "sets"), lambda rows: rows, heads={"n": "Of"}
+)
+
+
+def test_a_table_and_an_export_write_the_same_csv() -> None:
+    stream = io.StringIO(newline="")
+    write_csv(TABLE.list_rows(ROWS), header=TABLE.columns, stream=stream)
+    assert write_report_table(TABLE, ROWS, "csv").decode() == stream.getvalue()
+
+
+def test_a_spreadsheet_runs_no_cell_unless_the_file_is_to_be_exact() -> None:
+    assert b"'=SUM" in write_report_table(TABLE, ROWS, "csv")
+    assert b"'=SUM" not in write_report_table(TABLE, ROWS, "csv", exact=True)
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "tex"])
+def test_a_table_without_rows_is_a_file(format: str) -> None:
+    assert write_report_table(TABLE, [], format)
+
+
+def test_json_has_the_numbers_themselves() -> None:
+    first, second, _ = json.loads(write_report_table(TABLE, ROWS, "json"))
+    assert first == {"name": '=SUM(1), "x"', "n": 1, "share": 0.1 + 0.2, "is_few": True, "sets": ["a", "é"]}
+    assert second["share"] is None
+
+
+def test_parquet_has_a_count_with_gaps_as_whole_numbers_and_mixed_values_as_text() -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    moment = datetime(2026, 11, 29, tzinfo=UTC)
+    mixed: Rows = [
+        {"n": 1, "bias": 0.5, "cost": Decimal("0.10"), "at": moment, "about": {"a": 1}},
+        {"n": None, "bias": "-INF", "cost": None, "at": None, "about": None},
+    ]
+    table: ReportTable[Rows] = ReportTable("t", "T.", ("n", "bias", "cost", "at", "about"), lambda rows: rows)
+    read = parquet.read_table(io.BytesIO(write_report_table(table, mixed, "parquet")))
+    assert str(read.schema.field("n").type) == "int64"
+    assert read.to_pylist() == [
+        {"n": 1, "bias": "0.5", "cost": Decimal("0.10"), "at": moment, "about": '{"a":1}'},
+        {"n": None, "bias": "-INF", "cost": None, "at": None, "about": None},
+    ]
+
+
+def test_print_has_three_decimals_a_dash_for_nothing_and_heads_of_its_own() -> None:
+    assert TABLE.list_heads() == ["Name", "Of", "Share", "Is_few", "Sets"]
+    assert TABLE.print_rows(ROWS)[1] == ["line\nbreak", "–", "–", "False", "–"]
+    latex = write_report_table(TABLE, ROWS, "tex", caption="Shares of 2026.").decode()
+    assert "0.300" in latex
+    assert r"\caption{Shares of 2026.}" in latex
+
+
+def test_a_column_of_print_may_be_made_of_several() -> None:
+    printed = [Printed("Share (n)", lambda row: f"{row['share']} ({row['n']})")]
+    table: ReportTable[Rows] = ReportTable("t", "T.", ("share", "n"), lambda rows: rows, printed=printed)
+    assert table.list_heads() == ["Share (n)"]
+    assert table.print_rows(ROWS)[2] == ["1.0 (3)"]
+
+
+def test_a_table_that_makes_none_on_paper_has_no_latex() -> None:
+    table: ReportTable[Rows] = ReportTable("t", "T.", ("n",), lambda rows: rows, is_printed=False)
+    assert "tex" not in table.formats
+    with pytest.raises(KeyError):
+        write_report_table(table, ROWS, "tex")
+
+
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_a_number_that_is_not_finite_is_refused(format: str) -> None:
+    unwritable: Rows = [{"share": math.nan}]
+    with pytest.raises(ValueError, match=r"not a finite number|not JSON compliant"):
+        write_report_table(TABLE, unwritable, format)

@@ -21,7 +21,7 @@ from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.judging.actions.readings import read_by_person
 from auditapp.sob.models import Judgment
 from auditapp.sob.pure.parsing import Outcome
-from auditapp.sob.report.requests import read_report
+from auditapp.sob.report.requests import await_report
 from auditapp.sob.texts.actions.datasets import load_dataset
 from transcripts.accounts.actions import create_user, ensure_owner
 from transcripts.accounts.models import User
@@ -67,7 +67,7 @@ def load_demo() -> bool:
     run(played)
     scenarios.open_results(played, people["owner"])
     # A worker computes the report of a batch that ends; without one, the first person to open the benchmark would wait for it.
-    read_report(Batch.objects.select_related("project").get(pk=benchmark.pk))
+    await_report(Batch.objects.select_related("project").get(pk=benchmark.pk))
     return True
 
 

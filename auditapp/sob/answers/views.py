@@ -71,7 +71,7 @@ def list_responses(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """The answers behind a number: what was made of each, the text and the answer as it came on demand."""
     opened = open_batch(find_batch(request, batch_id))
     asked = read_choice(request, *FILTERS)
-    choice = _read_filters(asked, opened.batch, opened.arms)
+    choice = _read_filters(asked, opened.inputs.batch, opened.inputs.arms)
     cells = _find_cells(opened, asked)
     page = read_page(
         choice,
@@ -91,10 +91,10 @@ def list_responses(request: ProjectRequest, batch_id: int) -> HttpResponse:
         "layers": LAYERS,
         "harms": [(str(harm), harm.words) for harm in Harm],
         "kinds": KIND_WORDS,
-        "models": list(dict.fromkeys(arm.model for arm in opened.arms)),
-        "tasks": list(dict.fromkeys(arm.task for arm in opened.arms)),
+        "models": list(dict.fromkeys(arm.model for arm in opened.inputs.arms)),
+        "tasks": list(dict.fromkeys(arm.task for arm in opened.inputs.arms)),
         "targets": _list_targets(opened),
-        "repeats": count_repeats(opened.batch),
+        "repeats": count_repeats(opened.inputs.batch),
         "query": request.GET.urlencode(),
     }
     return render(request, "sob/responses.html", context)
@@ -207,7 +207,7 @@ def _find_cells(opened: Opened, asked: dict[str, str]) -> list[Entry] | None:
     wanted = {name: asked[name] for name in ("model", "task") if asked[name]}
     cells = opened.figures.find("cells", target=asked["target"] or OVERALL, **wanted)
     # Answers to the base task are in no cell.
-    asked_arms = choose_arms(opened.arms, model=asked["model"], task=asked["task"])
+    asked_arms = choose_arms(opened.inputs.arms, model=asked["model"], task=asked["task"])
     return cells if {arm.task for arm in asked_arms} <= set(TASKS) else None
 
 
@@ -233,7 +233,7 @@ def list_texts(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """The texts with an answer, those that drew most attributes first."""
     opened = open_batch(find_batch(request, batch_id))
     chosen = read_choice(request, "target")
-    check_target(opened.batch, chosen["target"])
+    check_target(opened.inputs.batch, chosen["target"])
     page = Paginator(_sum_texts(opened, chosen["target"]), PER_PAGE).get_page(request.GET.get("page"))
     totals = list(page)
     texts = Text.objects.in_bulk([total["text"] for total in totals])
@@ -241,7 +241,7 @@ def list_texts(request: ProjectRequest, batch_id: int) -> HttpResponse:
         **opened.describe(),
         "page": page,
         "rows": [(texts[total["text"]], total) for total in totals],
-        "has_verdicts": any(arm.task == BASE_TASK for arm in opened.arms),
+        "has_verdicts": any(arm.task == BASE_TASK for arm in opened.inputs.arms),
         "chosen": chosen,
         "targets": (opened.figures or Figures({})).targets,
     }
@@ -250,7 +250,7 @@ def list_texts(request: ProjectRequest, batch_id: int) -> HttpResponse:
 
 def _sum_texts(opened: Opened, target: str) -> list[dict[str, int]]:
     """The totals as of the report: a million answers take seconds to add up, so that the last lists are kept."""
-    arms = tuple(arm.arm_id for arm in opened.arms)
+    arms = tuple(arm.arm_id for arm in opened.inputs.arms)
     return sum_texts(arms, target) if opened.as_of is None else _sum_texts_as_of(arms, target, opened.as_of)
 
 
@@ -266,14 +266,14 @@ def show_text(request: ProjectRequest, batch_id: int, text_id: int) -> HttpRespo
     batch = find_batch(request, batch_id)
     text = get_object_or_404(Text, pk=text_id, dataset__project=request.project)
     opened = open_batch(batch)
-    choice = Choice(opened.batch, opened.arms, text=text.pk, mapping=find_mapping(request.project))
+    choice = Choice(opened.inputs.batch, opened.inputs.arms, text=text.pk, mapping=find_mapping(request.project))
     answers = read_answers_on_text(choice)
-    tasks = list(dict.fromkeys(arm.task for arm in sorted(opened.arms, key=lambda arm: arm.task)))
+    tasks = list(dict.fromkeys(arm.task for arm in sorted(opened.inputs.arms, key=lambda arm: arm.task)))
     context = {
         **opened.describe(),
         "text": text,
         "tasks": [in_words(task) for task in tasks],
-        "rows": _lay_out(opened.arms, tasks, answers),
+        "rows": _lay_out(opened.inputs.arms, tasks, answers),
         "n_answers": sum(answer.task != BASE_TASK for answer in answers),
         "n_verdicts": sum(answer.task == BASE_TASK for answer in answers),
     }

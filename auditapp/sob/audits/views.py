@@ -22,7 +22,7 @@ from auditapp.sob.audits.forms import AuditForm, MarkForm
 from auditapp.sob.audits.queries import list_frame, read_report
 from auditapp.sob.models import Audit, AuditItem
 from auditapp.sob.queries.arms import KIND
-from auditapp.sob.queries.readers import count_readers
+from auditapp.sob.queries.readers import count_readers, find_cell_range
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -57,14 +57,15 @@ def show_audit(request: ProjectRequest, batch_id: int, audit_id: int) -> HttpRes
 def _render_audit(request: ProjectRequest, audit: Audit, opening: OpenResultsForm | None = None) -> HttpResponse:
     state = pages.read_state(request, audit, Permission.CODE)
     sees_results = state["sees_results"]
+    arms = list(audit.batch.arms.select_related("variant__account"))
     context = {
         **state,
         **({"opening": opening} if opening else {}),
         "batch": audit.batch,
         "following": audit.list_unmarked(request.user).first(),
         "report": read_report(audit, None if sees_results else request.user) if sees_results or state["own"] else None,
-        "has_fake": any(arm.variant.is_fake for arm in audit.batch.arms.select_related("variant__account")),
-        "readers": count_readers(audit.batch, list(audit.batch.arms.values_list("pk", flat=True))),
+        "has_fake": any(arm.variant.is_fake for arm in arms),
+        "readers": count_readers([arm.pk for arm in arms], find_cell_range(audit.batch)),
     }
     return render(request, "sob/audit.html", context, status=422 if opening else 200)
 

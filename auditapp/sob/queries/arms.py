@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.models import ModelVariant
@@ -21,14 +21,16 @@ IMPORTED_MARK = " (imported)"
 class AskedArm(NamedTuple):
     """One arm. ``model`` is the variant's label; where one variant was asked a task in several wordings, with the wording, and
     with its hash where these bear one name. No two arms have the same model and task. ``family`` is what the launch declared
-    of the variant; "" where it declared none."""
+    of the variant; "" where it declared none. ``sha256`` is the hash of the wording, ``settings`` are those of the arm."""
 
     arm_id: int
     model: str
     task: str
     instrument: str
     variant: ModelVariant
-    family: str = ""
+    family: str
+    sha256: str
+    settings: Mapping[str, Any]
 
 
 def read_arms(batch: Batch) -> list[AskedArm]:
@@ -43,7 +45,14 @@ def read_arms(batch: Batch) -> list[AskedArm]:
             names[arm.pk] = f"{arm.variant.label} ({name_instrument(arm)} {arm.prompt_hash[:8]})"
     return [
         AskedArm(
-            arm.pk, names[arm.pk], arm.task, name_instrument(arm), arm.variant, str(arm.settings.get("family") or "")
+            arm.pk,
+            names[arm.pk],
+            arm.task,
+            name_instrument(arm),
+            arm.variant,
+            str(arm.settings.get("family") or ""),
+            str(arm.settings.get("sha256") or arm.prompt_hash),
+            arm.settings,
         )
         for arm in arms
     ]
@@ -108,7 +117,7 @@ def find_pairs(arms: Sequence[AskedArm]) -> tuple[tuple[str, str], ...]:
     return tuple(dict.fromkeys((without[key], model) for key, model in reasoning if key in without))
 
 
-def find_schema(arm: Arm) -> Sequence[str]:
+def find_schema(arm: Arm | AskedArm) -> Sequence[str]:
     """The characteristics an arm's instrument asks for, in lower case: none for the base task, the ten of the paper where
     it is not recorded which."""
     schema: Sequence[str] | None = arm.settings.get("schema")

@@ -14,8 +14,8 @@ from auditapp.sob.queries.arms import AskedArm
 
 
 class Readers(NamedTuple):
-    """The answers of a batch, and how many have a current reading by a formatter or a person. ``invented`` are a fake
-    formatter's."""
+    """How many answers of a batch have a current reading by a formatter or a person. ``invented`` are a fake formatter's;
+    only where there are such are all ``answers`` counted."""
 
     answers: int = 0
     formatter: int = 0
@@ -28,9 +28,9 @@ class Readers(NamedTuple):
         return self.formatter + self.person
 
 
-def count_readers(batch: Batch, arm_ids: Sequence[int]) -> Readers:
-    """The current readings, by who made them."""
-    first, last = find_cell_range(batch)
+def count_readers(arm_ids: Sequence[int], cells: tuple[int, int]) -> Readers:
+    """The current readings, by who made them; ``cells`` is the range of the batch's cells."""
+    first, last = cells
     current = Reading.objects.filter(judgment__gte=first, judgment__lte=last, superseded_by=None)
     rows = current.filter(judgment__arm__in=arm_ids).order_by()
     counts = rows.values_list("layer", "formatter_cell__arm__variant__account__provider").annotate(n=Count("pk"))
@@ -41,7 +41,8 @@ def count_readers(batch: Batch, arm_ids: Sequence[int]) -> Readers:
         else:
             formatter += count
             invented += count if provider == "fake" else 0
-    return Readers(Judgment.objects.filter(arm__in=arm_ids).count(), formatter, person, invented)
+    answers = Judgment.objects.filter(arm__in=arm_ids).count() if invented else 0
+    return Readers(answers, formatter, person, invented)
 
 
 def count_invented(batch: Batch, arm_ids: Sequence[int]) -> int:

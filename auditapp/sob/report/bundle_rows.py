@@ -20,7 +20,7 @@ from auditapp.sob.pure.outputs import bundle_writing as names
 from auditapp.sob.pure.outputs.bundle_writing import Record, hash_text
 from auditapp.sob.pure.parsing import PARSER_VERSION
 from auditapp.sob.queries.arms import find_schema
-from auditapp.sob.report.computing import ReportChoice, find_inputs
+from auditapp.sob.report.computing import ReportChoice, find_sources
 from auditapp.sob.tables.mappings import find_rows, find_table
 from auditapp.sob.tables.queries import find_texts
 from auditapp.sob.texts.queries import find_asked_texts
@@ -33,7 +33,7 @@ class BundleSource:
 
     def __init__(self, batch: Batch, choice: ReportChoice | None = None, *, with_texts: bool = True) -> None:
         self.batch, self.with_texts = batch, with_texts
-        self.arms, self.texts, _, self.options = find_inputs(batch, choice)
+        self.arms, self.texts, _, self.options = find_sources(batch, choice)
         self.arm_ids = [arm.arm_id for arm in self.arms]
 
     def describe(self) -> Record:

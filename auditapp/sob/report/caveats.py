@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -10,16 +11,15 @@ from django.db.models import Count
 from auditapp.batches.models import Batch, Cell
 from auditapp.llm.queries import list_noted
 from auditapp.sob.pure.instruments import BASE_TASK, load_instruments
+from auditapp.sob.queries.arms import AskedArm
 
 NOT_COMPARABLE = "Not comparable with the published figures, because the wording is not a published one."
 
 
-def list_notices(batch: Batch) -> tuple[str, ...]:
-    """The caveats of a batch that its answers do not show: what is missing, a wording that is not comparable, and the notes
-    on its models."""
-    noted = list_noted(arm.variant for arm in batch.arms.select_related("variant"))
-    notes = [f"{variant.label}: {variant.note}" for variant in noted]
-    return tuple(filter(None, [describe_unfinished(batch), "" if is_comparable(batch) else NOT_COMPARABLE, *notes]))
+def list_notices(arms: Sequence[AskedArm]) -> list[str]:
+    """The caveats of a batch that its answers do not show: a wording that is not comparable, and the notes on its models."""
+    notes = [f"{variant.label}: {variant.note}" for variant in list_noted(arm.variant for arm in arms)]
+    return [*([] if is_comparable(arms) else [NOT_COMPARABLE]), *notes]
 
 
 def count_cells(batch: Batch) -> dict[str, int]:
@@ -47,23 +47,22 @@ def describe_unfinished(batch: Batch) -> str:
     )
 
 
-def is_comparable(batch: Batch) -> bool:
+def is_comparable(arms: Sequence[AskedArm]) -> bool:
     """Whether every scored task was asked in a published wording."""
-    asked = batch.arms.exclude(task=BASE_TASK).values_list("settings", "prompt_hash")
-    return all(str(settings.get("sha256") or prompt_hash) in list_published_hashes() for settings, prompt_hash in asked)
+    return all(arm.sha256 in list_published_hashes() for arm in arms if arm.task != BASE_TASK)
 
 
-def list_wordings(batch: Batch) -> list[dict[str, Any]]:
+def list_wordings(arms: Sequence[AskedArm]) -> list[dict[str, Any]]:
     """The wordings of a batch, each once; ``comparable`` says that it is a published one."""
-    found = {}
-    for task, settings, prompt_hash in batch.arms.values_list("task", "settings", "prompt_hash"):
-        sha256 = str(settings.get("sha256") or prompt_hash)
-        found[task, sha256] = {
-            "task": task,
-            "name": str(settings.get("instrument") or "of its own"),
-            "sha256": sha256,
-            "comparable": sha256 in list_published_hashes(),
+    found = {
+        (arm.task, arm.sha256): {
+            "task": arm.task,
+            "name": str(arm.settings.get("instrument") or "of its own"),
+            "sha256": arm.sha256,
+            "comparable": arm.sha256 in list_published_hashes(),
         }
+        for arm in arms
+    }
     return [wording for _, wording in sorted(found.items())]
 
 

@@ -17,8 +17,9 @@ from auditapp.sob.pure.measures.report import ReportOptions, choose_targets, mak
 from auditapp.sob.pure.measures.tallies import USABLE, ItemMatrix
 from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.pure.showing.comparison import Making, find_differences, is_comparable
-from auditapp.sob.queries.arms import AskedArm, find_schema, read_arms
+from auditapp.sob.queries.arms import AskedArm, find_schema
 from auditapp.sob.report.caveats import list_wordings
+from auditapp.sob.report.computing import ReportInputs, read_inputs
 from auditapp.sob.report.requests import await_report
 from auditapp.sob.texts.queries import count_repeats, find_dataset, hash_asked_texts, name_targets, read_asked_texts
 from transcripts.refusals import Refused
@@ -45,13 +46,13 @@ class Side(NamedTuple):
         return f"{model} (batch {self.batch.pk})"
 
 
-def read_side(batch: Batch, versions: Mapping[str, Any]) -> Side:
-    """A batch as it is compared; ``versions`` are those of its report. Reads batch.project."""
-    arms = read_arms(batch)
+def read_side(inputs: ReportInputs, versions: Mapping[str, Any]) -> Side:
+    """A batch as it is compared; ``versions`` are those of its report."""
+    batch, arms = inputs.batch, inputs.arms
     asked = read_asked_texts([arm.arm_id for arm in arms])
     keys = {pk: hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest() for pk, words, _ in asked}
     targets = {keys[pk]: target for pk, _, target in asked}
-    return Side(batch, arms, describe_making(batch, versions), keys, targets)
+    return Side(batch, arms, describe_making(batch, arms, versions), keys, targets)
 
 
 def choose_models(here: Side, there: Side, model: str, other: str) -> Models | None:
@@ -76,7 +77,7 @@ def read_comparison(here: Batch, there: Batch, *, model: str = "", other: str = 
 
     Reads batch.project of both. Raises ``Refused``.
     """
-    own, others = (read_side(batch, await_report(batch).report["versions"]) for batch in (here, there))
+    own, others = (read_side(read_inputs(batch), await_report(batch).report["versions"]) for batch in (here, there))
     compared = compare_sides(own, others, choose_models(own, others, model, other))
     return {"batch": here.pk, "other": there.pk, **make_json_ready(compared)}
 
@@ -168,14 +169,14 @@ def _make_matrix(columns: Mapping[str, Sums], targets: Mapping[str, str]) -> Ite
     return ItemMatrix(list(columns), list(targets), list(targets.values()), empty, usable, paper, np.zeros_like(paper))
 
 
-def describe_making(batch: Batch, versions: Mapping[str, Any]) -> Making:
+def describe_making(batch: Batch, arms: Sequence[AskedArm], versions: Mapping[str, Any]) -> Making:
     """How the figures of a batch were made; ``versions`` are those of its report."""
-    dataset, arms = find_dataset(batch), list(batch.arms.all())
-    texts, sha256, targets_sha256 = hash_asked_texts([arm.pk for arm in arms])
+    dataset = find_dataset(batch)
+    texts, sha256, targets_sha256 = hash_asked_texts([arm.arm_id for arm in arms])
     # The base task asks for no characteristics.
     schemas = {tuple(find_schema(arm)) for arm in arms if arm.task != BASE_TASK}
     return {
-        "wordings": {each["task"]: (each["name"], each["sha256"]) for each in list_wordings(batch)},
+        "wordings": {each["task"]: (each["name"], each["sha256"]) for each in list_wordings(arms)},
         "dataset": (_describe_texts(dataset, texts), sha256),
         "texts": texts,
         "schema": tuple(sorted({name for schema in schemas for name in schema})),

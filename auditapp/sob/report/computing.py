@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
-from django.db.models import Count, Max, QuerySet
+from django.db.models import Count, Max
 
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import Batch
@@ -43,10 +43,49 @@ class ReportChoice:
         return hash_json(asdict(self))
 
 
-Inputs = tuple[list[AskedArm], TextTargets, TargetMapping, ReportOptions]
+@dataclass(frozen=True, slots=True)
+class ReportInputs:
+    """What a request needs of a batch to know whether its stored report is current, and to describe it; read once and passed on.
+
+    ``cells`` is the range of the batch's cells. ``rules`` and ``answers`` are fingerprints: of the tables and versions that the
+    figures depend on, and of the state of the batch and its answers. Either changes whenever the figures may.
+    """
+
+    batch: Batch
+    choice: ReportChoice
+    arms: list[AskedArm]
+    cells: tuple[int, int]
+    n_answers: int
+    rules: str
+    answers: str
 
 
-def find_inputs(batch: Batch, choice: ReportChoice | None = None) -> Inputs:
+def read_inputs(batch: Batch, choice: ReportChoice | None = None) -> ReportInputs:
+    """What a request needs of a batch. Reads batch.project. Raises ``UnknownTargets`` and ``UnknownMapping``."""
+    choice = choice or ReportChoice()
+    arms, cells = read_arms(batch), find_cell_range(batch)
+    # By the range of its cells, which an index knows: a million judgments need not be looked through for a few readings.
+    of_batch = Reading.objects.filter(judgment__gte=cells[0], judgment__lte=cells[1])
+    readings = of_batch.aggregate(count=Count("pk"), last=Max("pk"))
+    # A failed answer that is asked for again changes its outcome. Counts rows, because keys are not in the index.
+    judgments = Judgment.objects.filter(arm__in=[arm.arm_id for arm in arms]).values("arm_id", "outcome")
+    counts = judgments.annotate(n=Count("*")).order_by("arm_id", "outcome")
+    outcomes = list(counts.values_list("arm_id", "outcome", "n"))
+    return ReportInputs(
+        batch,
+        choice,
+        arms,
+        cells,
+        n_answers=sum(n for *_, n in outcomes),
+        rules=fingerprint_rules(batch, choice),
+        answers=hash_json([batch.state, str(batch.finished_at), batch.spent_nano, readings, outcomes]),
+    )
+
+
+Sources = tuple[list[AskedArm], TextTargets, TargetMapping, ReportOptions]
+
+
+def find_sources(batch: Batch, choice: ReportChoice | None = None) -> Sources:
     """What the report of this batch is computed from, apart from the answers.
 
     Reads batch.project. Raises ``UnknownTargets`` and ``UnknownMapping``.
@@ -55,6 +94,7 @@ def find_inputs(batch: Batch, choice: ReportChoice | None = None) -> Inputs:
     arms = read_arms(batch)
     texts = read_targets(batch, choice.targets)
     mapping = find_mapping(batch.project, choice.mapping)
+    unfinished = list(filter(None, [describe_unfinished(batch)]))
     options = ReportOptions(
         seed=choice.seed,
         resamples=choice.resamples,
@@ -63,10 +103,10 @@ def find_inputs(batch: Batch, choice: ReportChoice | None = None) -> Inputs:
         instruments=tuple(dict.fromkeys(arm.instrument for arm in arms)),
         targets_name=texts.name,
         mapping_name=mapping.name,
-        warnings=(*filter(None, [describe_unfinished(batch)]), *texts.warnings),
+        warnings=(*unfinished, *texts.warnings),
         providers={arm.model: arm.variant.account.provider for arm in arms},
         limits={arm.model: arm.variant.max_tokens for arm in arms if arm.variant.max_tokens},
-        notices=list_notices(batch),
+        notices=(*unfinished, *list_notices(arms)),
         invented_readings=count_invented(batch, [arm.arm_id for arm in arms]),
     )
     return arms, texts, mapping, options
@@ -77,7 +117,7 @@ def compute_report(batch: Batch, choice: ReportChoice | None = None) -> StoredRe
     choice = choice or ReportChoice()
     computed = StoredReport(batch=batch, choice=choice.digest, as_of=read_now())
     with read_snapshot():
-        arms, texts, mapping, options = find_inputs(batch, choice)
+        arms, texts, mapping, options = find_sources(batch, choice)
         tallies = tally_batch(batch, arms=arms, texts=texts, mapping=mapping)
         parsers = find_parsers(batch, arms)
     computed.report = build_report(tallies, options=_name_parsers(options, parsers))
@@ -110,28 +150,6 @@ def fingerprint_rules(batch: Batch, choice: ReportChoice) -> str:
     mapping = choose_table(batch.project, choice.mapping)
     targets = find_target_table(batch, choice.targets)
     return fingerprint_versions() + hash_json([mapping and mapping.pk, targets and targets.pk])[:48]
-
-
-def fingerprint_answers(batch: Batch) -> str:
-    """A hash of the state of the batch and its answers: it changes whenever the figures may."""
-    # By the range of its cells, which an index knows: a million judgments need not be looked through for a few readings.
-    first, last = find_cell_range(batch)
-    of_batch = Reading.objects.filter(judgment__gte=first, judgment__lte=last)
-    readings = of_batch.aggregate(count=Count("pk"), last=Max("pk"))
-    # A failed answer that is asked for again changes its outcome. Counts rows, because keys are not in the index.
-    counts = find_judgments(batch).values("arm_id", "outcome").annotate(n=Count("*")).order_by("arm_id", "outcome")
-    outcomes = list(counts.values_list("arm_id", "outcome", "n"))
-    return hash_json([batch.state, str(batch.finished_at), batch.spent_nano, readings, outcomes])
-
-
-def count_answers(batch: Batch) -> int:
-    """The judgments of a batch, from an index alone."""
-    return find_judgments(batch).count()
-
-
-def find_judgments(batch: Batch) -> QuerySet[Judgment]:
-    """The judgments of a batch, found through its arms."""
-    return Judgment.objects.filter(arm__in=list(batch.arms.values_list("pk", flat=True)))
 
 
 def hash_json(value: object) -> str:

@@ -15,7 +15,7 @@ from auditapp.batches.models import Batch
 from auditapp.sob.models import StoredReport
 from auditapp.sob.pure.measures.report import REPORT_VERSION
 from auditapp.sob.report import store
-from auditapp.sob.report.computing import ReportChoice, count_answers
+from auditapp.sob.report.computing import ReportChoice, ReportInputs, read_inputs
 
 # So many answers make a report in about a second: a page computes it itself if no worker has.
 MAX_IN_A_REQUEST = 100_000
@@ -65,32 +65,39 @@ def request_missing_report() -> None:
         request_report(batch, ReportChoice())
 
 
-def read_report(batch: Batch, *, options: ReportChoice | None = None) -> StoredReport | None:
-    """The report of a batch. Reads batch.project.
+def read_report(inputs: ReportInputs) -> StoredReport | None:
+    """The report of a batch.
 
     If the stored report is stale, a small batch's is computed now. For a large one a worker is asked and the last report is
     returned, with ``is_current`` false, or ``None`` while the first is being computed. After a failure (``find_failure``)
-    no worker is asked for a while. Without a worker it is computed here. Raises ``UnknownTargets`` and ``UnknownMapping``.
+    no worker is asked for a while. Without a worker it is computed here.
     """
-    choice = options or ReportChoice()
-    stored = store.find_report(batch, choice)
+    batch, choice = inputs.batch, inputs.choice
+    stored = store.find_report(inputs)
     # One of other rules may lack what pages and files of today show.
     last = stored if stored.content is not None and stored.report["versions"]["report"] == REPORT_VERSION else None
-    if last is not None and (last.is_current or store.is_recent(last, choice)):
+    if last is not None and (last.is_current or store.is_recent(last, inputs)):
         return last
-    is_large = count_answers(batch) > MAX_IN_A_REQUEST
-    if is_large and is_worker_alive() and (store.find_failure(batch, choice) or request_report(batch, choice)):
+    if (
+        inputs.n_answers > MAX_IN_A_REQUEST
+        and is_worker_alive()
+        and (store.find_failure(batch, choice) or request_report(batch, choice))
+    ):
         return last
     has_lock = store.take_lock(batch, choice)
     if last is not None and not has_lock:
         return last
     try:
-        return store.refresh_report(batch, choice)
+        return store.refresh_report(inputs)
     finally:
         if has_lock:
             store.release_lock(batch, choice)
 
 
 def await_report(batch: Batch, *, options: ReportChoice | None = None) -> StoredReport:
-    """As ``read_report``, but computes the first report here if there is none. For commands and the API."""
-    return read_report(batch, options=options) or store.refresh_report(batch, options or ReportChoice())
+    """As ``read_report``, but computes the first report here if there is none. For commands and the API. Reads batch.project.
+
+    Raises ``UnknownTargets`` and ``UnknownMapping``.
+    """
+    inputs = read_inputs(batch, options)
+    return read_report(inputs) or store.refresh_report(inputs)

@@ -18,7 +18,8 @@ from auditapp.sob.pure.instruments import BASE_TASK, TASKS
 from auditapp.sob.pure.limits import READING
 from auditapp.sob.pure.measures.cautions import describe_alarm, describe_cell_readers, list_marks
 from auditapp.sob.pure.metrics import OVERALL
-from auditapp.sob.queries.arms import KIND, read_arms
+from auditapp.sob.queries.arms import KIND
+from auditapp.sob.report.computing import read_inputs
 from auditapp.sob.report.requests import read_report
 from transcripts.projects.models import Project
 
@@ -63,15 +64,16 @@ def _rank(batch: Batch, comparable: bool) -> tuple[bool, bool, int, int]:
 
 def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[tuple[ScorecardFigure, str]]]:
     """The figures of one batch by variant, each also in few words: one for each task that has a score, or an alarm instead."""
-    stored = read_report(batch)
+    inputs = read_inputs(batch)
+    stored = read_report(inputs)
     if stored is None:
         return {}
     cells = {(cell["model"], cell["task"]): cell for cell in stored.report["cells"] if cell["target"] == OVERALL}
     dataset = Dataset.objects.filter(pk=batch.parameters.get("dataset")).first()
-    own_wordings = set(batch.arms.filter(settings__comparable=False).values_list("pk", flat=True))
+    own_wordings = {arm.arm_id for arm in inputs.arms if arm.settings.get("comparable") is False}
     state = f"batch {batch.get_state_display().lower()}" + (", imported" if batch.parameters.get("imported") else "")
     figures: dict[int, list[tuple[ScorecardFigure, str]]] = {}
-    for arm in read_arms(batch):
+    for arm in inputs.arms:
         cell = cells.get((arm.model, arm.task))
         # Without a score, an alarm says why: silence would be taken for a model that was never asked.
         if arm.variant.pk in wanted and cell is not None and (cell["sob"] is not None or cell.get("alarm")):

@@ -16,9 +16,8 @@ from auditapp.sob.models import StoredReport
 from auditapp.sob.queries.arms import KIND
 from auditapp.sob.report.computing import (
     ReportChoice,
+    ReportInputs,
     compute_report,
-    fingerprint_answers,
-    fingerprint_rules,
     fingerprint_versions,
 )
 from auditapp.sob.tables.mappings import UnknownMapping
@@ -35,34 +34,29 @@ MAX_FAILURES = 3
 WORKER_ENDED = "The worker that was computing it has ended, perhaps because it ran out of memory."
 
 
-def find_report(batch: Batch, choice: ReportChoice) -> StoredReport:
-    """The stored report with ``is_current`` set. Its ``content`` is ``None`` if there is none yet. Reads batch.project.
-
-    Raises ``UnknownTargets`` and ``UnknownMapping``.
-    """
-    rules, answers = fingerprint_rules(batch, choice), fingerprint_answers(batch)
-    found = StoredReport.objects.filter(batch=batch, choice=choice.digest).first()
+def find_report(inputs: ReportInputs) -> StoredReport:
+    """The stored report with ``is_current`` set. Its ``content`` is ``None`` if there is none yet."""
+    found = StoredReport.objects.filter(batch=inputs.batch, choice=inputs.choice.digest).first()
     if found is None:
-        return StoredReport(batch=batch, choice=choice.digest)
-    found.is_current = found.content is not None and (found.rules, found.answers) == (rules, answers)
+        return StoredReport(batch=inputs.batch, choice=inputs.choice.digest)
+    found.is_current = found.content is not None and (found.rules, found.answers) == (inputs.rules, inputs.answers)
     return found
 
 
-def is_recent(stored: StoredReport, choice: ReportChoice) -> bool:
-    """Whether the report of a batch that still gets answers is recent enough to be shown as it is. Reads batch.project."""
-    if stored.as_of is None or not stored.batch.is_open or stored.rules != fingerprint_rules(stored.batch, choice):
+def is_recent(stored: StoredReport, inputs: ReportInputs) -> bool:
+    """Whether the report of a batch that still gets answers is recent enough to be shown as it is."""
+    if stored.as_of is None or not inputs.batch.is_open or stored.rules != inputs.rules:
         return False
     return 0 <= (read_now() - stored.as_of).total_seconds() < OPEN_SECONDS
 
 
-def refresh_report(batch: Batch, choice: ReportChoice) -> StoredReport:
-    """Compute the report and store it. The fingerprints are taken first: what arrives meanwhile makes the report stale."""
-    rules, answers = fingerprint_rules(batch, choice), fingerprint_answers(batch)
-    stored = compute_report(batch, choice)
-    stored.rules, stored.answers, stored.is_current = rules, answers, True
+def refresh_report(inputs: ReportInputs) -> StoredReport:
+    """Compute the report and store it. ``inputs`` were read before: what arrives meanwhile makes the report stale."""
+    stored = compute_report(inputs.batch, inputs.choice)
+    stored.rules, stored.answers, stored.is_current = inputs.rules, inputs.answers, True
     stored.set_report(stored.report)
     values = {name: getattr(stored, name) for name in ("rules", "answers", "as_of", "n_answers", "content")}
-    StoredReport.objects.update_or_create(batch=batch, choice=choice.digest, defaults=values)
+    StoredReport.objects.update_or_create(batch=inputs.batch, choice=inputs.choice.digest, defaults=values)
     return stored
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from auditapp.batches.models import Batch
 from auditapp.celery import app
 from auditapp.sob.report import store
-from auditapp.sob.report.computing import ReportChoice
+from auditapp.sob.report.computing import ReportChoice, read_inputs
 
 
 @app.task(name="sob.compute_report")
@@ -17,8 +17,9 @@ def compute_report(batch_id: int, choice: dict[str, Any]) -> None:
     chosen = ReportChoice(**choice)
     store.begin_computing(batch, chosen)
     try:
-        if not store.find_report(batch, chosen).is_current:
-            store.refresh_report(batch, chosen)
+        inputs = read_inputs(batch, chosen)
+        if not store.find_report(inputs).is_current:
+            store.refresh_report(inputs)
         store.forget_failures(batch, chosen)
     except Exception as error:
         store.note_failure(batch, chosen, error)

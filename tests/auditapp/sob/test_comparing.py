@@ -223,7 +223,5 @@ def test_while_the_other_batch_is_counted_its_answers_are_told(
     launch: Launch, compare: Callable[[Batch, Batch], str], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here, there = launch(dataset), launch(dataset)
-    monkeypatch.setattr(
-        opening, "read_report", lambda batch, options: None if batch == there else read_report(batch, options=options)
-    )
+    monkeypatch.setattr(opening, "read_report", lambda inputs: None if inputs.batch == there else read_report(inputs))
     assert "1 answer is being counted" in compare(here, there)

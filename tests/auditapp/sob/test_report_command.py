@@ -15,7 +15,7 @@ from auditapp.batches.models import Batch, Cell
 from auditapp.sob.models import Dataset, Judgment, Text
 from auditapp.sob.pure import counting
 from auditapp.sob.pure.parsing import PARSER_VERSION
-from auditapp.sob.report.requests import read_report
+from auditapp.sob.report.requests import await_report
 from auditapp.sob.report.store import outdate_reports
 from auditapp.sob.tables.actions import save_mapping
 from tests.auditapp.sob.reports import add_arm, answer_all, finish, launch, read_again, store, write_responses
@@ -336,10 +336,8 @@ class TestRecounting:
 
     def test_reports_that_were_kept_hold_no_longer(self, batch: Batch) -> None:
         Judgment.objects.filter(outcome="attributed").update(n_strict=0)
-        before = read_report(batch)
-        assert before is not None
+        before = await_report(batch)
         assert {cell["sob_strict"] for cell in before.report["cells"]} <= {0, None}
         self.recount()
-        after = read_report(batch)
-        assert after is not None
+        after = await_report(batch)
         assert any(cell["sob_strict"] for cell in after.report["cells"])

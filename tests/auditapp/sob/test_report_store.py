@@ -24,7 +24,7 @@ from auditapp.batches.runner.sweeps import sweep_others
 from auditapp.sob.models import Dataset, Judgment, MappingTable, StoredReport, TargetTable
 from auditapp.sob.report import computing, requests, tasks
 from auditapp.sob.report import store as report_store
-from auditapp.sob.report.computing import ReportChoice
+from auditapp.sob.report.computing import ReportChoice, read_inputs
 from auditapp.sob.report.requests import await_report, read_report
 from auditapp.sob.report.store import (
     begin_computing,
@@ -67,13 +67,13 @@ def batch(dataset: Dataset, owner: User) -> Batch:
 
 def is_kept(batch: Batch, choice: ReportChoice = QUICK) -> bool:
     """Whether a report of the batch as it stands now would be given out without computing it."""
-    batch = Batch.objects.get(pk=batch.pk)
-    kept = report_store.find_report(batch, choice)
-    return kept.is_current or report_store.is_recent(kept, choice)
+    inputs = read_inputs(Batch.objects.get(pk=batch.pk), choice)
+    kept = report_store.find_report(inputs)
+    return kept.is_current or report_store.is_recent(kept, inputs)
 
 
 def read(batch: Batch, choice: ReportChoice = QUICK) -> StoredReport:
-    stored = read_report(Batch.objects.get(pk=batch.pk), options=choice)
+    stored = read_report(read_inputs(Batch.objects.get(pk=batch.pk), choice))
     assert stored is not None
     return stored
 
@@ -242,8 +242,8 @@ class TestLargeBatches:
     def test_a_worker_is_asked_once_and_the_page_does_not_wait(
         self, large: Batch, asked: list[tuple[int, dict[str, object]]]
     ) -> None:
-        assert read_report(large, options=QUICK) is None
-        assert read_report(large, options=QUICK) is None
+        assert read_report(read_inputs(large, QUICK)) is None
+        assert read_report(read_inputs(large, QUICK)) is None
         assert len(asked) == 1
         tasks.compute_report(*asked[0])
         assert read(large).is_current
@@ -314,7 +314,7 @@ class TestFailing:
         self, large: Batch, asked: list[object], clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for tries, wait in enumerate([10, 20, 40, 80, 160, 320, 600, 600], start=1):
-            assert read_report(large, options=QUICK) is None
+            assert read_report(read_inputs(large, QUICK)) is None
             assert len(asked) == tries
             self.fail(large, monkeypatch, ValueError("a text"))
             failure = find_failure(large, QUICK)
@@ -322,7 +322,7 @@ class TestFailing:
             assert failure.failures == tries
             assert failure.failure_reason == "It ended with ValueError; the worker’s log says where."
             clock.go_on(wait - 1)
-            assert read_report(large, options=QUICK) is None
+            assert read_report(read_inputs(large, QUICK)) is None
             assert len(asked) == tries
             clock.go_on(1)
             assert find_failure(large, QUICK) is None
@@ -334,7 +334,7 @@ class TestFailing:
         failure = find_failure(large, QUICK)
         assert failure is not None
         assert failure.failure_reason == "There is no table 3."
-        assert read_report(large, options=ReportChoice(seed=7)) is None
+        assert read_report(read_inputs(large, ReportChoice(seed=7))) is None
         assert len(asked) == 1
 
     def test_success_ends_the_row(
@@ -356,16 +356,16 @@ class TestFailing:
         assert take_lock(large, QUICK)
         begin_computing(large, QUICK)
         clock.go_on(19)
-        assert read_report(large, options=QUICK) is None
+        assert read_report(read_inputs(large, QUICK)) is None
         assert find_failure(large, QUICK) is None
         WorkerSign.objects.filter(pk=own.pk).update(seen_at=clock.read() - datetime.timedelta(seconds=21))
-        assert read_report(large, options=QUICK) is None
+        assert read_report(read_inputs(large, QUICK)) is None
         failure = find_failure(large, QUICK)
         assert failure is not None
         assert "has ended" in failure.failure_reason
         assert not asked
         clock.go_on(10)
-        assert read_report(large, options=QUICK) is None
+        assert read_report(read_inputs(large, QUICK)) is None
         assert len(asked) == 1
 
     def test_a_lock_that_nobody_has_begun_on_waits_for_a_free_worker(self, large: Batch, asked: list[object]) -> None:

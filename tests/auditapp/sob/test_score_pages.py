@@ -5,8 +5,10 @@ import re
 from collections.abc import Callable
 
 import pytest
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
@@ -20,7 +22,7 @@ from auditapp.sob.pure.parsing import PARSER_VERSION
 from auditapp.sob.pure.showing.comparison import find_differences, is_comparable
 from auditapp.sob.pure.showing.figures import Figures
 from auditapp.sob.pure.showing.heat_map import arrange_heat_map
-from auditapp.sob.report.requests import read_report
+from auditapp.sob.report.requests import await_report
 from auditapp.sob.report.views.statistics import list_mean_ranks
 from tests.auditapp.sob.conftest import answer_cells
 from tests.auditapp.sob.reports import add_arm, store
@@ -71,11 +73,10 @@ class TestEveryPage:
     def test_it_says_how_to_read_a_score_that_answers_are_invented_and_when_new_ones_have_come(
         self, pages: Pages, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        known = read_report(pages.batch)
-        assert known is not None
+        known = await_report(pages.batch)
         for is_current in (True, False):
             known.is_current = is_current
-            monkeypatch.setattr("auditapp.sob.report.views.opening.read_report", lambda batch, options: known)
+            monkeypatch.setattr("auditapp.sob.report.views.opening.read_report", lambda inputs: known)
             for name in PAGES:
                 page = pages.read(name, **({"with": "published"} if name == "compare" else {}))
                 assert "Unknown is the only warranted answer" in page, name
@@ -84,12 +85,21 @@ class TestEveryPage:
                 assert reverse("sob:values", args=[pages.batch.project.slug, pages.batch.pk]) in page, name
                 assert ("The figures are out of date" in page) is not is_current, name
 
+    @pytest.mark.parametrize("name", PAGES)
+    def test_it_reads_once_what_was_asked_and_by_whom_it_was_read(self, pages: Pages, name: str) -> None:
+        pages.read(name)  # computes the report
+        with CaptureQueriesContext(connection) as queries:
+            pages.read(name)
+        asked = [query["sql"] for query in queries if 'FROM "batches_arm"' in query["sql"]]
+        assert len(asked) == 1, asked
+        assert sum(query["sql"].startswith("SELECT (SELECT id FROM batches_cell") for query in queries) == 1
+
     def test_it_opens_before_the_first_answer(self, batch: Batch, coder: User, client_of: ClientOf) -> None:
         empty = Pages(client_of(coder), batch)
         assert {name: empty.ask(name).status_code for name in PAGES} == dict.fromkeys(PAGES, 200)
 
     def test_it_waits_for_a_report_that_is_being_computed(self, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("auditapp.sob.report.views.opening.read_report", lambda batch, options: None)
+        monkeypatch.setattr("auditapp.sob.report.views.opening.read_report", lambda inputs: None)
         for name in sorted(set(PAGES) - {"texts", "responses"}):
             page = pages.read(name)
             assert "The figures are being computed." in page, name
@@ -97,7 +107,7 @@ class TestEveryPage:
             assert "Check now</a>" in page, name
 
     def test_lists_of_answers_do_not_wait(self, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("auditapp.sob.report.views.opening.read_report", lambda batch, options: None)
+        monkeypatch.setattr("auditapp.sob.report.views.opening.read_report", lambda inputs: None)
         assert pages.read("responses").count("Answer as received") == 0
         assert pages.read("texts").count('class="masked"') == 4
 
@@ -148,10 +158,9 @@ class TestStatistics:
     def test_published_mean_ranks_stand_beside_our_own(self, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
         tests = published_report()["friedman"]
         [own, *_] = [dict(test, mean_ranks={"mexican": 2.0, "old": 1.0}) for test in tests]
-        stored = read_report(pages.batch)
-        assert stored is not None
+        stored = await_report(pages.batch)
         stored.set_report(stored.report | {"friedman": [own]})
-        monkeypatch.setattr("auditapp.sob.report.views.opening.read_report", lambda batch, options: stored)
+        monkeypatch.setattr("auditapp.sob.report.views.opening.read_report", lambda inputs: stored)
         page = pages.read("statistics")
         row = r'>{}</a></th><td class="num">{}</td><td class="num">–</td><td class="num quiet">{}</td><td class="num quiet">{}</td>'
         assert row.format("mexican", "2.00", "7.96", "8.54") in page

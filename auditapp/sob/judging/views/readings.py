@@ -24,7 +24,7 @@ from auditapp.sob.judging.layers import find_current_readings
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.queries.arms import KIND, find_schema
-from auditapp.sob.queries.readers import count_readers
+from auditapp.sob.queries.readers import count_readers, find_cell_range
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
@@ -45,7 +45,7 @@ def show_readings(request: ProjectRequest, batch_id: int) -> HttpResponse:
         **{str(outcome): len(list_for_formatter(batch, [outcome])) for outcome in READABLE_OUTCOMES},
         "waiting": len(readings_queries.list_queue(batch, request.user.pk)),
         "has_fake": any(arm.variant.is_fake for arm in arms),
-        "readers": count_readers(batch, [arm.pk for arm in arms]),
+        "readers": count_readers([arm.pk for arm in arms], find_cell_range(batch)),
     }
     return render(request, "sob/readings.html", context)
 

@@ -37,7 +37,7 @@ def compare(request: ProjectRequest, batch_id: int) -> HttpResponse:
     the texts that both batches asked about."""
     here = open_batch(find_batch(request, batch_id))
     asked = read_choice(request, "with", "model", "other", "row")
-    others = request.project.batches.filter(kind=KIND).exclude(pk=here.batch.pk)[:BATCHES_OFFERED]
+    others = request.project.batches.filter(kind=KIND).exclude(pk=here.inputs.batch.pk)[:BATCHES_OFFERED]
     context: dict[str, Any] = {**here.describe(), "others": others, "chosen": asked}
     if here.figures and asked["with"] == PUBLISHED:
         context |= _compare_with_published(here, here.figures, asked)
@@ -47,11 +47,11 @@ def compare(request: ProjectRequest, batch_id: int) -> HttpResponse:
             raise Http404("There is no such batch.")
         there = open_batch(find_batch(request, number))
         is_current = here.is_current and there.is_current
-        context |= {"there": there.batch, "is_current": is_current, **_compare_batches(here, there, asked)}
+        context |= {"there": there.inputs.batch, "is_current": is_current, **_compare_batches(here, there, asked)}
         if there.figures is None:
             context |= there.describe_counting()
         if not here.failure:
-            context |= {"failure": there.failure, "waiting_for": there.batch}
+            context |= {"failure": there.failure, "waiting_for": there.inputs.batch}
     elif here.figures:
         context |= _compare_models(here.figures, asked)
     return render(request, "sob/compare.html", context)
@@ -68,7 +68,7 @@ def _compare_models(figures: Figures, asked: dict[str, str]) -> dict[str, Any]:
 def _compare_batches(here: Opened, there: Opened, asked: dict[str, str]) -> dict[str, Any]:
     if here.figures is None or there.figures is None:
         return {"is_waiting": True}
-    own, other = (read_side(each.batch, each.figures.report["versions"]) for each in (here, there) if each.figures)
+    own, other = (read_side(each.inputs, each.figures.report["versions"]) for each in (here, there) if each.figures)
     try:
         pair = choose_models(own, other, asked["model"], asked["other"])
     except Refused as error:
@@ -79,11 +79,11 @@ def _compare_batches(here: Opened, there: Opened, asked: dict[str, str]) -> dict
         **compared,
         "own_models": own.models,
         "other_models": other.models,
-        **_show_pairs(compared["paired"], is_pair=pair is not None, address={"with": there.batch.pk}),
+        **_show_pairs(compared["paired"], is_pair=pair is not None, address={"with": there.inputs.batch.pk}),
         "cells": compare_figures(here.figures, there.figures),
         "only_here": [model for model in here.figures.models if model not in models],
         "only_there": [model for model in there.figures.models if model not in models],
-        "name_there": f"batch {there.batch.pk}",
+        "name_there": f"batch {there.inputs.batch.pk}",
     }
 
 
@@ -113,7 +113,7 @@ def _compare_with_published(here: Opened, figures: Figures, asked: dict[str, str
     labels = list(dict.fromkeys(row.model for row in rows))
     model = choose(asked["model"], figures.models)
     label = choose(asked["row"], labels) if asked["row"] else pick(model, labels)
-    making = describe_making(here.batch, figures.report.get("versions", {}))
+    making = describe_making(here.inputs.batch, here.inputs.arms, figures.report.get("versions", {}))
     return {
         "differences": find_differences(making, _describe_published(making)),
         "comparable": False,

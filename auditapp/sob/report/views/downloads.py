@@ -22,7 +22,7 @@ from auditapp.sob.pure.outputs.report_files import (
 from auditapp.sob.report.actions import TAKEN_OUT, record_bundle, write_bundle_file
 from auditapp.sob.report.bundle_jobs import BUNDLE, name_bundle, start_bundle
 from auditapp.sob.report.caveats import is_comparable
-from auditapp.sob.report.computing import ReportChoice
+from auditapp.sob.report.computing import read_inputs
 from auditapp.sob.report.requests import read_report
 from auditapp.sob.report.store import find_failure
 from auditapp.sob.report.views.opening import find_batch, open_batch
@@ -59,9 +59,10 @@ def download(request: ProjectRequest, batch_id: int, what: str, format: str) -> 
         return _send_bundle(request, batch)
     if format not in FORMATS.get(what, ()):
         raise Http404("No such file.")
-    stored = read_report(batch)
+    inputs = read_inputs(batch)
+    stored = read_report(inputs)
     if stored is None:
-        failure = find_failure(batch, ReportChoice())
+        failure = find_failure(batch, inputs.choice)
         waiting = "The figures are still being computed. Try again in a few seconds."
         messages.error(request, f"The figures could not be computed. {failure.failure_reason}" if failure else waiting)
         return redirect("sob:files", request.project.slug, batch.pk)
@@ -74,7 +75,7 @@ def download(request: ProjectRequest, batch_id: int, what: str, format: str) -> 
             mapping=find_rows(request.project, str(report["versions"]["mapping"])),
             model=_choose_model(request, report),
             exact=request.POST.get("exact") == "on",
-            with_published=is_comparable(batch),
+            with_published=is_comparable(inputs.arms),
         )
     except NoRenderer as error:
         messages.error(request, str(error))

@@ -14,10 +14,10 @@ from auditapp.sob.models import Dataset, StoredReport
 from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.showing.figures import Counting, Figures
-from auditapp.sob.queries.arms import KIND, AskedArm, read_arms
+from auditapp.sob.queries.arms import KIND
 from auditapp.sob.queries.readers import count_readers
 from auditapp.sob.report.caveats import list_wordings
-from auditapp.sob.report.computing import ReportChoice, count_answers
+from auditapp.sob.report.computing import ReportChoice, ReportInputs, read_inputs
 from auditapp.sob.report.requests import read_report
 from auditapp.sob.report.store import find_failure, find_start
 from auditapp.sob.tables.queries import find_texts
@@ -29,38 +29,36 @@ class Opened(NamedTuple):
     """A batch with its arms. ``figures`` is ``None`` while the report is being computed; ``is_current`` says that nothing
     has changed since they were, and ``failure`` why there are no newer ones."""
 
-    batch: Batch
+    inputs: ReportInputs
     dataset: Dataset | None
-    arms: list[AskedArm]
-    figures: Figures | None
-    as_of: datetime.datetime | None
+    figures: Figures | None = None
+    as_of: datetime.datetime | None = None
     is_current: bool = True
     failure: StoredReport | None = None
-    choice: ReportChoice = ReportChoice()
 
     def describe(self) -> dict[str, Any]:
         """What the frame of every page of the batch needs."""
         return {
             **(self.describe_counting() if self.figures is None else {}),
-            "batch": self.batch,
+            "batch": self.inputs.batch,
             "dataset": self.dataset,
-            "arms": self.arms,
+            "arms": self.inputs.arms,
             "figures": self.figures,
             "as_of": self.as_of,
             "is_current": self.is_current,
             "failure": self.failure,
-            "has_fake": any(arm.variant.is_fake for arm in self.arms),
-            "noted": list_noted(arm.variant for arm in self.arms),
-            "readers": count_readers(self.batch, [arm.arm_id for arm in self.arms]),
+            "has_fake": any(arm.variant.is_fake for arm in self.inputs.arms),
+            "noted": list_noted(arm.variant for arm in self.inputs.arms),
+            "readers": count_readers([arm.arm_id for arm in self.inputs.arms], self.inputs.cells),
             "targets_named_by": name_targets(self.dataset),
-            "wordings": list_wordings(self.batch),
+            "wordings": list_wordings(self.inputs.arms),
             "versions": self.figures.report.get("versions", {}) if self.figures else {},
         }
 
     def describe_counting(self) -> dict[str, Any]:
         """What is being counted while there are no figures yet."""
-        since = find_start(self.batch, self.choice)
-        return {"counting_answers": count_answers(self.batch), "counting_since": since}
+        since = find_start(self.inputs.batch, self.inputs.choice)
+        return {"counting_answers": self.inputs.n_answers, "counting_since": since}
 
 
 def describe_base(figures: Figures) -> dict[str, Any]:
@@ -82,13 +80,13 @@ def find_batch(request: ProjectRequest, batch_id: int) -> Batch:
 
 def open_batch(batch: Batch, options: ReportChoice | None = None) -> Opened:
     """The batch with its report, which may not be computed yet."""
-    arms, choice = read_arms(batch), options or ReportChoice()
-    stored = read_report(batch, options=choice)
+    inputs = read_inputs(batch, options)
+    stored = read_report(inputs)
     dataset = find_dataset(batch)
-    failure = None if stored and stored.is_current else find_failure(batch, choice)
+    failure = None if stored and stored.is_current else find_failure(batch, inputs.choice)
     if stored is None:
-        return Opened(batch, dataset, arms, figures=None, as_of=None, failure=failure, choice=choice)
-    return Opened(batch, dataset, arms, Figures(stored.report), stored.as_of, stored.is_current, failure, choice)
+        return Opened(inputs, dataset, failure=failure)
+    return Opened(inputs, dataset, Figures(stored.report), stored.as_of, stored.is_current, failure)
 
 
 def read_choice(request: HttpRequest, *names: str) -> dict[str, str]:

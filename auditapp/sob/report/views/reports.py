@@ -48,9 +48,9 @@ def show_newest(request: ProjectRequest) -> HttpResponse:
     opened = open_batch(newest) if newest else None
     context: dict[str, Any] = {"opened": opened}
     if opened is not None:
-        context["has_fake"] = any(arm.variant.is_fake for arm in opened.arms)
+        context["has_fake"] = any(arm.variant.is_fake for arm in opened.inputs.arms)
         if opened.figures is not None:
-            context["chart"] = draw_newest(opened.figures, slug=request.project.slug, batch_id=opened.batch.pk)
+            context["chart"] = draw_newest(opened.figures, slug=request.project.slug, batch_id=opened.inputs.batch.pk)
     return render(request, "sob/_newest.html", context)
 
 
@@ -76,7 +76,7 @@ def _describe_scores(request: HttpRequest, opened: Opened | None) -> dict[str, A
     figures = (opened and opened.figures) or Figures({})
     counting = read_counting(request)
     targets = choose_targets(figures, request.GET.get("targets", ""))
-    comparable = opened is None or is_comparable(opened.batch)
+    comparable = opened is None or is_comparable(opened.inputs.arms)
     context: dict[str, Any] = {
         "heat": arrange_heat_map(figures, counting=counting, targets=targets, with_published=comparable),
         "comparable": comparable,
@@ -92,7 +92,7 @@ def _describe_scores(request: HttpRequest, opened: Opened | None) -> dict[str, A
         **opened.describe(),
         **context,
         **describe_base(figures),
-        "progress": count_cells(opened.batch),
+        "progress": count_cells(opened.inputs.batch),
         "overall": [(cell, read_score(cell, counting)) for cell in figures.find("cells", target=OVERALL)],
         "responses": figures.total("n_responses"),
         "verdicts": sum(int(each["n_responses"]) for each in base),

@@ -50,7 +50,7 @@ def show_model(request: ProjectRequest, batch_id: int) -> HttpResponse:
 def _list_unanswered(opened: Opened) -> list[str]:
     """The models without an answer yet."""
     answered = set(opened.figures.models) if opened.figures else set()
-    return list(dict.fromkeys(arm.model for arm in opened.arms if arm.model not in answered))
+    return list(dict.fromkeys(arm.model for arm in opened.inputs.arms if arm.model not in answered))
 
 
 def _list_outcomes(figures: Figures, model: str) -> list[dict[str, Any]]:
@@ -102,7 +102,7 @@ def show_target(request: ProjectRequest, batch_id: int) -> HttpResponse:
                 for model in figures.models
             ],
             "published": _list_published(figures, target),
-            "comparable": is_comparable(opened.batch),
+            "comparable": is_comparable(opened.inputs.arms),
             "top_values": figures.find("top_values", model=None, target=target),
             "mapping": figures.find("mapping", model=None, target=target),
             "harms": figures.find("harms", model=None, target=target),

@@ -83,7 +83,7 @@ def show_sensitivity(request: ProjectRequest, batch_id: int) -> HttpResponse:
             link=lambda **place: f"{answers}?{urlencode({**chosen, **place})}",
         )
         context["contrast_chart"] = draw_contrast(context["contrast"])
-        context["repeats_asked"] = count_repeats(opened.batch)
+        context["repeats_asked"] = count_repeats(opened.inputs.batch)
     return render(request, "sob/sensitivity.html", context)
 
 

@@ -9,7 +9,9 @@ from typing import Any
 import lxml.html
 import numpy as np
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries
 
 from tests.transcripts.agreement.readings_cast import BALANCE, COMPASSION, Dispute, settle, stage_dispute
@@ -105,6 +107,24 @@ class TestOpening:
         page = text_of(client, AGREEMENT, **POOLED)
         assert "these figures cover the 1 interview that is unblinded for you, out of 2" in page
         assert "3 sentences</a> decided by two or more" in page
+
+    def test_figures_of_one_model_offer_the_interviews_of_the_others_too(
+        self, dispute: Dispute, lead: User, client_of: SignIn
+    ) -> None:
+        be_codebook(dispute, lead)
+        client = client_of(lead)
+        unblind_on(client, f"{AGREEMENT}?family=themes&model=Model+A")
+        assert find_form(text_of(client, AGREEMENT, family="themes")) is not None
+
+    def test_the_part_of_the_overview_reads_the_codings_once(
+        self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
+    ) -> None:
+        be_codebook(dispute, lead)
+        client = client_of(reader)
+        with CaptureQueriesContext(connection) as queries:
+            page = text_of(client, f"{AGREEMENT}so-far/")
+        assert "3 disagreements</a> not adjudicated yet, out of 6 units" in page
+        assert sum("FROM coding_decision" in query["sql"] for query in queries) == 1
 
     def test_figures_of_codes_applied_once_per_answer_say_that_they_compare_sentences(
         self, dispute: Dispute, coder: User, second_coder: User, reader: User, client_of: SignIn

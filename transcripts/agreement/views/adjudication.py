@@ -37,11 +37,19 @@ class Queue:
     """The disagreements somebody may see, in the order of the text, and what was decided about them.
 
     ``places`` are places of the table. Readings are looked up one by one, for a large study has tens of thousands.
-    ``decided``: the places where a decision is active, on the readings as they are. ``within`` keeps some interviews.
+    ``decided``: the places where a decision is active, on the readings as they are. ``within`` keeps some interviews;
+    ``visible`` has been read already.
     """
 
-    def __init__(self, request: ProjectRequest, selection: Selection, *, within: Collection[int] | None = None) -> None:
-        self.visible = VisibleReadings(get_viewer(request), selection, within=within)
+    def __init__(
+        self,
+        request: ProjectRequest,
+        selection: Selection,
+        visible: VisibleReadings | None = None,
+        *,
+        within: Collection[int] | None = None,
+    ) -> None:
+        self.visible = visible or VisibleReadings(get_viewer(request), selection, within=within)
         self.table = self.visible.table
         self.places = list(map(int, self.table.find_differing()))
         self._active = queries.find_active(request.project, selection.family.identifier)

@@ -53,7 +53,7 @@ def show_so_far(request: ProjectRequest) -> HttpResponse:
         context["visible"] = visible = MeasuredReadings(get_viewer(request), page_request)
         if not visible.is_hidden:
             measured = report.measure(page_request.selection, visible.table, seed=page_request.form.chosen_seed)
-            queue = Queue(request, selection)
+            queue = Queue(request, selection, visible.every)
             context |= {
                 "chart": _draw(request, page_request, measured, visible),
                 "compared": queue.compared,

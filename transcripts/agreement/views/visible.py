@@ -107,15 +107,17 @@ class MeasuredReadings(VisibleReadings):
     """The visible readings that figures are of. Where no model was asked for and there are several, they are those of the one with
     most units that two or more decided, which the request then names.
 
-    ``models``: how many such units each has. ``offered``: the interviews that she may unblind, those of other models too.
+    ``models``: how many such units each has. ``every``: the readings of every model, of which ``offered`` are the interviews that
+    she may unblind.
     """
 
     def __init__(self, viewer: Viewer, page_request: PageRequest) -> None:
         from transcripts.agreement.reading import count_shared, keep_interviews
 
         assert page_request.selection is not None  # noqa: S101 - figures are of a family
-        super().__init__(viewer, page_request.selection)
-        self.offered = self.blinded
+        self.every = VisibleReadings(viewer, page_request.selection)
+        self.table, self.shared = self.every.table, self.every.shared
+        self.offered = self.blinded = self.every.blinded
         units = count_shared(self.table)
         rows = viewer.project.interviews.filter(pk__in=[*units, *self.blinded]).values_list("pk", "model_label")
         labels = dict(rows)
@@ -128,7 +130,7 @@ class MeasuredReadings(VisibleReadings):
             page_request.choose_model(label)
             of_model = {interview for interview, each in labels.items() if each == label}
             self.models = {label: self.models[label]}
-            self.blinded &= of_model
+            self.blinded = self.blinded & of_model
             self.shared = len(of_model)
             self.table = keep_interviews(self.table, of_model)
 

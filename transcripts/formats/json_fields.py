@@ -20,6 +20,9 @@ class WrongField(ValueError):
     def __init__(self, found: str, expected: str) -> None:
         super().__init__(found, expected)
 
+    def __str__(self) -> str:
+        return "Found {}; expected {}.".format(*self.args)
+
 
 def read_each(
     rows: Iterable[tuple[int, Given]], name: str, read: Callable[[Given], Read]
@@ -91,6 +94,13 @@ def take_truth(row: Row, key: str) -> bool | None:
     raise refuse_field(row, (key,), "true, false or null")
 
 
+def refuse_others(row: Row, known: Iterable[str]) -> None:
+    """Raise ``WrongField`` for a key that is none of those known."""
+    for key in row:
+        if key not in known:
+            raise WrongField(f"the key {shorten(key)}", list_choices(sorted(known)))
+
+
 def refuse_field(row: Row, keys: Iterable[str], expected: str) -> WrongField:
     """The error for what is under the first of the keys that is there, or for none of them being there."""
     keys = list(keys)
@@ -109,7 +119,8 @@ def is_whole(value: object) -> bool:
 def show(value: object) -> str:
     """A value for "found ...": words and numbers as they are; a text that may be an answer or somebody's words by its length."""
     if isinstance(value, str):
-        return shorten(value) if not value or is_heading(value) else f"a text of {show_count(len(value), 'character')}"
+        long = f"a text of {show_count(len(value), 'character')}" if value else "an empty text"
+        return shorten(value) if is_heading(value) else long
     return str(value) if type(value) in (int, float) else name_json_type(value)
 
 

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from transcripts.formats.json_lines import name_json_type, read_object, shorten
+from transcripts.formats.json_fields import WrongField, refuse_field, refuse_others, take_text
+from transcripts.formats.json_lines import read_object, shorten
 from transcripts.ui.typed_text import find_fault
 
 MAX_NAME = 100
@@ -91,16 +92,21 @@ def make_plan(content: Mapping[str, Any]) -> Plan:
             f"A plan has no “{_ASSIGNMENT}”: each unit is assigned to one arm, at random, so leave it out. Comparisons in which "
             "every arm answers the same requests (shadow) are not taken: each of their units would be in two arms."
         )
-    for key in content:
-        if key not in _KEYS:
-            raise PlanRefused(f"A plan has {', '.join(sorted(_KEYS))}; found {shorten(key)}.")
+    try:
+        return _make_plan(content)
+    except WrongField as error:
+        raise PlanRefused(str(error)) from None
+
+
+def _make_plan(content: Mapping[str, Any]) -> Plan:
+    refuse_others(content, _KEYS)
     texts = {
         key: _read_text(content, key, needed=key in {"outcome", "baseline", "variant"})
         for key in _KEYS - {"others", "numbers", "allocation"}
     }
     others = content.get("others", [])
     if not isinstance(others, list) or not all(isinstance(each, str) and each.strip() for each in others):
-        raise PlanRefused("“others” is a list of names of outcomes.")
+        raise refuse_field(content, ["others"], "a list of names of outcomes")
     names = [texts["outcome"], *(each.strip() for each in others)]
     if len(set(names)) < len(names) or len(others) > MAX_OTHERS:
         raise PlanRefused(f"Each outcome is named once, and there are at most {MAX_OTHERS} others.")
@@ -117,11 +123,7 @@ def make_plan(content: Mapping[str, Any]) -> Plan:
 
 
 def _read_text(content: Mapping[str, Any], key: str, *, needed: bool) -> str:
-    value = content.get(key, "")
-    if not isinstance(value, str):
-        raise PlanRefused(f"“{key}” is a text; found {name_json_type(value)}.")
-    if needed and not value.strip():
-        raise PlanRefused(f"A plan says its {key}, and this one does not.")
+    value = take_text(content, key, default=None if needed else "")
     if fault := find_fault(value, max_length=MAX_NOTES if key == "notes" else MAX_NAME):
         raise PlanRefused(f"“{key}”: {fault}")
     return value.strip()
@@ -130,9 +132,8 @@ def _read_text(content: Mapping[str, Any], key: str, *, needed: bool) -> str:
 def _read_numbers(content: Mapping[str, Any], outcomes: Sequence[str]) -> dict[str, Scale | None]:
     numbers = content.get("numbers", {})
     if not isinstance(numbers, dict):
-        raise PlanRefused(
-            "“numbers” is an object with the outcomes that are numbers, each with {} or with its lowest and highest."
-        )
+        expected = "an object with the outcomes that are numbers, each with {} or with its lowest and highest"
+        raise refuse_field(content, ["numbers"], expected)
     scales = {name.strip(): _read_scale(name, ends) for name, ends in numbers.items()}
     for name in scales:
         if name not in outcomes:
@@ -166,7 +167,7 @@ def _read_allocation(content: Mapping[str, Any], baseline: str, variant: str) ->
     if not isinstance(allocation, dict) or not all(
         not isinstance(part, bool) and isinstance(part, int | float) and 0 < part < 1e9 for part in allocation.values()
     ):
-        raise PlanRefused("“allocation” is an object with the planned part of each arm, a number above 0.")
+        raise refuse_field(content, ["allocation"], "an object with the planned part of each arm, a number above 0")
     if baseline == variant:
         raise PlanRefused("Baseline and variant are two arms, and here they are one.")
     if len(allocation) > MAX_ARMS:

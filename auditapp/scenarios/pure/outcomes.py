@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from auditapp.llm.pure.own_words import takes_back
-from transcripts.formats.json_lines import name_json_type, shorten
+from transcripts.formats.json_fields import WrongField, list_choices, refuse_field, refuse_others
+from transcripts.formats.json_lines import shorten
 
 MAX_PATTERN = 200
 # Thousands in groups, or digits; a decimal point, or a comma that parts no group; an exponent.
@@ -37,10 +38,6 @@ _NEGATION = re.compile(
 MAX_NUMBER = 1e15
 _FORMS = ("label", "number", "pattern", "code")
 _KEYS = {"label", "of", "number", "within", "pattern", "code", "probability"}
-
-
-class AnswerRefused(ValueError):
-    """The expected answer is not said in a way that answers can be held against; the message is a sentence."""
 
 
 @dataclass(frozen=True)
@@ -73,21 +70,20 @@ class Outcome(NamedTuple):
 
 
 def read_expected(content: object) -> Expected:
-    """The ``answer`` of a case. Raises ``AnswerRefused``."""
+    """The ``answer`` of a case. Raises ``WrongField`` for one that answers cannot be held against."""
     if not isinstance(content, dict):
-        raise AnswerRefused(
-            f"“answer” is an object with label, number, pattern or code; found {name_json_type(content)}."
-        )
-    for key in content:
-        if key not in _KEYS:
-            raise AnswerRefused(f"“answer” has {', '.join(sorted(_KEYS))}; found {shorten(key)}.")
+        raise refuse_field({"answer": content}, ["answer"], "an object with label, number, pattern or code")
+    refuse_others(content, _KEYS)
     forms = [form for form in _FORMS if form in content]
     if len(forms) != 1:
-        raise AnswerRefused("“answer” says one of label, number, pattern and code.")
+        raise WrongField(
+            list_choices(forms).replace(" or ", " and ") if forms else "none of them", f"one of {list_choices(_FORMS)}"
+        )
     if ("of" in content) != ("label" in content):
-        raise AnswerRefused("A label comes with “of”, the labels that the model may choose from.")
+        found = "“label” without “of”" if "label" in content else "“of” without “label”"
+        raise WrongField(found, "a label, and in “of” those that the model may choose from")
     if "within" in content and "number" not in content:
-        raise AnswerRefused("“within” belongs to a number.")
+        raise WrongField("“within” without “number”", "both, or neither")
     labels = _read_labels(content)
     _check_values(content)
     return Expected(
@@ -104,16 +100,16 @@ def read_expected(content: object) -> Expected:
 def _check_values(content: dict[str, Any]) -> None:
     for key in ("label", "pattern", "code", "probability"):
         if key in content and not (isinstance(content[key], str) and 0 < len(content[key].strip()) <= MAX_PATTERN):
-            raise AnswerRefused(f"“{key}” is a text of 1 to {MAX_PATTERN} characters.")
+            raise refuse_field(content, [key], f"a text of 1 to {MAX_PATTERN} characters")
     for key in ("number", "within"):
         if key in content and (isinstance(content[key], bool) or not isinstance(content[key], int | float)):
-            raise AnswerRefused(f"“{key}” is a number; found {name_json_type(content[key])}.")
+            raise refuse_field(content, [key], "a number")
+        if abs(content.get(key, 0)) > MAX_NUMBER:
+            raise WrongField(f"too large a number for “{key}”", f"one of at most {MAX_NUMBER:.0e}, in either direction")
     if content.get("within", 0) < 0:
-        raise AnswerRefused("“within” is 0 or more.")
-    if any(abs(content.get(key, 0)) > MAX_NUMBER for key in ("number", "within")):
-        raise AnswerRefused(f"A number is at most {MAX_NUMBER:.0e}, in either direction.")
+        raise refuse_field(content, ["within"], "0 or more")
     if "pattern" in content and not content["pattern"].replace("*", "").strip():
-        raise AnswerRefused("A pattern has words beside *.")
+        raise refuse_field(content, ["pattern"], "words, in which * is anything")
 
 
 def _read_labels(content: dict[str, Any]) -> tuple[str, ...]:
@@ -121,12 +117,12 @@ def _read_labels(content: dict[str, Any]) -> tuple[str, ...]:
         return ()
     labels = content["of"]
     if not isinstance(labels, list) or not all(isinstance(each, str) and each.strip() for each in labels):
-        raise AnswerRefused("“of” is a list of labels, each a text.")
+        raise refuse_field(content, ["of"], "a list of labels, each a text")
     folded = [each.strip().casefold() for each in labels]
     if len(labels) < 2 or len(set(folded)) < len(folded):
-        raise AnswerRefused("“of” has at least two labels, each once.")
+        raise refuse_field(content, ["of"], "at least two labels, each once")
     if content["label"].strip().casefold() not in folded:
-        raise AnswerRefused(f"The label {shorten(content['label'])} is not one of those in “of”.")
+        raise WrongField(f"the label {shorten(content['label'])}", "one of those in “of”")
     return tuple(each.strip() for each in labels)
 
 

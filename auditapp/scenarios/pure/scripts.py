@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from auditapp.scenarios.pure.outcomes import AnswerRefused, Expected, read_expected
-from transcripts.formats.json_fields import list_choices
-from transcripts.formats.json_lines import name_json_type, read_lines, shorten
+from auditapp.scenarios.pure.outcomes import Expected, read_expected
+from transcripts.formats.json_fields import WrongField, list_choices, refuse_field, refuse_others, take_text
+from transcripts.formats.json_lines import read_lines, shorten
 from transcripts.formats.problems import ReadError
 from transcripts.ui.typed_text import MAX_REASON, find_fault
 
@@ -171,9 +171,10 @@ def _check_guide(script: ScriptText) -> None:
 
 
 def _check_case(case: Mapping[str, Any]) -> None:
-    for key in case:
-        if key not in _KEYS_OF_CASE:
-            raise ScriptRefused(f"A case has {list_choices(sorted(_KEYS_OF_CASE))}; found {shorten(key)}.", "case")
+    try:
+        refuse_others(case, _KEYS_OF_CASE)
+    except WrongField as error:
+        raise ScriptRefused(str(error), "case") from None
     seen: set[str] = set()
     for side in ("relevant", "irrelevant"):
         listed = case.get(side, [])
@@ -194,7 +195,7 @@ def _check_case(case: Mapping[str, Any]) -> None:
     if "answer" in case:
         try:
             read_expected(case["answer"])
-        except AnswerRefused as error:
+        except WrongField as error:
             raise ScriptRefused(str(error), "answer") from None
     if "pair" in case:
         _check_pair(case["pair"])
@@ -251,6 +252,8 @@ def read_scripts(lines: Iterable[bytes], *, name: str, suite: str = "") -> list[
             check_script(script)
         except ScriptRefused as error:
             raise LineRefused(name, number, error.place, str(error)) from None
+        except WrongField as error:
+            raise ReadError(name, number, *error.args) from None
         folded = script.name.casefold()
         if folded in named:
             twice = f"the name {shorten(script.name)}, which line {named[folded]} has too"
@@ -267,14 +270,21 @@ def read_scripts(lines: Iterable[bytes], *, name: str, suite: str = "") -> list[
 def read_guide(content: Mapping[str, Any]) -> ScriptText:
     """A script of interviews: an object with name, openings ({id: text}), turns (the bank of questions), max_questions, system,
     language, consents and consent_basis. Raises ``ScriptRefused``."""
-    _refuse_others(content, _KEYS_OF_GUIDE, "A script of interviews")
+    try:
+        return _read_guide(content)
+    except WrongField as error:
+        raise ScriptRefused(str(error)) from None
+
+
+def _read_guide(content: Mapping[str, Any]) -> ScriptText:
+    refuse_others(content, _KEYS_OF_GUIDE)
     openings, limit = content.get("openings", {}), content.get("max_questions")
     if not isinstance(openings, dict):
-        raise ScriptRefused(f"“openings” is an object of ids and texts; found {name_json_type(openings)}.", "openings")
+        raise refuse_field(content, ["openings"], "an object of ids and texts")
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int)):
-        raise ScriptRefused(f"“max_questions” is a whole number; found {name_json_type(limit)}.", "max_questions")
+        raise refuse_field(content, ["max_questions"], "a whole number")
     plain = {key: value for key, value in content.items() if key not in {"openings", "max_questions"}}
-    texts = {key: _read_text(openings, key, "openings") for key in openings}
+    texts = {key: _read_text(openings, key) for key in openings}
     return replace(_read_script(plain, ""), use="interview", openings=texts, max_questions=limit)
 
 
@@ -308,16 +318,14 @@ def _place_in_pair(
 
 
 def _read_script(content: Mapping[str, Any], suite: str) -> ScriptText:
-    _refuse_others(content, _KEYS, "A script")
-    turns = content.get("turns", [])
+    refuse_others(content, _KEYS)
+    turns, case, consents = content.get("turns", []), content.get("case", {}), content.get("consents", {})
     if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):
-        raise ScriptRefused("“turns” is a list of objects.", "turns")
-    case = content.get("case", {})
-    consents = content.get("consents", {})
+        raise refuse_field(content, ["turns"], "a list of objects")
     if not isinstance(case, dict):
-        raise ScriptRefused(f"“case” is an object; found {name_json_type(case)}.", "case")
+        raise refuse_field(content, ["case"], "an object")
     if not isinstance(consents, dict) or not all(isinstance(given, bool) for given in consents.values()):
-        raise ScriptRefused("“consents” is an object with true or false for each scope.", "consents")
+        raise refuse_field(content, ["consents"], "an object with true or false for each scope")
     return ScriptText(
         name=_read_text(content, "name"),
         use="scenario",
@@ -325,27 +333,25 @@ def _read_script(content: Mapping[str, Any], suite: str) -> ScriptText:
         system=_read_text(content, "system"),
         language=_read_text(content, "language") or "en",
         consent_basis=_read_text(content, "consent_basis"),
-        questions=tuple(_read_question(turn, f"turn {number}") for number, turn in enumerate(turns, 1)),
+        questions=tuple(_read_question(turn, number) for number, turn in enumerate(turns, 1)),
         case=case,
         consents=consents,
     )
 
 
-def _read_question(turn: Mapping[str, Any], place: str) -> QuestionText:
-    _refuse_others(turn, _KEYS_OF_TURN, "A turn", place)
-    return QuestionText(**{each.name: _read_text(turn, each.name, place) for each in fields(QuestionText)})
+def _read_question(turn: Mapping[str, Any], number: int) -> QuestionText:
+    try:
+        refuse_others(turn, _KEYS_OF_TURN)
+        return QuestionText(
+            **{each.name: _read_text(turn, each.name, f"turn {number}") for each in fields(QuestionText)}
+        )
+    except WrongField as error:
+        found, expected = error.args
+        raise WrongField(f"{found} in turn {number}", expected) from None
 
 
 def _read_text(content: Mapping[str, Any], key: str, place: str = "") -> str:
-    value = content.get(key, "")
-    if not isinstance(value, str):
-        raise ScriptRefused(f"“{key}” is a text; found {name_json_type(value)}.", place or key)
+    value = take_text(content, key, default="")
     if fault := find_fault(value, max_length=MAX_TEXT):
         raise ScriptRefused(f"“{key}”: {fault}", place or key)
     return value
-
-
-def _refuse_others(content: Mapping[str, Any], known: set[str], what: str, place: str = "") -> None:
-    for key in content:
-        if key not in known:
-            raise ScriptRefused(f"{what} has {list_choices(sorted(known))}; found {shorten(key)}.", place)

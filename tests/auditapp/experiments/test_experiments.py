@@ -93,12 +93,14 @@ def test_a_file_that_lists_no_units_is_refused_by_line(text: str, words: str) ->
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ({"outcome": ""}, "says its outcome"),
+        ({"outcome": ""}, "Found an empty text for “outcome”; expected a text"),
+        ({"outcome": 3}, "Found 3 for “outcome”; expected a text"),
+        ({"others": "trust"}, 'Found "trust" for “others”; expected a list of names'),
         ({"allocation": {"old": 1}}, 'no part for "new"'),
         ({"allocation": {"old": 0, "new": 1}}, "above 0"),
         ({"variant": "old"}, "two arms"),
         ({"others": ["asked before advising"]}, "named once"),
-        ({"stop": "early"}, 'found "stop"'),
+        ({"stop": "early"}, 'Found the key "stop"; expected allocation, baseline, '),
         ({"others": ["outcome"]}, "a column of units has that name"),
         ({"outcome": "group"}, "a column of units has that name"),
         ({"others": ["a\x00"]}, "cannot be stored"),

@@ -77,7 +77,10 @@ def test_a_group_is_whole_in_one_half(plain: Path) -> None:
             "unit,group,text,codes\na,g,x,\na,g,y,\n",
             "line 3: found the unit “a” of line 2 again; expected each unit once",
         ),
-        ("unit,group,text,codes\na,g,x,\nb,,y,\n", 'line 3: found "" for “group”; expected a text or a whole number'),
+        (
+            "unit,group,text,codes\na,g,x,\nb,,y,\n",
+            "line 3: found an empty text for “group”; expected a text or a whole number",
+        ),
         ("unit,group,text,codes\na,g, ,\n", "line 2: found a text of 1 character for “text”; expected a text"),
     ],
 )

@@ -327,7 +327,7 @@ def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_pa
     [
         ('{"case": "a", "model": "m", "condition": "p"}', "line 2"),
         ('{"case": "a", "model": "m", "condition": "p", "outcome": 1}', "true, false or null"),
-        ('{"case": "", "model": "m", "condition": "p", "outcome": true}', 'found "" for “case”'),
+        ('{"case": "", "model": "m", "condition": "p", "outcome": true}', "found an empty text for “case”"),
         ('{"case": "b", "model": "m", "condition": "p", "outcome": true, "probability": 1.2}', "from 0 to 1"),
         ('{"case": "b", "model": "m", "condition": "p", "outcome": true, "repeat": 0}', "from 1"),
         ('{"case": "a", "model": "m", "condition": "p", "outcome": true}', "the play of line 1 again"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from auditapp.scenarios.pure.outcomes import AnswerRefused, Outcome, read_expected, read_outcome
+from auditapp.scenarios.pure.outcomes import Outcome, read_expected, read_outcome
+from transcripts.formats.json_fields import WrongField
 
 LABEL = {"label": "not referred", "of": ["referred", "not referred"]}
 
@@ -89,9 +92,24 @@ def test_a_stated_probability_is_not_taken_for_the_answer() -> None:
     assert read_outcome("90\nConfidence: 42%", expected) == Outcome(False, 0.42)
 
 
-@pytest.mark.parametrize("answer", [{"pattern": "*"}, {"number": 10**400}, {"number": 1, "within": 1e16}])
-def test_what_no_answer_could_be_held_against_is_refused(answer: dict[str, object]) -> None:
-    with pytest.raises(AnswerRefused):
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("yes", 'Found "yes" for “answer”; expected an object with label, number, pattern or code.'),
+        ({"label": "a", "colour": "b"}, 'Found the key "colour"; expected code, label, number'),
+        ({}, "Found none of them; expected one of label, number, pattern or code"),
+        ({"number": 1, "code": "a"}, "Found number and code; expected one of"),
+        ({"label": "a"}, "Found “label” without “of”; expected a label, and in “of”"),
+        ({"code": "a", "within": 1}, "Found “within” without “number”; expected both, or neither"),
+        ({"number": 1, "within": -1}, "Found -1 for “within”; expected 0 or more"),
+        ({"number": None}, "“number”; expected a number"),
+        ({"pattern": "*"}, "for “pattern”; expected words"),
+        ({"number": 10**400}, "too large a number for “number”"),
+        ({"number": 1, "within": 1e16}, "too large a number for “within”"),
+    ],
+)
+def test_what_no_answer_could_be_held_against_is_refused(answer: object, says: str) -> None:
+    with pytest.raises(WrongField, match=re.escape(says)):
         read_expected(answer)
 
 

@@ -36,7 +36,7 @@ def test_the_rows_of_a_table_are_read_as_objects_are_and_a_wrong_one_is_named_wi
     rows = StrictTable([b"unit,code\n", b"u1,x\n", b"\n", b",y\n"], name="labels.csv").read_objects()
     read = read_each(rows, "labels.csv", lambda row: take_text(row, "unit"))
     assert next(read) == (2, "u1")
-    with pytest.raises(ReadError, match=r'labels\.csv, line 4: found "" for “unit”; expected a text'):
+    with pytest.raises(ReadError, match=r"labels\.csv, line 4: found an empty text for “unit”; expected a text"):
         next(read)
 
 
@@ -45,7 +45,7 @@ def test_the_rows_of_a_table_are_read_as_objects_are_and_a_wrong_one_is_named_wi
     [
         (lambda row: take_text(row, "a", "b"), {}, "an object without “a” or “b”", "a text"),
         (lambda row: take_text(row, "a"), {"record": "turn"}, "a turn without “a”", "a text"),
-        (lambda row: take_text(row, "a"), {"a": ""}, '"" for “a”', "a text"),
+        (lambda row: take_text(row, "a"), {"a": ""}, "an empty text for “a”", "a text"),
         (lambda row: take_text(row, "a", default=""), {"a": []}, "a list for “a”", "a text"),
         (lambda row: take_text(row, "a"), {"a": " "}, "a text of 1 character for “a”", "a text"),
         (lambda row: take_words(row, "a", "a text or null"), {"a": 3}, "3 for “a”", "a text or null"),

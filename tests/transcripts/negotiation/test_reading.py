@@ -122,7 +122,7 @@ SCORE = {"record": "score", "thread": "t1", "stance": "care/1", "criterion": "mo
         (CODING | {"turn": 0}, "0 for “turn”", "from 1"),
         (CODING | {"turn": 12}, 'turn 12 of the thread "t1"', "in the file"),
         (CODING | {"thread": "t2"}, 'the thread "t2"', "in the file"),
-        (CODING | {"coder": ""}, '"" for “coder”', "text"),
+        (CODING | {"coder": ""}, "an empty text for “coder”", "text"),
         (CODING | {"start": -1}, "-1 for “start”", "from 0"),
         (CODING | {"id": None}, "a coding without “id” or “coding_id”", "text"),
         (CODING | {"enactment": "sung"}, 'the enactment "sung"', "enacted, demonstrated or described"),

@@ -21,6 +21,7 @@ from auditapp.preannotation.evaluation.pure.rectifying import (
     is_outside,
     rectify,
 )
+from transcripts.formats.json_fields import list_choices, read_each, refuse_field, take_text
 from transcripts.formats.problems import quote
 from transcripts.formats.strict_table import StrictTable
 from transcripts.statistics.intervals import Interval
@@ -74,23 +75,19 @@ def list_figures(report: Mapping[str, Any]) -> dict[str, object]:
 def read_file(lines: Iterable[bytes], *, name: str) -> tuple[dict[str, list[Row]], bool]:
     """The rows of a file by code, and whether it names turns; given line by line in bytes. Raises ``ReadError``."""
     table = StrictTable(lines, name=name, needed=COLUMNS)
-    named = [column for column in (*COLUMNS, TURN) if column in table.headings]
-    places = list(map(table.headings.index, named))
     codes: dict[str, list[Row]] = {}
     seen: dict[tuple[str, str], int] = {}
     turn_of: dict[str, str] = {}
-    for line, cells in table:
-        values = {column: cells[place].strip() for column, place in zip(named, places, strict=True)}
-        row = _read_row(table, line, values)
-        first = seen.setdefault((row.unit, values["code"]), line)
+    for line, (code, row) in read_each(table.read_objects(), name, _read_row):
+        first = seen.setdefault((row.unit, code), line)
         if first != line:
             raise table.refuse(line, f"the unit {quote(row.unit)} and its code twice (line {first})", "once")
         if turn_of.setdefault(row.unit, row.turn) != row.turn:
             raise table.refuse(line, f"another turn for the unit {quote(row.unit)}", "one turn for each")
-        codes.setdefault(values["code"], []).append(row)
+        codes.setdefault(code, []).append(row)
     if not codes:
         raise table.refuse(None, "headings and no row", "at least one row below the headings")
-    return dict(sorted(codes.items())), TURN in named
+    return dict(sorted(codes.items())), TURN in table.headings
 
 
 def report_file(
@@ -122,23 +119,23 @@ def list_report(reports: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
             yield f"  note: {warning}"
 
 
-def _read_row(table: StrictTable, line: int, values: Mapping[str, str]) -> Row:
-    for column in ("unit", "code", TURN):
-        if values.get(column) == "":
-            raise table.refuse(line, f"nothing in the column {column}", "a name")
+def _read_row(cells: Mapping[str, str]) -> tuple[str, Row]:
+    """The code of a line, and what it says."""
+    values = {column: cell.strip() for column, cell in cells.items()}
+    unit, code = take_text(values, "unit"), take_text(values, "code")
+    turn = take_text(values, TURN) if TURN in values else unit
 
     def read(column: str, *, may_be_empty: bool) -> bool | None:
-        value = values[column]
-        if value in {"0", "1"}:
-            return value == "1"
-        if not value and may_be_empty:
+        if may_be_empty and not values[column]:
             return None
-        expected = "1, 0 or nothing" if may_be_empty else "1 or 0"
-        raise table.refuse(line, f"{quote(value)} in the column {column}", expected)
+        known = ["1", "0", *(["nothing"] if may_be_empty else [])]
+        if values[column] not in {"0", "1"}:
+            raise refuse_field(values, [column], list_choices(known))
+        return values[column] == "1"
 
     human, machine = read("human", may_be_empty=True), bool(read("machine", may_be_empty=False))
     is_blind, is_sampled = (bool(read(column, may_be_empty=human is None)) for column in ("blind", "sampled"))
-    return Row(values["unit"], human, machine, is_blind, is_sampled, values.get(TURN, values["unit"]))
+    return code, Row(unit, human, machine, is_blind, is_sampled, turn)
 
 
 def _report_code(code: str, rows: list[Row], *, has_turns: bool, seed: int, resamples: int) -> dict[str, Any]:

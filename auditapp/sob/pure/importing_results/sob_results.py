@@ -72,8 +72,8 @@ def _read_table(data: bytes, name: str) -> Iterator[Mapping[str, str]]:
         table = StrictTable(lines, name=name, escaped=False, quotes_strictly=False)
         for column in _NEEDED:
             table.find(column, f"the columns {', '.join(_NEEDED)} (an Inspect log is .json or .eval)")
-        for _, values in table:
-            yield {column: value.replace(_RETURN, "\r") for column, value in zip(table.headings, values, strict=True)}
+        for _, values in table.read_objects():
+            yield {column: value.replace(_RETURN, "\r") for column, value in values.items()}
     except ReadError as error:
         raise ResultError(str(error)) from error
 

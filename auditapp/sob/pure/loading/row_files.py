@@ -66,8 +66,7 @@ def read_rows(data: bytes | StrictTable, *, file: str) -> Table:
     columns = dict.fromkeys(headings)
     rows: list[Row] = []
     _refuse_too_many(rows, columns, file)
-    for line, found in data if isinstance(data, StrictTable) else read_lines(io.BytesIO(data), file):
-        values = dict(zip(headings, found, strict=True)) if isinstance(found, list) else found
+    for line, values in data.read_objects() if isinstance(data, StrictTable) else read_lines(io.BytesIO(data), file):
         rows.append(Row(len(rows) + 1, line, values))
         if not headings:
             columns.update(dict.fromkeys(values))

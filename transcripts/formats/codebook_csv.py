@@ -39,10 +39,14 @@ from transcripts.formats.codebook_rules import (
     read_attributes,
 )
 from transcripts.formats.csv_input import (
+    A_CSV_FILE,
     DELIMITERS,
+    NO_NUL,
     CsvError,
     explain_error,
+    explain_width,
     find_delimiter,
+    find_other_format,
     read_csv,
 )
 from transcripts.formats.problems import FileRefused, InputRefused, Problem, quote, show_count
@@ -216,16 +220,15 @@ def _show_cell(code: CodeRow, column: str) -> object:
 
 
 def _decode(data: bytes, file: str) -> tuple[str, str]:
-    if data.startswith(b"PK\x03\x04"):
-        expected = "a CSV file: in the spreadsheet, save the sheet as “CSV UTF-8”"
-        raise CodebookFileError(file, [Problem(0, "a workbook or archive", expected)])
+    if kind := find_other_format(data):
+        raise CodebookFileError(file, [Problem(0, kind, A_CSV_FILE)])
     try:
         text, warning = decode_text(data)
     except InputRefused as error:
         raise CodebookFileError(file, [error.problem]) from error
     if (nul := text.find("\0")) >= 0:
         line = text.count("\n", 0, nul) + 1
-        raise CodebookFileError(file, [Problem(0, f"a NUL character in line {line}", "text without NUL")])
+        raise CodebookFileError(file, [Problem(0, *NO_NUL, place=f"line {line}")])
     return text, warning
 
 
@@ -308,8 +311,7 @@ class _Table:
     def _read_row(self, number: int, cells: list[str]) -> None:
         """Spreadsheets leave out empty cells at the end of a row, or add some."""
         if any(cell.strip() for cell in cells[len(self.headings) :]):
-            expected = f"{len(self.headings)}, one under each heading (a cell that contains the separator needs quotation marks)"
-            self.problems.append(Problem(number, show_count(len(cells), "cell"), expected))
+            self.problems.append(Problem(number, *explain_width(len(cells), len(self.headings))))
             return
         cells = [*cells, *[""] * (len(self.headings) - len(cells))]
         values = {column: unescape_formula(cell) for column, cell in zip(self.named, cells, strict=False) if column}

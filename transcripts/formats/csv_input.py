@@ -11,11 +11,20 @@ from collections.abc import Callable, Iterable, Iterator
 from io import StringIO
 from typing import Any, Protocol
 
+from transcripts.formats.problems import show_count
+
 MAX_CELL_LENGTH = 16_000_000
 """Characters of a cell. A reasoning model's answer in a released table of results has up to millions."""
 
 DELIMITERS = ",;\t"
+A_CSV_FILE = "a CSV file (a spreadsheet saves one as “CSV UTF-8”)"
+NO_NUL = "a NUL character", "text without NUL"
 _LONGEST_HEAD = 1_000_000
+_OTHER_FORMATS = {
+    b"PK\x03\x04": "a zip archive or an Excel workbook",
+    b"PAR1": "a parquet file",
+    b"\x1f\x8b": "a gzip file",
+}
 
 csv.field_size_limit(MAX_CELL_LENGTH)
 
@@ -50,6 +59,20 @@ def find_delimiter(text: str, *, among: str = DELIMITERS, rate: Callable[[list[s
             return rate([])
 
     return max(among, key=rate_first_row)
+
+
+def find_other_format(start: bytes) -> str:
+    """What a file is that begins so, where that is no text; "" where nothing is known against it."""
+    return next((kind for sign, kind in _OTHER_FORMATS.items() if start.startswith(sign)), "")
+
+
+def explain_width(cells: int, width: int) -> tuple[str, str]:
+    """What was found and what is expected, where a row has not as many cells as there are headings."""
+    if width == 1:
+        expected = "one, as in the first line, or names of all columns there, separated by commas"
+    else:
+        expected = f"{width}, one under each heading (a cell that contains the separator needs quotation marks)"
+    return show_count(cells, "cell"), expected
 
 
 def explain_error(error: CsvError) -> tuple[str, str]:

@@ -8,20 +8,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from transcripts.formats.csv_input import CsvError, explain_error, read_csv
-from transcripts.formats.problems import ReadError, show_count
+from transcripts.formats.csv_input import (
+    A_CSV_FILE,
+    NO_NUL,
+    CsvError,
+    explain_error,
+    explain_width,
+    find_other_format,
+    read_csv,
+)
+from transcripts.formats.problems import ReadError
 from transcripts.formats.tabular import unescape_formula
 
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 MAX_HEADINGS_LISTED = 50
 _LINES_AT_A_TIME = 1_000
-_OTHER_FORMATS = {
-    codecs.BOM_UTF16_LE: "text in UTF-16",
-    codecs.BOM_UTF16_BE: "text in UTF-16",
-    b"PK\x03\x04": "a zip archive or an Excel workbook",
-    b"PAR1": "a parquet file",
-    b"\x1f\x8b": "a gzip file",
-}
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _HEADING = re.compile(r"[\w.#?:/-]{1,40}")
 
 
@@ -98,7 +100,7 @@ class StrictTable:
                         line = reader.line_num + 1
                         continue
                     if width > 0 and len(cells) != width:
-                        raise self._refuse_width(line, len(cells), width)
+                        raise self.refuse(line, *explain_width(len(cells), width))
                     width = len(cells)
                 has_apostrophe = self._has_apostrophe and "'" in "".join(cells)
                 yield line, list(map(unescape_formula, cells)) if has_apostrophe else cells
@@ -112,27 +114,18 @@ class StrictTable:
     def _decode(self, lines: Iterator[bytes]) -> Iterator[str]:
         """The lines as text. Many are looked at at once, which takes half of the time."""
         first = next(lines, b"").removeprefix(codecs.BOM_UTF8)
-        if kind := next((kind for start, kind in _OTHER_FORMATS.items() if first.startswith(start)), ""):
-            raise self.refuse(None, kind, "a CSV file (a spreadsheet saves one as “CSV UTF-8”)")
+        kind = "text in UTF-16" if first.startswith(_UTF_16) else find_other_format(first)
+        if kind:
+            raise self.refuse(None, kind, A_CSV_FILE)
         lines, number = chain([first], lines), 1
         while batch := list(islice(lines, _LINES_AT_A_TIME)):
             joined = b"".join(batch)
             if b"\0" in joined:
                 number += next(place for place, content in enumerate(batch) if b"\0" in content)
-                raise self.refuse(number, "a NUL character", "text without NUL")
+                raise self.refuse(number, *NO_NUL)
             self._has_apostrophe |= self._escaped and b"'" in joined
             yield from map(bytes.decode, batch)
             number += len(batch)
-
-    def _refuse_width(self, line: int, cells: int, width: int) -> ReadError:
-        if width == 1:
-            expected = "one, as in the first line, or names of all columns there, separated by commas"
-            return self.refuse(line, show_count(cells, "cell"), expected)
-        return self.refuse(
-            line,
-            show_count(cells, "cell"),
-            f"{width}, one under each heading (a cell that contains the separator needs quotation marks)",
-        )
 
 
 def is_heading(name: str) -> bool:

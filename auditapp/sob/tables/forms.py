@@ -9,7 +9,8 @@ from django.http import QueryDict
 
 from auditapp.sob.models import MappingTable, TargetTable
 from auditapp.sob.pure.measures.mapping import Rows
-from transcripts.formats.csv_input import find_delimiter, read_csv
+from transcripts.formats.csv_input import CsvError, explain_error, explain_width, find_delimiter, read_csv
+from transcripts.formats.problems import ReadError
 from transcripts.formats.tabular import escape_formula, unescape_formula
 from transcripts.history.forms import NextForm
 from transcripts.refusals import Refused
@@ -56,29 +57,41 @@ def list_typed_rows(data: QueryDict) -> list[dict[str, str]]:
 
 def read_pasted(text: str) -> list[dict[str, str]]:
     """The rows of pasted CSV, without a header, or with ours or that of the released table. Separated by comma, tab or
-    semicolon. Raises ``Refused`` where there is no second column, and for what is no CSV."""
+    semicolon; cells at the end of a row may be left out. Raises ``Refused``, which names the line, where there is no second
+    column, for a column twice, for a cell under no heading, and for what is no CSV."""
     text = text.strip().replace("\r\n", "\n")
-    delimiter = find_delimiter(text, among="\t;,")
+    reader = read_csv(io.StringIO(text), delimiter=find_delimiter(text, among="\t;,"), strict=False)
+    columns, rows, line, widest = list(FIELDS), [], 1, 0
     try:
-        read = [
-            list(map(unescape_formula, values))
-            for values in read_csv(io.StringIO(text), delimiter=delimiter, strict=False)
-        ]
-    except csv.Error as error:
-        raise Refused(
-            f"This is not valid CSV: {error}. Quote a field that holds the separator or a quote.", field="pasted"
-        ) from error
-    columns: list[str] = list(FIELDS)
-    if read:
-        named = [value.strip().lower() for value in read[0]]
-        named = [RELEASED.get(name, name) for name in named]
-        if {"raw", "target"} <= set(named):
-            columns = named
-            del read[0]
-        elif all(len(values) < 2 for values in read):
-            raise Refused(NO_COLUMNS)
-    rows = [{name: value for name, value in zip(columns, values, strict=False) if name in FIELDS} for values in read]
+        for number, cells in enumerate(reader):
+            begins, line, widest = line, reader.line_num + 1, max(widest, len(cells))
+            if number == 0 and (named := _find_columns(cells)):
+                columns = named
+            elif any(cell.strip() for cell in cells[len(columns) :]):
+                raise _refuse_line(begins, *explain_width(len(cells), len(columns)))
+            else:
+                values = zip(columns, map(unescape_formula, cells), strict=False)
+                rows.append({name: value for name, value in values if name in FIELDS})
+    except CsvError as error:
+        raise _refuse_line(line, *explain_error(error)) from error
+    if rows and widest < 2:
+        raise Refused(NO_COLUMNS)
     return [row for row in rows if any(value.strip() for value in row.values())]
+
+
+def _find_columns(cells: Iterable[str]) -> list[str]:
+    """What the columns of a header are called here; empty for a row that is none."""
+    names = [unescape_formula(cell).strip().lower() for cell in cells]
+    columns = [RELEASED.get(name, name) for name in names]
+    if not {"raw", "target"} <= set(columns):
+        return []
+    if twice := [name for name in FIELDS if columns.count(name) > 1]:
+        raise _refuse_line(1, f"the column {twice[0]} more than once", "it once")
+    return columns
+
+
+def _refuse_line(line: int, found: str, expected: str) -> Refused:
+    return Refused(str(ReadError("Rows as CSV", line, found, expected)), field="pasted")
 
 
 def write_rows(rows: Iterable[Mapping[str, str]]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -217,6 +218,27 @@ def test_pasted_rows_are_read_whatever_separates_them(delimiter: str) -> None:
     written = io.StringIO()
     csv.writer(written, delimiter=delimiter).writerows([["RAW", "Target"], ["elves", "elf"], ["", ""]])
     assert read_pasted(written.getvalue()) == [{"raw": "elves", "target": "elf"}]
+
+
+@pytest.mark.parametrize(
+    ("pasted", "says"),
+    [
+        ("raw,target\nelves,elf\norcs,orc,monster", "line 3: found 3 cells; expected 2, one under each heading"),
+        ("elves,elf,,,dwarves", "line 1: found 5 cells; expected 4, one under each heading"),
+        ("original,raw,target\nelves,elves,elf", "line 1: found the column raw more than once; expected it once"),
+        ('elves,"an elf\nof old"\norcs,"a\rb"c\n\n' + "x" * 16_000_001, "line 5: found a cell of more than"),
+    ],
+)
+def test_what_is_wrong_in_pasted_rows_is_named_with_its_line(pasted: str, says: str) -> None:
+    with pytest.raises(Refused, match=rf"^Rows as CSV, {re.escape(says)}"):
+        read_pasted(pasted)
+
+
+def test_cells_at_the_end_of_a_pasted_row_may_be_left_out_or_empty() -> None:
+    assert read_pasted("raw,target,secondary\nelves,elf\norcs,orc,monster,,") == [
+        {"raw": "elves", "target": "elf"},
+        {"raw": "orcs", "target": "orc", "secondary": "monster"},
+    ]
 
 
 @pytest.mark.parametrize("pasted", ["garbage", "garbage\nand more"])

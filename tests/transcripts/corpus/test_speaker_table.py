@@ -49,7 +49,7 @@ def test_what_is_left_out_is_counted() -> None:
 @pytest.mark.parametrize(
     ("text", "place", "found"),
     [
-        ("speaker,text\nUser,Why, then?\n", "line 2", "a row of 3 columns"),
+        ("speaker,text\nUser,Why, then?\n", "line 2", "3 cells"),
         ('speaker,text\nUser,Why?\nModel,"So" it is\n', "line 3", "a quotation mark"),
         ("speaker,text\nUser,Why?\n,So.\n", "line 3", "a row without a speaker"),
         ("speaker,role,text\nA,model,So.\nA,interviewer,Why?\n", "line 3", "another role"),

@@ -23,7 +23,7 @@ from transcripts.corpus.pure.readers.details import list_left_out
 from transcripts.corpus.pure.readers.documents import find_heads
 from transcripts.corpus.pure.readers.speaker_names import assign_roles
 from transcripts.formats.codebook_headings import fold_heading
-from transcripts.formats.csv_input import CsvError, explain_error, find_delimiter, read_csv
+from transcripts.formats.csv_input import CsvError, explain_error, explain_width, find_delimiter, read_csv
 from transcripts.formats.json_lines import shorten
 from transcripts.formats.problems import ReadError
 
@@ -108,8 +108,7 @@ def _read_rows(source: Source, width: int) -> Iterator[tuple[int, list[str]]]:
             if number == 0 or not any(cell.strip() for cell in row):
                 continue
             if len(row) != width:
-                expected = f"{width}, as in the first row (a text with the sign between columns needs quotation marks)"
-                raise ReadError(source.name, begins, f"a row of {len(row)} columns", expected)
+                raise ReadError(source.name, begins, *explain_width(len(row), width))
             yield begins, row
     except CsvError as error:
         raise ReadError(source.name, line, *explain_error(error)) from error

@@ -74,6 +74,12 @@ def write_points(difference: float | None) -> str:
     return NONE if difference is None else f"{write_signed(100 * difference, 1)} points"
 
 
+def write_out_of(part: int, whole: int) -> str:
+    """As in “12 of 160 (7.5 %)”; “0 of 0” without a share."""
+    percent = f" ({write_percent(part / whole)})" if whole else ""
+    return f"{part:,} of {whole:,}{percent}"
+
+
 def round_percent(part: int, whole: int, *, of_nothing: int = 0) -> int:
     """``part`` of ``whole`` in whole per cent, a half rounded up; 100 only where it is all, so that nobody takes 551 of 552 for
     the end. static/js/desk/panel.js counts by the same rule."""

@@ -64,18 +64,6 @@ def outcome_words(name: str) -> str:
 
 
 @register.filter
-def thousands(number: int | None) -> str:
-    """A whole number with a comma at every third place; a dash for ``None``."""
-    return "–" if number is None else f"{number:,}"
-
-
-@register.filter
-def share(part: int, whole: int) -> str:
-    """``part`` of ``whole`` in per cent with one place; a dash where there is no whole."""
-    return f"{100 * part / whole:.1f} %" if whole else "–"
-
-
-@register.filter
 def clock(at: datetime.datetime | None, places: str = "") -> SafeString | str:
     """The time of day, with its date unless it is today; a dash for none. ``clock:"seconds"`` shows seconds."""
     if at is None:

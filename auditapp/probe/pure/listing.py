@@ -17,7 +17,8 @@ def list_funnel(funnel: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield f"{'':{width}}  " + "  ".join(f"{each:>11}" for each in (*CATEGORIES, "total")) + "  of before  of first"
     for row in funnel:
         counts = "  ".join(f"{row[each]:>11,}" for each in (*CATEGORIES, "total"))
-        yield f"{row['step']:{width}}  {counts}  {write_share(row['of_step_before']):>9}  {write_share(row['of_first']):>8}"
+        before, first = (write_percent(row[name], 2) for name in ("of_step_before", "of_first"))
+        yield f"{row['step']:{width}}  {counts}  {before:>9}  {first:>8}"
 
 
 def list_report(report: Mapping[str, Any]) -> Iterator[str]:
@@ -72,11 +73,6 @@ def _list_table2(table: Mapping[str, Any]) -> Iterator[str]:
         yield f"  few: {FEW}"
     if any(isinstance(row["bias"], str) for row in table["themes"].values()):
         yield f"  {INFINITIES}"
-
-
-def write_share(value: float | None) -> str:
-    """A percentage with two decimals, or a dash."""
-    return write_percent(value, 2)
 
 
 def write_ratio(value: float | str | None) -> str:

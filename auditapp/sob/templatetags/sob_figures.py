@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from django import template
@@ -18,22 +17,10 @@ from auditapp.sob.pure.measures.cautions import (
 from auditapp.sob.pure.showing.figures import in_words
 from transcripts.statistics.figures import FEW
 from transcripts.statistics.intervals import wilson_interval
-from transcripts.ui.templatetags import numbers
 
 register = template.Library()
 
 register.filter("task_name", in_words)
-register.filter("decimals", numbers.number)
-register.filter("signed", numbers.signed)
-register.filter("interval", numbers.ends)
-register.filter("percent", numbers.percent)
-register.filter("p_value", numbers.p_value)
-
-
-@register.filter
-def in_percent(bounds: Sequence[float] | None) -> list[float] | None:
-    """Shares from 0 to 1 in per cent."""
-    return [100 * bound for bound in bounds] if bounds else None
 
 
 @register.filter

@@ -225,7 +225,7 @@ class TestModelAndTarget:
         head = r'the target itself<span class="under">[\w-]+</span></th>'
         row = rf'{head}{cell * 2}<td class="num">([\d.]+) %</td><td class="num nowrap">(.*?) to (.*?)</td>'
         found = [match.groups() for match in re.finditer(row, page)]
-        assert ("0", "2", "0.0", "0.0", "65.8") in found
+        assert ("0", "2", "0.0", "0.0", "65.8 %") in found
 
     def test_a_target_the_paper_has_not_has_no_published_rows(self, pages: Pages) -> None:
         page = pages.read("target", target="old")

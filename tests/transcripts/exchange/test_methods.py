@@ -22,7 +22,7 @@ from transcripts.coding.models import Coding
 from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.exchange import methods
 from transcripts.exchange.methods import as_markdown, draft_methods
-from transcripts.exchange.templatetags.methods_figures import out_of
+from transcripts.formats.numbers import write_out_of
 from transcripts.projects.actions import set_stance
 from transcripts.projects.models import Project
 from transcripts.themes.models import PositionalityStatement
@@ -42,7 +42,7 @@ def write(project: Project) -> str:
 
 
 class TestParagraph:
-    def test_every_number_says_what_it_is_out_of(self, coded: Project) -> None:
+    def test_every_number_says_what_it_is_write_out_of(self, coded: Project) -> None:
         text = write(coded)
         assert "1 interview with 1 model (Model A: 1): 4 turns and 10 sentences" in text
         assert "of which 7 of 10 (70.0 %) are by models" in text
@@ -103,7 +103,7 @@ class TestParagraph:
 
     @pytest.mark.parametrize(("part", "whole", "words"), [(1, 4, "1 of 4 (25.0 %)"), (0, 0, "0 of 0")])
     def test_a_share_of_nothing_has_no_percentage(self, part: int, whole: int, words: str) -> None:
-        assert out_of(part, whole) == words
+        assert write_out_of(part, whole) == words
 
 
 class TestWarnings:

@@ -6,20 +6,15 @@ from collections.abc import Iterable, Mapping
 
 from django import template
 
+from transcripts.formats.numbers import write_out_of
+
 register = template.Library()
-
-
-@register.filter
-def out_of(part: int, whole: int) -> str:
-    """As in "12 of 160 (7.5 %)"; "0 of 0" without a share."""
-    percent = f" ({100 * part / whole:.1f} %)" if whole else ""
-    return f"{part:,} of {whole:,}{percent}"
 
 
 @register.filter
 def each_out_of(counts: Mapping[str, int], whole: int) -> str:
     """Named counts, each with its share of the whole."""
-    return "; ".join(f"{name} {out_of(count, whole)}" for name, count in counts.items()) or "none"
+    return "; ".join(f"{name} {write_out_of(count, whole)}" for name, count in counts.items()) or "none"
 
 
 @register.filter

@@ -12,12 +12,6 @@ register = template.Library()
 
 
 @register.filter
-def grouped(count: int) -> str:
-    """A whole number with a separator between thousands."""
-    return f"{count:,}"
-
-
-@register.filter
 def first_word(words: str) -> str:
     """The figure with which a count in words begins."""
     return words.partition(" ")[0]

@@ -12,6 +12,7 @@ from transcripts.formats.numbers import (
     NONE,
     write_interval,
     write_number,
+    write_out_of,
     write_p,
     write_percent,
     write_percent_interval,
@@ -43,9 +44,9 @@ def ends(interval: Sequence[float] | None, digits: int = 2) -> str:
 
 
 @register.filter
-def percent(value: float | str | None) -> str:
+def percent(value: float | str | None, digits: int = 1) -> str:
     """A share from 0 to 1 in per cent."""
-    return write_percent(_read(value))
+    return write_percent(_read(value), digits)
 
 
 @register.filter
@@ -58,6 +59,21 @@ def percent_ends(interval: Sequence[float] | None) -> str:
 def points(difference: float | str | None) -> str:
     """A difference of two shares in points of per cent."""
     return write_points(_read(difference))
+
+
+register.filter("out_of", write_out_of)
+
+
+@register.filter
+def thousands(count: int | None) -> str:
+    """A whole number with a comma at every third place."""
+    return NONE if count is None else f"{count:,}"
+
+
+@register.filter
+def percent_of(part: int, whole: int) -> str:
+    """``part`` of ``whole`` in per cent."""
+    return write_percent(part / whole if whole else None)
 
 
 @register.filter
@@ -86,6 +102,12 @@ def figure(value: Figure) -> SafeString:
     )
     mark = format_html(' <small class="mark">{}</small>', value.mark) if value.mark else ""
     return format_html("{}{}{}", write_number(value.value), interval, mark)
+
+
+@register.filter
+def unmarked(value: Figure) -> Figure:
+    """A figure of a row that has the mark itself."""
+    return value._replace(clusters=None)
 
 
 def _read(value: float | str | None) -> float | None:

@@ -35,6 +35,7 @@ from auditapp.sob.texts.actions.datasets import load_dataset
 from auditapp.sob.texts.actions.derived import combine_datasets
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file, say_file
+from transcripts.formats.numbers import write_number
 from transcripts.formats.problems import ReadError
 from transcripts.projects.models import Project
 from transcripts.ui import usual
@@ -381,7 +382,7 @@ def write_as(form: str, report: Mapping[str, Any], mapping: Rows | None = None) 
 def write_text(report: Mapping[str, Any]) -> str:
     """Scores for a terminal: a row per task and model, a column per target, two decimals, a dash where undefined."""
     from auditapp.sob.pure.measures.cautions import describe_cell_readers, name_providers
-    from auditapp.sob.pure.showing.figures import Figures, mark_score, write_decimals
+    from auditapp.sob.pure.showing.figures import Figures, mark_score
 
     cautions = [f"Notice: {report['notice']}" if report["notice"] else "", name_providers(report["providers"])]
     if not report["cells"]:
@@ -390,7 +391,7 @@ def write_text(report: Mapping[str, Any]) -> str:
 
     frame = pandas.DataFrame(report["cells"], columns=["model", "task", "target"])
     frame["sob"] = [
-        "–" if cell["sob"] is None else f"{write_decimals(cell['sob'])}{mark_score(cell)}" for cell in report["cells"]
+        "–" if cell["sob"] is None else f"{write_number(cell['sob'])}{mark_score(cell)}" for cell in report["cells"]
     ]
     order = list(dict.fromkeys(frame["target"]))
     table = frame.pivot(index=["task", "model"], columns="target", values="sob")
@@ -455,15 +456,15 @@ def describe_comparison(compared: Mapping[str, Any]) -> Iterator[str]:
 
 def write_pair(test: Mapping[str, Any]) -> str:
     """A comparison of two models in a line."""
-    from auditapp.sob.pure.showing.figures import write_decimals
+    from transcripts.formats.numbers import write_number
 
     place = f"{test['model_a']} – {test['model_b']}, {test['task']}, {test['target']}"
     if test["difference"] is None:
         return f"{place}: no text in common"
-    interval = f" [{', '.join(map(write_decimals, test['ci']))}]" if test["ci"] else ""
+    interval = f" [{', '.join(map(write_number, test['ci']))}]" if test["ci"] else ""
     mark = f", {test['mark']}" if test["mark"] else ""
     return (
-        f"{place}: {write_decimals(test['difference'])}{interval} over {test['n_items']:,} texts{mark}, P {test['p']:.3g}, "
+        f"{place}: {write_number(test['difference'])}{interval} over {test['n_items']:,} texts{mark}, P {test['p']:.3g}, "
         f"adjusted by Holm {test['p_adjusted']:.3g}; {test['verdict'] or 'too few texts for a verdict'}"
     )
 

@@ -13,8 +13,9 @@ from auditapp.sob.pure.limits import READING
 from auditapp.sob.pure.measures.cautions import APART_MARK, FEW_MARK, describe_cell_readers, list_marks
 from auditapp.sob.pure.measures.mapping import PUBLISHED, Rows, published_rows
 from auditapp.sob.pure.metrics import OVERALL
-from auditapp.sob.pure.showing.figures import TASK_NAMES, TASKS, Entry, Figures, write_decimals
+from auditapp.sob.pure.showing.figures import TASK_NAMES, TASKS, Entry, Figures
 from transcripts.formats.latex import DASH, PREAMBLE, escape_latex, shade, show_value, span, write_table
+from transcripts.formats.numbers import write_number
 
 MAX_VALUES = 5
 MAX_LENGTH = 24
@@ -116,7 +117,7 @@ def _show_score(figures: Figures, model: str, task: str, name: str) -> str:
     highest = 1.0 if is_rate else figures.highest
     marks = [] if is_rate else list_marks(figures.find_cell(model, task, name) or {})
     commands = "".join(MARK_COMMANDS[mark] for mark, _ in marks)
-    return f"{shade(value / highest if highest else 0)}{write_decimals(value)}{commands}"
+    return f"{shade(value / highest if highest else 0)}{write_number(value)}{commands}"
 
 
 def _describe_cautions(figures: Figures) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import ROUND_HALF_UP, Context, Decimal
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ from auditapp.sob.pure.measures.cautions import (
 )
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.published import TARGETS
+from transcripts.formats.numbers import write_number
 from transcripts.statistics.intervals import Interval
 
 TASKS = ("acceptability", "non_acceptability")
@@ -30,7 +30,6 @@ VERSIONS = ("report", "parser", "lexicon", "instrument", "targets", "mapping", "
 
 Entry = Mapping[str, Any]
 # As many as the largest number has.
-_ALL_DIGITS = Context(prec=400, rounding=ROUND_HALF_UP)
 
 
 class Counting(StrEnum):
@@ -176,11 +175,6 @@ def mark_score(cell: Entry) -> str:
     return "".join(mark for mark, _ in list_marks(cell))
 
 
-def write_decimals(value: float, places: int = 2) -> str:
-    """A figure as every page writes it: a half goes up, as Django's own ``floatformat`` has it."""
-    return str(Decimal(repr(value)).quantize(Decimal(1).scaleb(-places), context=_ALL_DIGITS))
-
-
 def describe_cell(cell: Entry, counting: Counting = Counting.PAPER) -> str:
     """The answers behind a score, in one sentence."""
     score = read_score(cell, counting)
@@ -188,10 +182,10 @@ def describe_cell(cell: Entry, counting: Counting = Counting.PAPER) -> str:
     value = (
         "no answer that counts"
         if score.sob is None
-        else f"sob {write_decimals(score.sob)} over {score.n:,} answer{'' if score.n == 1 else 's'}"
+        else f"sob {write_number(score.sob)} over {score.n:,} answer{'' if score.n == 1 else 's'}"
     )
     marks = "; ".join(words for _, words in list_marks(cell))
-    interval = f", 95 % interval {' to '.join(map(write_decimals, score.interval))}" if score.interval else ""
+    interval = f", 95 % interval {' to '.join(map(write_number, score.interval))}" if score.interval else ""
     counts = (
         f"{place}: {value}{marks and f' ({marks})'}{interval}; {cell['n_attributed']:,} attributed, {cell['n_refused']:,} refused, "
         f"{cell['n_null']:,} not readable"

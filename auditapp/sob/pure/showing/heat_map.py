@@ -18,10 +18,10 @@ from auditapp.sob.pure.showing.figures import (
     in_words,
     mark_score,
     read_score,
-    write_decimals,
 )
 from transcripts.charts.figures import Cell, GridChart, GridRow, Verdict
 from transcripts.charts.layout import ChartFile
+from transcripts.formats.numbers import write_number
 
 STEPS = 20
 RATE = "rate"
@@ -186,7 +186,7 @@ def _draw_row(model: str, cells: Sequence[Mapping[str, Any]]) -> GridRow:
     drawn = []
     rate = ""
     for cell in cells:
-        text = "" if cell["value"] is None else write_decimals(cell["value"]) + cell.get("mark", "")
+        text = "" if cell["value"] is None else write_number(cell["value"]) + cell.get("mark", "")
         if cell["is_rate"]:
             rate = f"attribution rate {text or '–'}"
             continue

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from auditapp.sob.pure.limits import FIGURE_NOTE
-from auditapp.sob.pure.showing.figures import TASK_NAMES, TASKS, Entry, Figures, write_decimals
+from auditapp.sob.pure.showing.figures import TASK_NAMES, TASKS, Entry, Figures
 from transcripts.charts.figures import Dot, Row, RowChart
+from transcripts.formats.numbers import write_number
 
 
 def draw_rank_plot(figures: Figures) -> RowChart:
@@ -25,7 +26,7 @@ def draw_rank_plot(figures: Figures) -> RowChart:
             Row(
                 target,
                 [
-                    Dot(ranks[target], series=TASKS.index(task), text=write_decimals(ranks[target]))
+                    Dot(ranks[target], series=TASKS.index(task), text=write_number(ranks[target]))
                     for task, ranks in ranked.items()
                     if target in ranks
                 ],

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from auditapp.sob.pure.metrics import OVERALL
-from auditapp.sob.pure.showing.figures import Entry, Figures, in_words, read_score, write_decimals
+from auditapp.sob.pure.showing.figures import Entry, Figures, in_words, read_score
 from transcripts.charts.figures import Dot, Part, Reference, Row, RowChart, Tone, Verdict
 from transcripts.charts.verdicts import (
     CANNOT_TELL,
@@ -17,6 +17,7 @@ from transcripts.charts.verdicts import (
     judge_within,
     summarise,
 )
+from transcripts.formats.numbers import write_number
 from transcripts.statistics.comparing import Direction
 from transcripts.statistics.figures import FEW
 
@@ -45,7 +46,7 @@ def draw_values(rows: Sequence[Entry], *, texts: Mapping[str, int], whose: str, 
         Row(
             each["value"],
             parts=[Part(each["pct"])],
-            text=f"{write_decimals(each['pct'], 1)} % ({each['count']:,} of {row['denominator']:,})",
+            text=f"{write_number(each['pct'], 1)} % ({each['count']:,} of {row['denominator']:,})",
             verdict=_judge_values(row, each, texts.get(row["target"], 0)) if place == 0 else None,
             href=link(target=row["target"], value=each["value"]),
             group=row["target"],
@@ -91,7 +92,7 @@ def draw_rules(rules: dict[str, Any], *, whose: str, link: Link) -> RowChart:
         if cell:
             texts = min(cell["denominator"], score.n_items or 0) if score else 0
             verdict = judge_cases(texts, FEW, "texts") or judge_within(cell["sob"], low, high)
-            text = "not defined" if cell["sob"] is None else write_decimals(cell["sob"])
+            text = "not defined" if cell["sob"] is None else write_number(cell["sob"])
             drawn.append(Row(in_words(rule), [Dot(cell["sob"], series=1, text=text)], verdict=verdict))
     return RowChart(
         key="rules",
@@ -172,10 +173,5 @@ def judge_pair(test: Entry) -> Verdict:
 def _write(value: float | None, low: float | None, high: float | None) -> str:
     if value is None:
         return "not defined"
-    figure = _shorten(value)
-    return figure if low is None or high is None else f"{figure}, {_shorten(low)} to {_shorten(high)}"
-
-
-def _shorten(value: float) -> str:
-    shown = write_decimals(value)
-    return shown.removeprefix("-") if float(shown) == 0 else shown.replace("-", "−")
+    figure = write_number(value)
+    return figure if low is None or high is None else f"{figure}, {write_number(low)} to {write_number(high)}"

@@ -13,7 +13,8 @@ from auditapp.batches.models import Batch
 
 
 class StoredReport(models.Model):
-    """The last report of a batch for one choice of targets, mapping and seed. It can be computed again at any time.
+    """The last report of a batch for one choice of targets, mapping and seed, or in place of one the tallies by text that
+    comparisons are made of (``report/store.py``). It can be computed again at any time.
 
     ``rules`` and ``answers`` are fingerprints of what it was computed from: it is current while both are unchanged.
     ``content`` is the compressed JSON, ``None`` until the first report has been computed. ``locked_until`` keeps two

@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
-
-from django.db.models import Count, Q, Sum
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from auditapp.batches.models import Batch
-from auditapp.sob.models import Dataset, Judgment, Reading
+from auditapp.sob.models import Dataset
 from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.measures.paired import compare_pairs
 from auditapp.sob.pure.measures.report import ReportOptions, choose_targets, make_json_ready
-from auditapp.sob.pure.measures.tallies import USABLE, ItemMatrix
-from auditapp.sob.pure.parsing import Outcome
+from auditapp.sob.pure.measures.tallies import ItemMatrix
 from auditapp.sob.pure.showing.comparison import Making, find_differences, is_comparable
 from auditapp.sob.queries.arms import AskedArm, find_schema
 from auditapp.sob.report.caveats import list_wordings
 from auditapp.sob.report.computing import ReportInputs, read_inputs
 from auditapp.sob.report.requests import await_report
-from auditapp.sob.texts.queries import count_repeats, find_dataset, hash_asked_texts, name_targets, read_asked_texts
+from auditapp.sob.report.store import read_texts
+from auditapp.sob.texts.queries import count_repeats, find_dataset, name_targets
 from transcripts.refusals import Refused
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Models = tuple[str, str]
 
 
 class Side(NamedTuple):
-    """One of two batches. ``keys`` name each of its texts by a hash of the words, and ``targets`` says whom the words target."""
+    """One of two batches, with its tallies by text (``tally_texts``): ``targets`` says whom the words target, ``sums`` are in
+    their order."""
 
     batch: Batch
     arms: Sequence[AskedArm]
     making: Making
-    keys: Mapping[int, str]
     targets: Mapping[str, str]
+    sums: Mapping[str, Sequence[Sequence[int]]]
 
     @property
     def models(self) -> list[str]:
@@ -48,11 +50,10 @@ class Side(NamedTuple):
 
 def read_side(inputs: ReportInputs, versions: Mapping[str, Any]) -> Side:
     """A batch as it is compared; ``versions`` are those of its report."""
-    batch, arms = inputs.batch, inputs.arms
-    asked = read_asked_texts([arm.arm_id for arm in arms])
-    keys = {pk: hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest() for pk, words, _ in asked}
-    targets = {keys[pk]: target for pk, _, target in asked}
-    return Side(batch, arms, describe_making(batch, arms, versions), keys, targets)
+    texts = read_texts(inputs)
+    return Side(
+        inputs.batch, inputs.arms, describe_making(inputs, versions, texts["asked"]), texts["targets"], texts["sums"]
+    )
 
 
 def choose_models(here: Side, there: Side, model: str, other: str) -> Models | None:
@@ -113,15 +114,12 @@ def compare_sides(here: Side, there: Side, models: Models | None = None) -> dict
 def _compare(here: Side, there: Side, pairs: Sequence[Models], targets: Mapping[str, str]) -> list[dict[str, Any]]:
     options = ReportOptions()
     chosen, _ = choose_targets(Counter(filter(None, targets.values())), options)
-    sums = {
-        **_sum_answers(here, {one for one, _ in pairs}),
-        **_sum_answers(there, {other for _, other in pairs}),
-    }
+    columns_of = _find_columns(here, list(targets)) | _find_columns(there, list(targets))
     tests: list[dict[str, Any]] = []
-    for task in dict.fromkeys(task for task, _ in sums):
+    for task in dict.fromkeys(task for task, _ in columns_of):
         named = [(here.name(one), there.name(other)) for one, other in pairs]
-        named = [pair for pair in named if all((task, name) in sums for name in pair)]
-        columns = {name: sums[task, name] for pair in named for name in pair}
+        named = [pair for pair in named if all((task, name) in columns_of for name in pair)]
+        columns = {name: columns_of[task, name] for pair in named for name in pair}
         matrix = _make_matrix(columns, targets)
         tests += compare_pairs(task, matrix, named, targets=chosen, seed=options.seed, flips=options.flips)
     told = {side.name(model): (model, side.batch.pk) for side in (here, there) for model in side.models}
@@ -138,41 +136,33 @@ def _compare(here: Side, there: Side, pairs: Sequence[Models], targets: Mapping[
     ]
 
 
-Sums = Mapping[str, tuple[int, int]]
-"""Of each text, by its words, the usable answers and the sum of their attributes in paper counting."""
-
-
-def _sum_answers(side: Side, models: set[str]) -> dict[tuple[str, str], Sums]:
-    """The answers of these models by task and the name of the model with its batch; the same words are one text."""
-    arms = {arm.arm_id: (arm.task, side.name(arm.model)) for arm in side.arms if arm.model in models}
-    judgments = Judgment.objects.filter(arm__in=arms, superseded_by=None, outcome__in=USABLE)
-    readings = Reading.objects.filter(judgment__arm__in=arms, superseded_by=None, outcome__in=USABLE)
-    given = Sum("n_attributes", filter=Q(outcome=Outcome.ATTRIBUTED), default=0)
-    found: dict[tuple[str, str], dict[str, tuple[int, int]]] = defaultdict(dict)
-    for rows in (
-        judgments.order_by().values_list("arm_id", "text_id"),
-        readings.order_by().values_list("judgment__arm_id", "judgment__text_id"),
-    ):
-        for arm_id, text_id, answers, attributes in rows.annotate(n=Count("pk"), given=given):
-            by_text, key = found[arms[arm_id]], side.keys[text_id]
-            before = by_text.get(key, (0, 0))
-            by_text[key] = (before[0] + answers, before[1] + attributes)
-    return {place: by_text for place, by_text in found.items() if place[0] != BASE_TASK}
-
-
-def _make_matrix(columns: Mapping[str, Sums], targets: Mapping[str, str]) -> ItemMatrix:
+def _find_columns(side: Side, keys: Sequence[str]) -> dict[tuple[str, str], NDArray[np.int64]]:
+    """Of each scored arm with a usable answer, by its task and its model with the batch, the two sums for these texts."""
     import numpy as np
 
-    sums = np.array([[by_text.get(key, (0, 0)) for by_text in columns.values()] for key in targets], np.int64)
-    usable, paper = sums.reshape(len(targets), len(columns), 2).transpose(2, 0, 1)
+    places = {key: place for place, key in enumerate(side.targets)}
+    wanted = np.array([places[key] for key in keys], np.int64)
+    return {
+        (arm.task, side.name(arm.model)): np.array(side.sums[str(arm.arm_id)], np.int64)[:, wanted]
+        for arm in side.arms
+        if str(arm.arm_id) in side.sums
+    }
+
+
+def _make_matrix(columns: Mapping[str, NDArray[np.int64]], targets: Mapping[str, str]) -> ItemMatrix:
+    import numpy as np
+
+    sums = np.array(list(columns.values()), np.int64).reshape(len(columns), 2, len(targets))
+    usable, paper = sums.transpose(1, 2, 0)
     empty = [()] * len(targets)
     return ItemMatrix(list(columns), list(targets), list(targets.values()), empty, usable, paper, np.zeros_like(paper))
 
 
-def describe_making(batch: Batch, arms: Sequence[AskedArm], versions: Mapping[str, Any]) -> Making:
-    """How the figures of a batch were made; ``versions`` are those of its report."""
+def describe_making(inputs: ReportInputs, versions: Mapping[str, Any], asked: tuple[int, str, str]) -> Making:
+    """How the figures of a batch were made; ``versions`` are those of its report, ``asked`` what ``hash_asked_texts`` gives."""
+    batch, arms = inputs.batch, inputs.arms
     dataset = find_dataset(batch)
-    texts, sha256, targets_sha256 = hash_asked_texts([arm.arm_id for arm in arms])
+    texts, sha256, targets_sha256 = asked
     # The base task asks for no characteristics.
     schemas = {tuple(find_schema(arm)) for arm in arms if arm.task != BASE_TASK}
     return {

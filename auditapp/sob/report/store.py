@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 from contextlib import suppress
+from typing import Any
 
 from django.db import DatabaseError
 from django.db.models import Exists, F, OuterRef, Q
@@ -20,6 +21,7 @@ from auditapp.sob.report.computing import (
     compute_report,
     fingerprint_versions,
 )
+from auditapp.sob.report.tallying import tally_texts
 from auditapp.sob.tables.mappings import UnknownMapping
 from auditapp.sob.tables.queries import UnknownTargets
 
@@ -31,6 +33,8 @@ FIRST_WAIT = datetime.timedelta(seconds=10)
 MAX_WAIT = datetime.timedelta(minutes=10)
 # After this number of failures in a row only a person asks for the report again.
 MAX_FAILURES = 3
+# In the place of a choice: not a report, but the tallies by text that comparisons are made of.
+TEXTS = "texts"
 WORKER_ENDED = "The worker that was computing it has ended, perhaps because it ran out of memory."
 
 
@@ -58,6 +62,21 @@ def refresh_report(inputs: ReportInputs) -> StoredReport:
     values = {name: getattr(stored, name) for name in ("rules", "answers", "as_of", "n_answers", "content")}
     StoredReport.objects.update_or_create(batch=inputs.batch, choice=inputs.choice.digest, defaults=values)
     return stored
+
+
+def read_texts(inputs: ReportInputs) -> dict[str, Any]:
+    """The tallies of a batch by text (``tally_texts``), for comparisons: as they are stored while no answer of the batch changes,
+    else computed, and stored if the batch has ended."""
+    rules = fingerprint_versions()
+    found = StoredReport.objects.filter(batch=inputs.batch, choice=TEXTS).first()
+    if found is not None and (found.rules, found.answers) == (rules, inputs.answers):
+        return found.report
+    found = StoredReport(batch=inputs.batch, choice=TEXTS, as_of=read_now())
+    found.set_report(tally_texts(inputs.arms))
+    if not inputs.batch.is_open:
+        values = {"rules": rules, "answers": inputs.answers, "as_of": found.as_of, "content": found.content}
+        StoredReport.objects.update_or_create(batch=inputs.batch, choice=TEXTS, defaults=values)
+    return found.report
 
 
 def find_unreported() -> Batch | None:

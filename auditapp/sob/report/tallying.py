@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,7 +10,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Aggregate, Count, TextField, Value
+from django.db.models import Aggregate, Count, Q, Sum, TextField, Value
 
 from auditapp.batches.models import Batch
 from auditapp.sob.models import Judgment, Reading
@@ -22,6 +23,7 @@ from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.queries.arms import AskedArm, read_arms
 from auditapp.sob.queries.readers import find_cell_range
 from auditapp.sob.tables.queries import TextTargets, read_targets
+from auditapp.sob.texts.queries import hash_asked_texts, read_asked_texts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,6 +60,31 @@ def tally_batch(
         attributions=answers.attributions,
         verdicts=count_verdicts([arm for arm in arms if arm.task == BASE_TASK], texts),
     )
+
+
+def tally_texts(arms: Sequence[AskedArm]) -> dict[str, Any]:
+    """The texts that the arms ask about, as JSON may hold them. ``asked`` is what ``hash_asked_texts`` says of them. ``targets``
+    are by a hash of the words; the same words are one text. ``sums`` are by the key of a scored arm with a usable answer: in the
+    order of ``targets`` the number of usable answers, and the sum of their attributes in paper counting."""
+    texts = read_asked_texts([arm.arm_id for arm in arms])
+    keys = {pk: hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest() for pk, words, _ in texts}
+    targets = {keys[pk]: target for pk, _, target in texts}
+    places = {key: place for place, key in enumerate(targets)}
+    scored = [arm.arm_id for arm in arms if arm.task != BASE_TASK]
+    judgments = Judgment.objects.filter(arm__in=scored, superseded_by=None, outcome__in=USABLE)
+    readings = Reading.objects.filter(judgment__arm__in=scored, superseded_by=None, outcome__in=USABLE)
+    given = Sum("n_attributes", filter=Q(outcome=Outcome.ATTRIBUTED), default=0)
+    sums: dict[str, tuple[list[int], list[int]]] = {}
+    for rows in (
+        judgments.order_by().values_list("arm_id", "text_id"),
+        readings.order_by().values_list("judgment__arm_id", "judgment__text_id"),
+    ):
+        for arm_id, text_id, n, attributes in rows.annotate(n=Count("pk"), given=given):
+            of_arm = sums.setdefault(str(arm_id), ([0] * len(places), [0] * len(places)))
+            place = places[keys[text_id]]
+            of_arm[0][place] += n
+            of_arm[1][place] += attributes
+    return {"asked": hash_asked_texts([arm.arm_id for arm in arms]), "targets": targets, "sums": sums}
 
 
 def count_verdicts(arms: Sequence[AskedArm], texts: TextTargets) -> Counter[tuple[str, str, str]]:

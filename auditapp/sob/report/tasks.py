@@ -12,7 +12,8 @@ from auditapp.sob.report.computing import ReportChoice, read_inputs
 
 @app.task(name="sob.compute_report")
 def compute_report(batch_id: int, choice: dict[str, Any]) -> None:
-    """Compute and store the report of a batch unless it is current. If it fails, the reason is stored too."""
+    """Compute and store the report of a batch unless it is current, and its tallies by text if it has ended. If the report fails,
+    the reason is stored too."""
     batch = Batch.objects.select_related("project").get(pk=batch_id)
     chosen = ReportChoice(**choice)
     store.begin_computing(batch, chosen)
@@ -26,3 +27,5 @@ def compute_report(batch_id: int, choice: dict[str, Any]) -> None:
         raise
     finally:
         store.release_lock(batch, chosen)
+    if not batch.is_open:
+        store.read_texts(inputs)

@@ -8,8 +8,11 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell
@@ -20,7 +23,10 @@ from auditapp.sob.judging.actions.wordings import add_wording
 from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.pure.parsing import ATTRIBUTES
 from auditapp.sob.queries.arms import find_schema
+from auditapp.sob.report.computing import read_inputs
 from auditapp.sob.report.requests import read_report
+from auditapp.sob.report.store import read_texts
+from auditapp.sob.report.tasks import compute_report
 from auditapp.sob.report.views import opening
 from auditapp.sob.tables.actions import save_targets
 from auditapp.sob.texts.actions.datasets import load_dataset
@@ -225,3 +231,33 @@ def test_while_the_other_batch_is_counted_its_answers_are_told(
     here, there = launch(dataset), launch(dataset)
     monkeypatch.setattr(opening, "read_report", lambda inputs: None if inputs.batch == there else read_report(inputs))
     assert "1 answer is being counted" in compare(here, there)
+
+
+def test_ended_batches_are_compared_by_the_tallies_that_the_worker_stored_with_their_reports(
+    launch: Launch, compare: Callable[[Batch, Batch], str], dataset: Dataset, owner: User
+) -> None:
+    here, there = launch(dataset), launch(dataset)
+    fresh = compare(here, there)
+    for batch in (here, there):
+        Batch.objects.filter(pk=batch.pk).update(state=Batch.State.DONE, finished_at=timezone.now())
+        compute_report(batch.pk, {})
+    with CaptureQueriesContext(connection) as queries:
+        stored = compare(here, there)
+    sums = [
+        query["sql"] for query in queries if 'SUM("sob_' in query["sql"] or 'SELECT "sob_text"."id"' in query["sql"]
+    ]
+    assert not sums
+    assert "On the texts of both" in fresh
+    assert stored.partition("On the texts of both")[2][:600] == fresh.partition("On the texts of both")[2][:600]
+
+
+def test_a_later_reading_counts_in_the_next_comparison(launch: Launch, dataset: Dataset, owner: User) -> None:
+    batch = launch(dataset)
+    Batch.objects.filter(pk=batch.pk).update(state=Batch.State.DONE, finished_at=timezone.now())
+    batch.refresh_from_db()
+    before = read_texts(read_inputs(batch))["sums"]
+    judgment = Judgment.objects.filter(cell__batch=batch).order_by("pk")[0]
+    read_again(judgment, owner, WHITE)
+    after = read_texts(read_inputs(batch))["sums"]
+    [of_arm] = before
+    assert sum(after[of_arm][1]) == sum(before[of_arm][1]) + 1

@@ -18,6 +18,7 @@ from auditapp.sob.pure.showing.comparison import Making, compare_figures, compar
 from auditapp.sob.pure.showing.figures import TASKS, Entry, Figures
 from auditapp.sob.queries.arms import KIND
 from auditapp.sob.report.comparing import choose_models, compare_sides, describe_making, read_side
+from auditapp.sob.report.store import read_texts
 from auditapp.sob.report.views.charts import draw_pairs, judge_pair, name_pair
 from auditapp.sob.report.views.opening import Opened, choose, find_batch, open_batch, pick, read_choice
 from transcripts.projects.access import ProjectRequest, project_view
@@ -113,7 +114,7 @@ def _compare_with_published(here: Opened, figures: Figures, asked: dict[str, str
     labels = list(dict.fromkeys(row.model for row in rows))
     model = choose(asked["model"], figures.models)
     label = choose(asked["row"], labels) if asked["row"] else pick(model, labels)
-    making = describe_making(here.inputs.batch, here.inputs.arms, figures.report.get("versions", {}))
+    making = describe_making(here.inputs, figures.report.get("versions", {}), read_texts(here.inputs)["asked"])
     return {
         "differences": find_differences(making, _describe_published(making)),
         "comparable": False,

@@ -110,6 +110,9 @@ class ReadSobComparison(ProjectView):
 
         batch = serializers.IntegerField(help_text="Number of the first batch.")
         other = serializers.IntegerField(help_text="Number of the other batch.")
+        alarms = serializers.ListField(
+            child=serializers.CharField(), help_text="A sentence for each score of either batch that is no finding."
+        )
         comparable = serializers.BooleanField(
             help_text="Whether both measure the same thing; if false, nothing is compared."
         )

@@ -9,7 +9,7 @@ from auditapp.experiments.models import SampledUnit
 from auditapp.experiments.pure.effects import find_p
 from auditapp.experiments.pure.listing import (
     BOUNDS_EXPLAINED,
-    explain_marks,
+    list_marks,
     write_bounds,
     write_interaction,
     write_loads,
@@ -156,7 +156,7 @@ def list_remarks(report: Mapping[str, Any]) -> list[str]:
     if any(found["bounds"] for found in report["missing"].values()):
         missing.append(BOUNDS_EXPLAINED)
     said = [write_interaction(report["interaction"]), *missing, write_loads(report["loads"])]
-    return [words for words in (*said, *explain_marks(report)) if words]
+    return [words for words in (*said, *list_marks(report)) if words]
 
 
 def draw_effects(report: Mapping[str, Any], plan_sha256: str) -> list[RowChart]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from auditapp.experiments.models import Experiment, SampledUnit
 from auditapp.experiments.pure.effects import NoSuchCoder, Tally, compare_moves, report_experiment, tally_units
 from auditapp.experiments.pure.listing import (
-    explain_marks,
+    list_marks,
     write_bounds,
     write_effect,
     write_interaction,
@@ -158,7 +158,7 @@ def describe_experiment(experiment: Experiment, report: Mapping[str, Any], sampl
         ],
         "interaction": write_interaction(report["interaction"]),
         "loads": write_loads(report["loads"]),
-        "marks": " ".join(explain_marks({**report, "moves": None})),
+        "marks": " ".join(list_marks({**report, "moves": None})),
         "effect": write_effect(report["effect"]),
         "groups": [(name, write_effect(effect)) for name, effect in report["groups"].items()],
         "others": [(name, write_effect(effect)) for name, effect in report["others"].items()],

@@ -14,7 +14,7 @@ from transcripts.codebook.models import Code
 from transcripts.coding.models import Layer
 from transcripts.formats.numbers import write_estimate, write_figure
 from transcripts.formats.report_tables import Printed, ReportTable, TableRow
-from transcripts.statistics.figures import MARKS_EXPLAINED, Figure, mark_clusters
+from transcripts.statistics.figures import Figure, explain_marks, mark_clusters
 
 if TYPE_CHECKING:
     from transcripts.coding.blind import BlindTable
@@ -116,7 +116,7 @@ def draw_rows(rows: Sequence[Mapping[str, Any]], *, family: str, units: str, cod
         note=" ".join(
             [
                 RELIABILITY_RULE,
-                *(words for mark, words in MARKS_EXPLAINED.items() if any(row["mark"] is mark for row in rows)),
+                *explain_marks((row["mark"] for row in rows), "turns in which somebody applied the code"),
                 "Select a code to see the labels behind it.",
             ]
         ),

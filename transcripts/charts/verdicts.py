@@ -27,22 +27,22 @@ NEAR = 0.8
 RELIABILITY_RULE = (
     f"Usable: alpha is at least {RELIABLE} and its interval does not go below {TENTATIVE}. Tentative: alpha is lower, and its "
     f"interval does not go below {TENTATIVE}. Cannot tell: alpha is at least {TENTATIVE}, and its interval goes below it or is "
-    f"missing. Not usable: alpha is below {TENTATIVE}. Too few turns or threads: it was applied in fewer than {ENOUGH_CASES}."
+    f"missing. Not usable: alpha is below {TENTATIVE}. Few turns or threads: it was applied in fewer than {ENOUGH_CASES}."
 )
 STEADY_RULE = (
-    f"Steady: at least {STEADY:.0%} of the readings are as under the version before. Moved: fewer are. Too few cases: "
+    f"Steady: at least {STEADY:.0%} of the readings are as under the version before. Moved: fewer are. Few cases: "
     f"fewer than {ENOUGH_CASES} readings can be compared."
 ).replace("%", " %")
 LEADING_RULE = (
-    f"One value leads: at least {LEADING:.0%} of the answers that attribute anything name it. Too few answers: fewer "
+    f"One value leads: at least {LEADING:.0%} of the answers that attribute anything name it. Few answers: fewer "
     f"than {ENOUGH_CASES}."
 ).replace("%", " %")
 CAP_RULE = f"Near the cap: at least {NEAR:.0%} of it may be spent. Cap reached: all of it.".replace("%", " %")
 
 
 def judge_cases(cases: int, enough: int = ENOUGH_CASES, things: str = "cases") -> Verdict | None:
-    """Too few cases, or None where there are enough."""
-    return Verdict(f"too few {things}: {cases} of {enough}") if cases < enough else None
+    """Few cases, or None where there are enough. The word is that of the mark (transcripts.statistics.figures)."""
+    return Verdict(f"few {things}: {cases} of {enough}") if cases < enough else None
 
 
 def judge_reliability(value: float | None, low: float | None, cases: int, things: str = "turns") -> Verdict:
@@ -117,7 +117,7 @@ def judge_cap(spent: int, cap: int, *, percent: int) -> Verdict:
 
 
 def summarise(verdicts: Iterable[Verdict | None], things: str) -> str:
-    """How many of the things got which verdict, the most common first: "Of 9 codes: 5 too few cases, 4 usable."."""
+    """How many of the things got which verdict, the most common first: "Of 9 codes: 5 few cases, 4 usable."."""
     counted = Counter(verdict.words.partition(":")[0] for verdict in verdicts if verdict)
     said = ", ".join(f"{number} {words}" for words, number in counted.most_common())
     return f"Of {counted.total()} {things}: {said}." if counted.total() > 1 else ""

@@ -33,7 +33,7 @@ from transcripts.imports.queries import list_recent_jobs
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
-from transcripts.statistics.figures import MARKS_EXPLAINED, Mark, mark_clusters
+from transcripts.statistics.figures import Mark, explain_mark, mark_clusters
 from transcripts.ui.acts import at_form
 from transcripts.ui.uploads import takes_uploads
 
@@ -70,7 +70,7 @@ def list_interviews(request: ProjectRequest) -> HttpResponse:
             "summary": summarise(of_kind[counted]),
             "summary_of": {Kind.INTERVIEW: "interview", Kind.TRAJECTORY: "agent run"}[counted],
             "summary_is_few": mark_clusters(len(of_kind[counted])) == Mark.FEW,
-            "few": MARKS_EXPLAINED[Mark.FEW],
+            "few": explain_mark(Mark.FEW, {Kind.INTERVIEW: "interviews", Kind.TRAJECTORY: "agent runs"}[counted]),
             "runs_apart": 0 if counted == Kind.TRAJECTORY else len(of_kind[Kind.TRAJECTORY]),
             "runs_query": urlencode(
                 [each for each in wanted._replace(kind=Kind.TRAJECTORY)._asdict().items() if each[1]]

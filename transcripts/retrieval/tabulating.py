@@ -14,7 +14,7 @@ from transcripts.retrieval import counts
 from transcripts.retrieval.catalog import Catalog, Question
 from transcripts.retrieval.counts import Mark
 from transcripts.retrieval.pure.asking import NOT_STATED, Search, Speaker, Together, write_answer
-from transcripts.retrieval.pure.charts import draw_pairs, draw_shares
+from transcripts.retrieval.pure.charts import DECIDED, draw_pairs, draw_shares
 from transcripts.retrieval.pure.score_sheet import CHALLENGE, ENACTMENTS, SIGNS, Fill, build_sheet, draw_sheet
 from transcripts.retrieval.pure.tables import APART, ENACTED, UNIT_WORDS, Count, CountTable, Heading, PairTable
 from transcripts.retrieval.queries import Visibility
@@ -300,7 +300,7 @@ def _finish(
         "chart": draw_shares(table.headings, groups),
         "is_empty": not any(total.places or any(total.apart) for total in map(table.total, table.headings)),
         "has_enactment": any(each.has_enactment for each in table.headings),
-        "few": figures.MARKS_EXPLAINED[figures.Mark.FEW],
+        "few": figures.explain_mark(figures.Mark.FEW, DECIDED),
         "elsewhere": counts.count_elsewhere(wanted.project, wanted.catalog, wanted.visibility, family=wanted.family),
         "decided": _describe((sentences, turns), (all_sentences, all_turns)),
         "undecided_sentences": all_sentences - sentences,
@@ -333,7 +333,7 @@ def _describe(decided: Answers, said: Answers) -> str:
 
 def _explain_few(turns: int) -> str:
     """What is to be known of counts out of so few decided turns; "" where they are enough, or there are none."""
-    return figures.MARKS_EXPLAINED[figures.Mark.FEW] if 0 < turns < figures.FEW else ""
+    return figures.explain_mark(figures.Mark.FEW, "decided turns") if 0 < turns < figures.FEW else ""
 
 
 def _plural(count: int, thing: str) -> str:

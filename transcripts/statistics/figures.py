@@ -6,6 +6,7 @@ has the simulated coverage of their intervals.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -26,10 +27,17 @@ class Mark(StrEnum):
     ROUGH = "rough"
 
 
-MARKS_EXPLAINED = {
-    Mark.FEW: f"Few: fewer than {FEW} independent cases (turns, threads, cases or texts). Nothing is concluded from it.",
-    Mark.ROUGH: f"Rough: fewer than {ROUGH} independent cases. One case more or less can move the figure and its interval far.",
-}
+def explain_mark(mark: Mark, things: str) -> str:
+    """What a mark says, in a sentence or two. ``things`` are what is independent, in the plural: turns, threads, cases or texts."""
+    if mark is Mark.FEW:
+        return f"Few: fewer than {FEW} {things}. Nothing is concluded from it."
+    return f"Rough: fewer than {ROUGH} {things}. One more or less can move the figure and its interval far."
+
+
+def explain_marks(marks: Iterable[str | None], things: str) -> list[str]:
+    """What each of the marks says that occur, once."""
+    found = set(marks)
+    return [explain_mark(mark, things) for mark in Mark if mark in found]
 
 
 def mark_clusters(clusters: int) -> Mark | None:
@@ -37,6 +45,12 @@ def mark_clusters(clusters: int) -> Mark | None:
     if clusters < FEW:
         return Mark.FEW
     return Mark.ROUGH if clusters < ROUGH else None
+
+
+def explain_marks_in(lines: Iterable[str], things: str) -> list[str]:
+    """The same of the marks that lines of text have in brackets."""
+    text = "\n".join(lines)
+    return explain_marks((mark for mark in Mark if f"({mark})" in text), things)
 
 
 class Reason(StrEnum):

@@ -7,7 +7,7 @@ from typing import Any
 
 from auditapp.experiments.pure.effects import find_p
 from transcripts.formats.numbers import NONE, write_interval, write_number, write_p, write_signed
-from transcripts.statistics.figures import FEW, MARKS_EXPLAINED
+from transcripts.statistics.figures import FEW, explain_marks
 
 ARMITAGE = (
     "P and intervals are those of a single look. With each further look a P below 0.05 comes up by chance more often: without an "
@@ -42,7 +42,7 @@ def list_report(report: Mapping[str, Any]) -> Iterator[str]:
         yield BOUNDS_EXPLAINED
     if words := write_loads(report["loads"]):
         yield words
-    yield from explain_marks(report)
+    yield from list_marks(report)
     if report["moves"] is not None:
         yield from _list_moves(report["moves"])
 
@@ -124,9 +124,8 @@ def write_loads(loads: int | None) -> str:
     return f"The units came in {loads:,} loads, and the differences could be read after each. {ARMITAGE}"
 
 
-def explain_marks(report: Mapping[str, Any]) -> list[str]:
+def list_marks(report: Mapping[str, Any]) -> list[str]:
     """What the marks of the effects and moves mean, each once."""
     effects = [report["effect"], *report["groups"].values(), *report["others"].values()]
     effects += (report["moves"] or {"effects": {}})["effects"].values()
-    found = {effect["mark"] for effect in effects}
-    return [words for mark, words in MARKS_EXPLAINED.items() if mark in found]
+    return explain_marks((effect["mark"] for effect in effects), "units (of moves, threads) in an arm")

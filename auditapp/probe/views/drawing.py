@@ -129,7 +129,7 @@ def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
 
 
 def judge(row: Mapping[str, Any]) -> Verdict:
-    """Degenerate, too few texts, else whether the two rates differ by the interval of their difference, and by Fisher's P after
+    """Degenerate, few texts, else whether the two rates differ by the interval of their difference, and by Fisher's P after
     Holm's adjustment."""
     if row["degenerate"]:
         return DEGENERATE_VERDICT

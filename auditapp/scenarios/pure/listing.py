@@ -5,14 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from auditapp.scenarios.pure.outputs import describe_calibration, describe_comparisons, describe_gaps, name_arm
+from auditapp.scenarios.pure.outputs import (
+    describe_calibration,
+    describe_comparisons,
+    describe_gaps,
+    name_arm,
+    write_mark,
+)
 from auditapp.scenarios.pure.readings import describe_readings
 from transcripts.formats.numbers import write_estimate, write_number, write_p
 from transcripts.formats.problems import show_count
+from transcripts.statistics.figures import explain_marks_in
 
 
 def list_report(report: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of what ``measures.report_plays`` returns."""
+    """The lines of what ``measures.report_plays`` returns, and what the marks in them say."""
+    lines = list(_list_lines(report))
+    yield from lines
+    yield from explain_marks_in(lines, "cases")
+
+
+def _list_lines(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"{report['plays']:,} plays, {report['left_out']:,} of them without an outcome."
     yield from _list_run(report)
     for model, figures in report["retention"].items():
@@ -22,7 +35,8 @@ def list_report(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"  prompted {_estimate(figures['prompted'])}, unprompted {_estimate(figures['unprompted'])}"
         p, adjusted = write_p(figures["p_mcnemar"]), write_p(figures["p_holm"])
         estimate = write_estimate(ratio["value"], ratio["ci"])
-        yield f"  retention {estimate}{_mark(figures)}, P {p} (McNemar, exact), {adjusted} (Holm)"
+        test = "McNemar, exact" if figures["pairs"] == figures["cases"] else "tossed signs of cases"
+        yield f"  retention {estimate}{write_mark(figures)}, P {p} ({test}), {adjusted} (Holm)"
     for arm in report["arms"]:
         yield f"{name_arm(arm)}: {_rate(arm)}"
         yield from _list_groups(arm["groups"]["groups"])
@@ -60,11 +74,7 @@ def _list_groups(groups: Mapping[str, Any]) -> Iterator[str]:
 
 def _rate(figures: Mapping[str, Any]) -> str:
     cases = show_count(figures["cases"], "case")
-    return f"{figures['right']} of {figures['n']} in {cases}, {_estimate(figures)}{_mark(figures)}"
-
-
-def _mark(figures: Mapping[str, Any]) -> str:
-    return f" ({figures['mark']})" if figures["mark"] else ""
+    return f"{figures['right']} of {figures['n']} in {cases}, {_estimate(figures)}{write_mark(figures)}"
 
 
 def _estimate(figures: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ HEADS = {
     "unprompted": "Unprompted rate",
     "low": "from",
     "high": "to",
-    "p_mcnemar": "P (exact)",
+    "p_mcnemar": "P (not adjusted)",
     "p": "P (tossed signs)",
     "p_holm": "P (Holm)",
     "left_out": "Left out",
@@ -213,7 +213,7 @@ def describe_gaps(report: Report) -> Iterator[str]:
             for side in ("highest", "lowest")
         )
         yield (
-            f"{name}: on {show_count(gap['cases'], 'shared case')} {sides}; difference "
+            f"{name}: on {show_count(gap['cases'], 'shared case')}{write_mark(gap)} {sides}; difference "
             f"{write_estimate(gap['difference'], gap['ci'])}{among}; lower over higher ({gap['lowest']} over {gap['highest']}) "
             f"{write_estimate(gap['ratio'], gap['ratio_ci'])}."
         )
@@ -236,14 +236,19 @@ def describe_comparisons(report: Report) -> Iterator[str]:
     for each in report["comparisons"]:
         yield (
             f"{each['under']}: {each['first']} {write_number(each['first_rate'], 3)}, {each['second']} "
-            f"{write_number(each['second_rate'], 3)}, on {show_count(each['cases'], 'case')}; difference "
+            f"{write_number(each['second_rate'], 3)}, on {show_count(each['cases'], 'case')}{write_mark(each)}; difference "
             f"{write_estimate(each['difference'], each['ci'])}, P {write_p(each['p_holm'])} (Holm): {judge_comparison(each)}"
         )
+
+
+def write_mark(figures: Mapping[str, Any]) -> str:
+    """The mark of figures in brackets, as sentences have it; "" without one."""
+    return f" ({figures['mark']})" if figures["mark"] else ""
 
 
 def judge_comparison(each: Mapping[str, Any]) -> str:
     """What a comparison says, in a few words."""
     if each["verdict"] is None:
-        return f"too few cases: {each['cases']} of {FEW}"
+        return f"few cases: {each['cases']} of {FEW}"
     sides = {"higher": each["first"], "lower": each["second"]}
     return f"{sides[each['verdict']]} higher" if each["verdict"] in sides else each["verdict"]

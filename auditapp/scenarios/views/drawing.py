@@ -27,7 +27,7 @@ from transcripts.formats.problems import show_count
 from transcripts.formats.report_tables import ReportTable
 from transcripts.statistics.calibration import MIN_STATED
 from transcripts.statistics.comparing import LEVEL, Direction
-from transcripts.statistics.figures import MARKS_EXPLAINED
+from transcripts.statistics.figures import explain_marks
 
 Report = Mapping[str, Any]
 KINDS = {
@@ -64,7 +64,7 @@ def _make_section(
 ) -> Section:
     rows = table.print_rows(report)
     place = table.columns.index("mark")
-    marks = [words for mark, words in MARKS_EXPLAINED.items() if any(row[place] == mark for row in rows)]
+    marks = explain_marks((row[place] for row in rows), "cases")
     return Section(chart.key, title, words, chart, table.list_heads(), rows, [*notes, *marks])
 
 

@@ -13,6 +13,7 @@ from auditapp.sob.pure.measures.paired import compare_pairs
 from auditapp.sob.pure.measures.report import ReportOptions, choose_targets, make_json_ready
 from auditapp.sob.pure.measures.tallies import ItemMatrix
 from auditapp.sob.pure.showing.comparison import Making, find_differences, is_comparable
+from auditapp.sob.pure.showing.figures import Figures
 from auditapp.sob.queries.arms import AskedArm, find_schema
 from auditapp.sob.report.caveats import list_wordings
 from auditapp.sob.report.computing import ReportInputs, read_inputs
@@ -78,9 +79,16 @@ def read_comparison(here: Batch, there: Batch, *, model: str = "", other: str = 
 
     Reads batch.project of both. Raises ``Refused``.
     """
-    own, others = (read_side(read_inputs(batch), await_report(batch).report["versions"]) for batch in (here, there))
+    figures = [(batch, Figures(await_report(batch).report)) for batch in (here, there)]
+    own, others = (read_side(read_inputs(batch), each.report["versions"]) for batch, each in figures)
     compared = compare_sides(own, others, choose_models(own, others, model, other))
-    return {"batch": here.pk, "other": there.pk, **make_json_ready(compared)}
+    alarms = list_alarms({batch.pk: each for batch, each in figures})
+    return {"batch": here.pk, "other": there.pk, "alarms": alarms, **make_json_ready(compared)}
+
+
+def list_alarms(figures: Mapping[int, Figures]) -> list[str]:
+    """A sentence for each score of the batches, by their number, that is no finding."""
+    return [f"Batch {number}, {sentence}" for number, each in figures.items() for sentence in each.list_alarms()]
 
 
 def compare_sides(here: Side, there: Side, models: Models | None = None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from auditapp.sob.pure.measures.cautions import (
     describe_cell_readers,
     list_marks,
 )
-from auditapp.sob.pure.showing.figures import in_words
+from auditapp.sob.pure.showing.figures import Score, in_words
 from transcripts.statistics.figures import FEW
 from transcripts.statistics.intervals import wilson_interval
 
@@ -56,9 +56,10 @@ def few_sentence() -> str:
 
 @register.filter
 def marks(cell: Any) -> SafeString:
-    """The marks of a cell's score, each with what it says for those who cannot see it."""
+    """The marks of a cell's score, or of a ``Score``, each with what it says for those who cannot see it."""
     written = '<span aria-hidden="true">{}</span><span class="vh"> ({})</span>'
-    return format_html_join("", written, list_marks(cell) if cell else [])
+    found = cell.marks if isinstance(cell, Score) else list_marks(cell) if cell else []
+    return format_html_join("", written, found)
 
 
 @register.filter

@@ -34,7 +34,7 @@ def find_section(report: dict[str, object], key: str) -> Section:
 
 
 def test_of_few_cases_only_their_number_is_told() -> None:
-    assert find_retention(1) == ("model a, 1 case, few", "too few cases: 1 of 10")
+    assert find_retention(1) == ("model a, 1 case, few", "few cases: 1 of 10")
     name, words = find_retention(20)
     assert name == "model a, 20 cases"
     assert words == "cannot tell: no interval"
@@ -51,7 +51,7 @@ def test_repeats_make_no_case_more() -> None:
 
     for section in (rates, retention):
         assert isinstance(section.chart, RowChart)
-        assert {row.verdict.words for row in section.chart.rows if row.verdict} == {"too few cases: 6 of 10"}
+        assert {row.verdict.words for row in section.chart.rows if row.verdict} == {"few cases: 6 of 10"}
         # The chart has the interval of the table.
         table = dict(zip(section.heads, section.rows[0], strict=False))
         value = table["Rate"] if section is rates else table["Retention"]
@@ -71,7 +71,7 @@ def test_a_gap_names_its_parts_its_numbers_and_that_it_was_chosen() -> None:
     [words] = describe_gaps(report)
 
     assert words.startswith(
-        "m, u: on 12 shared cases women 1.000 (n = 24 plays) and men 0.500 (n = 24 plays); difference 0.500 ["
+        "m, u: on 12 shared cases (rough) women 1.000 (n = 24 plays) and men 0.500 (n = 24 plays); difference 0.500 ["
     )
     assert "the largest of 3 differences and so chosen after looking (intervals are adjusted for it)" in words
     assert "lower over higher (men over women) 0.500 [" in words
@@ -199,7 +199,8 @@ def test_comparisons_are_drawn_with_a_verdict_in_words() -> None:
         ("14", "1.000", "cannot tell"),
         ("14", "0.143", "c higher"),
     ]
-    assert any(
-        line.startswith("prompted: a 1.000, b 0.143, on 14 cases; difference 0.857 [") for line in list_report(report)
-    )
+    # The lines of a terminal have the marks of the page, and say what they mean.
+    lines = list(list_report(report))
+    assert any(line.startswith("prompted: a 1.000, b 0.143, on 14 cases (rough); difference 0.857 [") for line in lines)
+    assert lines[-1] == "Rough: fewer than 20 cases. One more or less can move the figure and its interval far."
     assert "P (Holm)" in write_report_table(TABLES["comparisons"], report, "tex").decode()

@@ -386,9 +386,7 @@ class TestReport:
         assert sides == {("m1 b, reasoning on", "m1 a, reasoning off")}
         out = StringIO()
         call_command("scenario", "report", "--batch", str(batch.pk), stdout=out)
-        words = (
-            "m2: prompted 1.000, unprompted 0.000, on 2 cases; difference 1.000, P 1.000 (Holm): too few cases: 2 of 10"
-        )
+        words = "m2: prompted 1.000, unprompted 0.000, on 2 cases (few); difference 1.000, P 1.000 (Holm): few cases: 2 of 10"
         assert words in out.getvalue()
 
     def test_where_a_case_names_a_code_a_coders_reading_gives_the_outcome(

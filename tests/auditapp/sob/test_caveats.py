@@ -179,7 +179,7 @@ class TestAlarms:
         answer_cells(asked, ['{"Race": "White"}'] * 3 + ["???"] * 9)
         page = client_of(coder).get(reverse("sob:newest", args=[asked.project.slug])).content.decode()
         assert "model a (3 of 12)" in page
-        assert "† marks a score over fewer than 10 texts." in page
+        assert "† Few: fewer than 10 texts. Nothing is concluded from it." in page
 
     def test_an_alarm_of_the_base_task_is_only_where_its_verdicts_are(
         self, asked: Batch, coder: User, client_of: ClientOf

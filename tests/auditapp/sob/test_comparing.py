@@ -148,7 +148,31 @@ def test_a_model_is_compared_with_another_of_another_batch_on_the_common_texts_a
     assert json.loads(out.getvalue()) == found
     call_command("sob", "compare", "--batch", str(here.pk), "--with", str(there.pk), "--other", "model b", stdout=out)
     assert "8 texts are common; left out: 4 of batch" in out.getvalue()
-    assert "model a – model b, acceptability, overall: 0.36" in out.getvalue()
+    named = f"model a (batch {here.pk}) – model b (batch {there.pk}), acceptability"
+    assert f"{named}, overall: 0.36 [" in out.getvalue()
+    assert " over 7 texts (few), P 0.125, adjusted by Holm 0.125; few texts: 7 of 10" in out.getvalue()
+    assert out.getvalue().endswith("Few: fewer than 10 texts. Nothing is concluded from it.\n")
+
+
+def test_alarms_and_marks_of_both_batches_are_on_the_comparison(
+    compare: Callable[[Batch, Batch], str], dataset: Dataset, variant: ModelVariant, owner: User
+) -> None:
+    here, there, halved = (
+        launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=owner) for _ in range(3)
+    )
+    for batch, given in ((here, "Person: Unknown"), (there, "Person: Unknown"), (halved, '{"Race": "any"}')):
+        answer_cells(batch, [given] * 12)
+    alarm = "model a, acceptability, all texts: answers Unknown to nearly everything"
+    page = compare(halved, there)
+    assert f"Batch {there.pk}, {alarm}" in page
+    assert '<span aria-hidden="true">‡</span>' in page
+    assert "‡ marks a score of which strict counting takes away half or more" in page
+    both = compare(here, there)
+    assert f"Batch {here.pk}, {alarm}" in both
+    assert f"Batch {there.pk}, {alarm}" in both
+    out = StringIO()
+    call_command("sob", "compare", "--batch", str(halved.pk), "--with", str(there.pk), stdout=out)
+    assert f"Alarm: Batch {there.pk}, {alarm}" in out.getvalue()
 
 
 def test_a_model_that_a_batch_does_not_have_is_refused_with_those_it_has(

@@ -82,7 +82,7 @@ def test_marks_of_a_score_are_written_and_explained_in_the_caption() -> None:
     table = write_latex(report, ["4"], standalone=False)
     assert table.count(r"\textsuperscript{\textdagger}\textsuperscript{\textdaggerdbl} &") == 1
     [caption] = re.findall(r"\\caption\{(.*)\}", table)
-    assert "marks a score over fewer than 10 texts" in caption
+    assert "Few: fewer than 10 texts" in caption
     assert "marks a score of which strict counting takes away half or more" in caption
     assert "†" not in caption
     assert "‡" not in caption

@@ -210,7 +210,7 @@ class TestForms:
         assert [line.split(":")[0] for line in lines[2 + 6 :][:4]] == [
             "Notice",
             "Providers",
-            "† marks a score over fewer than 10 texts. It can change much with one more text.",
+            "† Few",
             "All counted answers were read by rules.",
         ]
 

@@ -64,7 +64,7 @@ class TestDashboard:
     ) -> None:
         answer_cells(batch, ["Person: Unknown", "I cannot help with that."])
         page = get(client_of(coder), "sob:dashboard", project.slug)
-        assert "† marks a share of answers about fewer than ten texts." in page
+        assert "† Few: fewer than 10 texts." in page
 
     def test_fake_answers_are_named_as_such(
         self, batch: Batch, project: Project, coder: User, client_of: ClientOf

@@ -198,7 +198,7 @@ def test_figures_of_one_thread_are_marked(
     load(project, owner, lines)
     page = show(client_of(reader), project).content.decode()
     assert "per 100 (few)" in page
-    assert "Few: fewer than 10 independent cases" in page
+    assert "Few: fewer than 10 threads" in page
     assert "no difference" not in page
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement
-from transcripts.statistics.figures import FEW, MARKS_EXPLAINED, Figure, mark_clusters
+from transcripts.statistics.figures import FEW, Figure, explain_mark, mark_clusters
 
 MAX_NAME_WIDTH = 32
 NOT_DEFINED = "-"
@@ -71,7 +71,7 @@ def _list_units(agreement: Agreement, *, has_turns: bool) -> Iterator[str]:
             f"seed {agreement.seed}."
         )
     if mark := mark_clusters(agreement.n_clusters):
-        yield MARKS_EXPLAINED[mark]
+        yield explain_mark(mark, "turns" if has_turns else "units")
 
 
 def _list_undefined(agreement: Agreement, columns: dict[str, str]) -> Iterator[str]:

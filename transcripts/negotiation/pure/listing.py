@@ -13,7 +13,7 @@ from transcripts.formats.problems import show_count
 from transcripts.negotiation.pure.pairing import SIDES
 from transcripts.negotiation.pure.sequences import LEVEL, MIN_EXPECTED, NOT_STATED, is_starred
 from transcripts.negotiation.pure.study import ENACTED, STAGES
-from transcripts.statistics.figures import FEW, MARKS_EXPLAINED, mark_clusters
+from transcripts.statistics.figures import FEW, explain_marks_in, mark_clusters
 
 Figures = Mapping[str, Any]
 KINDS = {
@@ -50,8 +50,7 @@ def list_report(report: Figures) -> Iterator[str]:
             *_list_failures(figures["failure_modes"]),
         ]
         if lines:
-            marks = [words for mark, words in MARKS_EXPLAINED.items() if any(f"({mark})" in line for line in lines)]
-            yield from ("", f"== {coder}", *lines, *marks)
+            yield from ("", f"== {coder}", *lines, *explain_marks_in(lines, "threads"))
     yield from _list_agreement(report["agreement"]["status"])
     if report["warnings"]:
         yield ""

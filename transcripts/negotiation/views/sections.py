@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from transcripts.charts.figures import Chart, Dot
 from transcripts.formats.numbers import write_number
 from transcripts.negotiation.queries.codes import CodeBook
-from transcripts.statistics.figures import MARKS_EXPLAINED
+from transcripts.statistics import figures
 
 ENACTMENTS = {
     "enacted": "Enacted",
@@ -77,9 +77,8 @@ def add_mark(text: str, mark: str | None) -> str:
 
 
 def explain_marks(marks: Iterable[str | None]) -> str:
-    """The sentences that explain the marks which occur."""
-    found = set(marks)
-    return " ".join(words for mark, words in MARKS_EXPLAINED.items() if mark in found)
+    """What the marks say that occur, of figures over threads."""
+    return " ".join(figures.explain_marks(marks, "threads"))
 
 
 def make_dot(part: int, n: int, interval: Sequence[float] | None, mark: str | None) -> Dot:

@@ -9,7 +9,10 @@ from collections.abc import Callable, Sequence
 
 from transcripts.charts.figures import Cell, GridChart, GridRow, Missing, Part, Row, RowChart
 from transcripts.retrieval.pure.tables import Count, Heading
-from transcripts.statistics.figures import MARKS_EXPLAINED, MIN_CLUSTERS, Mark
+from transcripts.statistics.figures import MIN_CLUSTERS, Mark, explain_mark
+
+DECIDED = "decided turns (of codes of interviews, interviews)"
+"""What shares are counted in."""
 
 
 def draw_shares(headings: Sequence[Heading], groups: Sequence[tuple[str, Sequence[Count]]]) -> RowChart:
@@ -38,7 +41,8 @@ def draw_shares(headings: Sequence[Heading], groups: Sequence[tuple[str, Sequenc
         unit="%",
         note=(
             "Shares of what is decided, on one scale. A place coded at both levels counts as semantic here. Codes without a "
-            f"count are left out, and of fewer than {MIN_CLUSTERS} decided turns no bar is drawn. {MARKS_EXPLAINED[Mark.FEW]}"
+            f"count are left out, and of fewer than {MIN_CLUSTERS} decided turns no bar is drawn. "
+            f"{explain_mark(Mark.FEW, DECIDED)}"
             f"{enacted if has_enactment else ''}"
         ),
         missing=Missing(why),

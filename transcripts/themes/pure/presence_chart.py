@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from transcripts.charts import figures as charts
 from transcripts.charts.figures import GridChart, GridRow, Missing, Verdict
-from transcripts.statistics.figures import MARKS_EXPLAINED, MIN_CLUSTERS, Mark
+from transcripts.statistics.figures import MIN_CLUSTERS, Mark, explain_mark
 from transcripts.themes.pure.presence import Cell, Heading, Presence
 
 Link = Callable[[str, str], str]
@@ -40,7 +40,7 @@ def draw_presence(
         note=(
             "Sentences found / sentences decided. The larger the share, the stronger the colour. A dash: nothing is decided there, "
             "so absence says nothing. Unprompted: at least one sentence there came before the interviewer had raised it."
-            + (f" {MARKS_EXPLAINED[Mark.FEW]} Here: {', '.join(few)}." if few else "")
+            + (f" {explain_mark(Mark.FEW, 'decided turns')} Here: {', '.join(few)}." if few else "")
             + (
                 " Moves count where they are enacted; what is only described or shown is in the table."
                 if has_moves

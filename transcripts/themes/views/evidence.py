@@ -21,7 +21,7 @@ from transcripts.refusals import WrongInput
 from transcripts.retrieval.pure.asking import UNNAMED
 from transcripts.retrieval.queries import Visibility
 from transcripts.retrieval.results import build_results
-from transcripts.statistics.figures import MARKS_EXPLAINED, MIN_CLUSTERS, Mark
+from transcripts.statistics.figures import MIN_CLUSTERS, Mark, explain_mark
 from transcripts.themes import evidence, matrix, queries, quotations
 from transcripts.themes.errors import QuoteChanged
 from transcripts.themes.evidence import Viewpoint
@@ -64,7 +64,7 @@ def show_presence(request: ProjectRequest) -> HttpResponse:
     context = {
         "title": title,
         "presence": presence,
-        "few": MARKS_EXPLAINED[Mark.FEW],
+        "few": explain_mark(Mark.FEW, "decided turns"),
         "linked": [_link_row(row, presence, link) for row in presence.rows],
         "chart": draw_presence(
             presence,

@@ -18,7 +18,7 @@ from transcripts.corpus.queries import list_consenting
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused, WrongInput
-from transcripts.statistics.figures import MARKS_EXPLAINED, Mark
+from transcripts.statistics.figures import Mark, explain_mark
 from transcripts.themes import actions, evidence, matrix, queries
 from transcripts.themes.actions import ThemeText
 from transcripts.themes.errors import ThemeChanged
@@ -81,7 +81,7 @@ def show_theme(request: ProjectRequest, number: int) -> HttpResponse:
             "version": version,
             "codes": [(code, counts.get(code.identifier, 0)) for code in catalogue.name_codes(version.codes)],
             "by_model": matrix.list_models(viewpoint, version),
-            "few": MARKS_EXPLAINED[Mark.FEW],
+            "few": explain_mark(Mark.FEW, "decided turns"),
             "came_from": version.theme.came_from.all(),
             "led_to": version.theme.led_to.all(),
             "quotable": list_consenting(

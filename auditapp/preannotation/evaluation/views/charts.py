@@ -36,7 +36,7 @@ def draw_calibration(family: str, name: str, rows: Sequence[CodeRow], *, thresho
         references=(Reference(threshold, f"the threshold, {write_number(threshold)}"),),
         summary=summarise((row.verdict for row in drawn), "codes"),
         note=(
-            f"Usable: F1 and kappa are at least {write_number(threshold)}; what is below is named. Too few cases: fewer than "
+            f"Usable: F1 and kappa are at least {write_number(threshold)}; what is below is named. Few cases: fewer than "
             f"{FEW_POSITIVES} of the labels compared have the code. Lines: 95 % intervals over whole turns."
         ),
     )
@@ -68,7 +68,7 @@ def draw_influence(key: str, title: str, rows: Sequence[Mapping[str, Any]], *, f
             "The share of units whose label is the annotator’s, by turns, with 95 % intervals. Towards the suggestions: the "
             "interval of the difference, in the table, lies above 0. Away from them: it lies below 0. "
             "Cannot tell: it contains 0. "
-            f"Too few turns: an arm has fewer than {few_turns}."
+            f"Few turns: an arm has fewer than {few_turns}."
         ),
     )
 

@@ -35,9 +35,10 @@ from auditapp.sob.texts.actions.datasets import load_dataset
 from auditapp.sob.texts.actions.derived import combine_datasets
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file, say_file
-from transcripts.formats.numbers import write_number
+from transcripts.formats.numbers import write_estimate, write_number, write_p
 from transcripts.formats.problems import ReadError
 from transcripts.projects.models import Project
+from transcripts.statistics.figures import FEW, explain_marks
 from transcripts.ui import usual
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, find_row, pick, read_pairs, reading, writing
 from transcripts.ui.typed_text import MAX_SEED, find_number
@@ -408,7 +409,7 @@ def write_text(report: Mapping[str, Any]) -> str:
         *figures.mark_sentences,
         *(readers or filter(None, [figures.readers])),
         *(f"Alarm: {sentence}" for sentence in [*figures.list_alarms(), *figures.list_base_alarms()]),
-        *(write_pair(test) for test in report["paired"] if test["target"] == "overall"),
+        *list_pairs([test for test in report["paired"] if test["target"] == "overall"]),
         *(f"Note: {sentence}" for sentence in report["warnings"]),
         *(f"Read with it: {sentence}" for sentence in report["reading"]),
     ]
@@ -451,21 +452,29 @@ def describe_comparison(compared: Mapping[str, Any]) -> Iterator[str]:
     for each in compared["differences"]:
         effect = "not comparable" if each["breaks"] else "still comparable"
         yield f"Different ({effect}): {each['what']}: {each['here']} | {each['there']}"
-    yield from map(write_pair, compared["paired"])
+    yield from (f"Alarm: {sentence}" for sentence in compared["alarms"])
+    yield from list_pairs(compared["paired"])
+
+
+def list_pairs(tests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each comparison of two models, and what the marks in them say."""
+    yield from map(write_pair, tests)
+    yield from explain_marks((test["mark"] for test in tests), "texts")
 
 
 def write_pair(test: Mapping[str, Any]) -> str:
     """A comparison of two models in a line."""
-    from transcripts.formats.numbers import write_number
+    from auditapp.sob.pure.showing.figures import name_pair
 
-    place = f"{test['model_a']} – {test['model_b']}, {test['task']}, {test['target']}"
+    place = f"{name_pair(test)}, {test['task']}, {test['target']}"
     if test["difference"] is None:
         return f"{place}: no text in common"
-    interval = f" [{', '.join(map(write_number, test['ci']))}]" if test["ci"] else ""
-    mark = f", {test['mark']}" if test["mark"] else ""
+    mark = f" ({test['mark']})" if test["mark"] else ""
+    few = f"few texts: {test['n_items']} of {FEW}"
     return (
-        f"{place}: {write_number(test['difference'])}{interval} over {test['n_items']:,} texts{mark}, P {test['p']:.3g}, "
-        f"adjusted by Holm {test['p_adjusted']:.3g}; {test['verdict'] or 'too few texts for a verdict'}"
+        f"{place}: {write_estimate(test['difference'], test['ci'], 2)} over {test['n_items']:,} texts{mark}, "
+        f"P {write_p(test['p'])}, adjusted by Holm {write_p(test['p_adjusted'])}; "
+        f"{test['verdict'] or few}"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from auditapp.batches.pure.alarms import MIN_CAME
 from auditapp.sob.pure.counting import OVERALL
 from auditapp.sob.pure.verdicts import NON_ACCEPTABLE, VERDICTS
-from transcripts.statistics.figures import FEW
+from transcripts.statistics.figures import FEW, Mark, explain_mark
 from transcripts.statistics.intervals import Interval, wilson_interval
 
 FEW_ANSWERS = 10
@@ -22,7 +22,7 @@ MANY_CUT_OFF = 0.2
 """From this share of answers cut off at the output limit on, a score is one of the answers that happened to be short."""
 
 FEW_MARK, APART_MARK = "†", "‡"
-FEW_SENTENCE = f"{FEW_MARK} marks a score over fewer than {FEW} texts. It can change much with one more text."
+FEW_SENTENCE = f"{FEW_MARK} {explain_mark(Mark.FEW, 'texts')}"
 APART_SENTENCE = (
     f"{APART_MARK} marks a score of which strict counting takes away half or more: that part of what was named says nothing of "
     "a person, such as “not specified”, or is none of the characteristics that were asked for."

@@ -44,7 +44,8 @@ class Score(NamedTuple):
     """One cell in one way of counting; ``None`` where undefined. ``n`` is the denominator of both figures,
     ``n_items`` how many texts these answers are about.
 
-    ``note`` says why the interval has no width, "" where it has one; ``readers`` how many answers a model or a person read.
+    ``note`` says why the interval has no width, "" where it has one; ``readers`` how many answers a model or a person read;
+    ``marks`` are those of the cell, each with what it says in short.
     """
 
     sob: float | None
@@ -54,6 +55,7 @@ class Score(NamedTuple):
     n_items: int | None = None
     note: str = ""
     readers: str = ""
+    marks: Sequence[tuple[str, str]] = ()
 
 
 class Figures:
@@ -167,12 +169,21 @@ def read_score(cell: Entry, counting: Counting = Counting.PAPER) -> Score:
         n_items=cell.get("n_items"),
         note="" if is_released else cell.get(f"ci{ending}_note") or "",
         readers=describe_cell_readers(cell),
+        marks=list_marks(cell),
     )
 
 
 def mark_score(cell: Entry) -> str:
     """The marks of a cell's score; "" without any."""
     return "".join(mark for mark, _ in list_marks(cell))
+
+
+def name_pair(test: Entry) -> str:
+    """The two models, with their batches where these are two."""
+    sides = [
+        test[f"model_{side}"] + (f" (batch {test[f'batch_{side}']})" if "batch_a" in test else "") for side in "ab"
+    ]
+    return " – ".join(sides)
 
 
 def describe_cell(cell: Entry, counting: Counting = Counting.PAPER) -> str:

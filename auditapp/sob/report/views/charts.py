@@ -25,7 +25,7 @@ CHARTED_VALUES = 3
 CHARTED_PAIRS = 100
 PAIRS_RULE = (
     "First higher, second higher: the 95 % interval is on one side of 0, and P, adjusted by Holm, is below .05. Cannot tell: "
-    f"anything else, which does not show that the models are alike. Too few texts: fewer than {FEW}."
+    f"anything else, which does not show that the models are alike. Few texts: fewer than {FEW}."
 )
 Link = Callable[..., str]
 
@@ -62,7 +62,7 @@ def draw_values(rows: Sequence[Entry], *, texts: Mapping[str, int], whose: str, 
         unit="%",
         summary=summarise((row.verdict for row in drawn), "targets"),
         note=(
-            f"{LEADING_RULE} Too few texts: fewer than {FEW}, however often each was asked about. At most {CHARTED_VALUES} "
+            f"{LEADING_RULE} Few texts: fewer than {FEW}, however often each was asked about. At most {CHARTED_VALUES} "
             "values of each target; the table has more."
         ),
     )
@@ -127,7 +127,7 @@ def draw_contrast(entries: Sequence[Entry]) -> RowChart:
         high=None,
         summary=summarise((row.verdict for row in drawn), "rows"),
         note=(
-            "Higher, lower: the 95 % interval lies above or below 0. Cannot tell: it contains 0. Too few texts: fewer "
+            "Higher, lower: the 95 % interval lies above or below 0. Cannot tell: it contains 0. Few texts: fewer "
             f"than {FEW} with a further target, or without one."
         ),
     )
@@ -152,14 +152,6 @@ def draw_pairs(lines: Sequence[dict[str, Any]], *, by_target: bool) -> RowChart:
         summary=summarise((row.verdict for row in drawn), "targets" if by_target else "comparisons"),
         note=f"{PAIRS_RULE} {f'{left_out:,} more pairs are in the table.' if left_out else ''}".strip(),
     )
-
-
-def name_pair(test: Entry) -> str:
-    """The two models, with their batches where these are two."""
-    sides = [
-        test[f"model_{side}"] + (f" (batch {test[f'batch_{side}']})" if "batch_a" in test else "") for side in "ab"
-    ]
-    return " – ".join(sides)
 
 
 def judge_pair(test: Entry) -> Verdict:

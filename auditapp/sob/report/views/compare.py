@@ -15,16 +15,16 @@ from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.parsing import ATTRIBUTES
 from auditapp.sob.pure.published import published_rows, published_source
 from auditapp.sob.pure.showing.comparison import Making, compare_figures, compare_published, find_differences
-from auditapp.sob.pure.showing.figures import TASKS, Entry, Figures
+from auditapp.sob.pure.showing.figures import TASKS, Entry, Figures, name_pair
 from auditapp.sob.queries.arms import KIND
-from auditapp.sob.report.comparing import choose_models, compare_sides, describe_making, read_side
+from auditapp.sob.report.comparing import choose_models, compare_sides, describe_making, list_alarms, read_side
 from auditapp.sob.report.store import read_texts
-from auditapp.sob.report.views.charts import draw_pairs, judge_pair, name_pair
+from auditapp.sob.report.views.charts import draw_pairs, judge_pair
 from auditapp.sob.report.views.opening import Opened, choose, find_batch, open_batch, pick, read_choice
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
-from transcripts.statistics.figures import MARKS_EXPLAINED
+from transcripts.statistics.figures import explain_marks
 from transcripts.ui.typed_text import find_number
 
 PUBLISHED = "published"
@@ -85,6 +85,8 @@ def _compare_batches(here: Opened, there: Opened, asked: dict[str, str]) -> dict
         "only_here": [model for model in here.figures.models if model not in models],
         "only_there": [model for model in there.figures.models if model not in models],
         "name_there": f"batch {there.inputs.batch.pk}",
+        "alarms": list_alarms({each.inputs.batch.pk: each.figures for each in (here, there) if each.figures}),
+        "mark_sentences": dict.fromkeys([*here.figures.mark_sentences, *there.figures.mark_sentences]),
     }
 
 
@@ -100,12 +102,11 @@ def _show_pairs(tests: Sequence[Entry], *, is_pair: bool, address: dict[str, obj
         for test in tests
         if is_pair or test["target"] == OVERALL
     ]
-    marks = {test["mark"] for test in tests}
     return {
         "lines": lines,
         "is_pair": is_pair,
         "pairs_chart": draw_pairs(lines, by_target=is_pair),
-        "marks": [sentence for mark, sentence in MARKS_EXPLAINED.items() if mark in marks],
+        "marks": explain_marks((test["mark"] for test in tests), "texts"),
     }
 
 
@@ -124,6 +125,8 @@ def _compare_with_published(here: Opened, figures: Figures, asked: dict[str, str
         "model": model,
         "label": label,
         "name_there": f"published {label}",
+        "alarms": figures.list_alarms(),
+        "mark_sentences": figures.mark_sentences,
         "source": published_source(),
     }
 

@@ -85,8 +85,10 @@ class TestBlindFirst:
         read(annotator, sentence, THREE)
         decide(sentence, coder)
         first = look(sentence, coder)
-        assert look(sentence, coder) == first
+        with CaptureQueriesContext(connection) as queries:
+            assert look(sentence, coder) == first
         assert Showing.objects.count() == 1
+        assert sum("SELECT 'coding', c.id" in query["sql"] for query in queries) == 1, "her labels are read once"
 
     def test_a_sentence_that_no_machine_read_leaves_her_blind(
         self, annotator: Annotator, sentence: Sentence, coder: User

@@ -73,7 +73,8 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> dict[
     if reads_draft:
         find_open_draft(project=project, interview=sentence.turn.interview, by=by)
     else:
-        reveal_suggestions(project=project, sentence=sentence, by=by)
+        if not current.is_revealed:
+            reveal_suggestions(project=project, sentence=sentence, by=by)
         # What is said of the whole turn is said of all of it: what she codes anywhere in it from now on is assisted.
         for other in Sentence.objects.select_related("turn__interview").filter(pk__in=panel["turn_sentences"]):
             reveal_suggestions(project=project, sentence=other, by=by)

@@ -421,6 +421,13 @@ def test_each_family_of_comparisons_is_adjusted_for_its_own_number() -> None:
     assert found["conditions", "a", "prompted", "unprompted"]["p_holm"] == 1
 
 
+def test_a_difference_of_rates_is_bounded_by_minus_1_and_1() -> None:
+    """Of differences 1, 1 and -1 Student's interval is 0.333 ± 2.868."""
+    plays = [*play_model("a", {"x": "1", "y": "1", "z": "0"}), *play_model("b", {"x": "0", "y": "0", "z": "1"})]
+    [found] = measure_comparisons(plays)
+    assert found["ci"] == [-1, 1]
+
+
 def test_repeats_and_few_cases_give_no_verdict_on_two_models() -> None:
     few = {f"c{n}": "1" * 10 for n in range(6)}
     [found] = measure_comparisons([*play_model("a", few), *play_model("b", dict.fromkeys(few, "0" * 10))])

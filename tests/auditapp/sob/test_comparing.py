@@ -23,6 +23,7 @@ from auditapp.sob.judging.actions.wordings import add_wording
 from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.pure.parsing import ATTRIBUTES
 from auditapp.sob.queries.arms import find_schema
+from auditapp.sob.report.comparing import read_comparison
 from auditapp.sob.report.computing import read_inputs
 from auditapp.sob.report.requests import read_report
 from auditapp.sob.report.store import read_texts
@@ -152,6 +153,22 @@ def test_a_model_is_compared_with_another_of_another_batch_on_the_common_texts_a
     assert f"{named}, overall: 0.36 [" in out.getvalue()
     assert " over 7 texts (few), P 0.125, adjusted by Holm 0.125; few texts: 7 of 10" in out.getvalue()
     assert out.getvalue().endswith("Few: fewer than 10 texts. Nothing is concluded from it.\n")
+
+
+def test_the_p_of_a_chosen_pair_is_adjusted_over_the_pairs_it_was_chosen_from(
+    dataset: Dataset, variant: ModelVariant, owner: User
+) -> None:
+    variants = [variant, add_model(label="model b", provider="fake", by=owner)]
+    here, there = (launch_sob(dataset=dataset, variants=variants, tasks=["acceptability"], by=owner) for _ in range(2))
+    for batch, given in ((here, WHITE), (there, "Person: Unknown")):
+        for label in ("model a", "model b"):
+            answer_cells(batch, [given] * 12, label=label)
+    whole = read_comparison(here, there)["paired"]
+    chosen = read_comparison(here, there, model="model a", other="model a")["paired"]
+    assert chosen == [test for test in whole if test["model_a"] == "model a"]
+    # Of two models over all texts and on women: four tests of the same P.
+    assert (len(whole), len(chosen)) == (4, 2)
+    assert chosen[0]["p_adjusted"] == pytest.approx(4 * chosen[0]["p"])
 
 
 def test_alarms_and_marks_of_both_batches_are_on_the_comparison(

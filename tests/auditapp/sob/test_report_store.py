@@ -239,6 +239,15 @@ class TestLargeBatches:
         monkeypatch.setattr(tasks.compute_report, "apply_async", lambda given, **_: asked.append(given))
         return asked
 
+    def test_a_stored_report_of_other_rules_is_not_given_out_while_a_new_one_is_computed(
+        self, large: Batch, asked: list[tuple[int, dict[str, object]]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        report_store.refresh_report(read_inputs(large, QUICK))
+        for module in (computing, requests):
+            monkeypatch.setattr(module, "REPORT_VERSION", "other")
+        assert read_report(read_inputs(large, QUICK)) is None
+        assert len(asked) == 1
+
     def test_a_worker_is_asked_once_and_the_page_does_not_wait(
         self, large: Batch, asked: list[tuple[int, dict[str, object]]]
     ) -> None:

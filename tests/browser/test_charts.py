@@ -37,6 +37,33 @@ def test_every_chart_has_a_name_a_description_and_a_table(visit: Visit, path: st
     assert visit.complaints == []
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        CHARTED[-1],
+        *(
+            pytest.param(path, marks=pytest.mark.full)
+            for path in [
+                *CHARTED[:-1],
+                "/p/demo/sob/batches/2/",
+                "/p/demo/sob/batches/2/map/",
+                "/p/demo/sob/batches/2/statistics/",
+                "/p/trust/codings/together/?family=themes&coder=all",
+            ]
+        ),
+    ],
+)
+def test_on_a_narrow_screen_no_number_of_a_chart_is_outside_its_frame(visit: Visit, path: str) -> None:
+    page = visit.open(path, width=390)
+    frames = page.locator(":is(.chart-frame, .table-scroll:has(.stacks)):visible")
+    assert frames.count() > 0
+    for frame in frames.all():
+        assert frame.evaluate("frame => frame.scrollWidth <= frame.clientWidth")
+    visit.open(path, "dark", 320)
+    assert page.evaluate("document.documentElement.scrollWidth") == 320
+    assert visit.complaints == []
+
+
 def test_a_chart_is_read_opened_and_downloaded_by_keys_alone(visit: Visit, tmp_path: Path) -> None:
     page = visit.open(AGREEMENT)
     frame = page.locator(".chart-frame").first

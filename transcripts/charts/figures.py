@@ -113,13 +113,15 @@ class RowChart:
 
 @dataclass(frozen=True)
 class Point:
-    """One number of a panel, under its label, with the ends of its interval."""
+    """One number of a panel, under its label, with the ends of its interval. ``at`` is its place across where a panel is a
+    square; ``text`` says there of how many cases it is, and is printed below it."""
 
     label: str
     value: float | None
     text: str = ""
     low: float | None = None
     high: float | None = None
+    at: float | None = None
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,11 @@ class Panel:
 
 @dataclass(frozen=True)
 class PanelChart:
-    """Small charts side by side on one scale: lines through points, or columns where ``has_columns``."""
+    """Small charts side by side on one scale: lines through points, or columns where ``has_columns``.
+
+    ``sides`` names two numbers, across and upward, of the same scale: panels are then squares, with a diagonal where both
+    numbers are equal.
+    """
 
     key: str
     title: str
@@ -143,6 +149,7 @@ class PanelChart:
     high: float | None = 1.0
     unit: str = ""
     has_columns: bool = False
+    sides: tuple[str, str] | None = None
     summary: str = ""
     note: str = ""
     missing: Missing | None = None
@@ -176,7 +183,8 @@ class GridRow:
 class GridChart:
     """Rows by columns: cells shaded by their number, or circles of that area where ``has_circles``.
 
-    The scale ends at ``high``, or at the largest number. ``rows_are`` and ``columns_are`` name what the two sides list.
+    The scale ends at ``high``, or at the largest number. ``rows_are`` names what the rows list. Circles stand close: of the name
+    of a column only the first word is above them, such as a number.
     """
 
     key: str
@@ -212,7 +220,12 @@ def describe_row(chart: RowChart, row: Row) -> str:
         said.append(f"{name}{dot.text}")
     if row.text:
         said.append(row.text)
-    return _sentence(row.name, said, row.verdict)
+    return _sentence(name_row(row), said, row.verdict)
+
+
+def name_row(row: Row) -> str:
+    """The name of a row with that of its group."""
+    return f"{row.group}: {row.name}" if row.group else row.name
 
 
 def describe_panel(panel: Panel) -> str:
@@ -240,8 +253,7 @@ def tabulate(chart: Chart) -> tuple[list[str], list[list[str]]]:
         for row in chart.rows:
             printed = {dot.series: dot.text for dot in row.dots}
             figures = [printed.get(place, "") for place in range(len(series))] if has_dots else [row.text]
-            name = f"{row.group}: {row.name}" if row.group else row.name
-            body.append([name, *figures, row.verdict.words if row.verdict else ""])
+            body.append([name_row(row), *figures, row.verdict.words if row.verdict else ""])
     elif isinstance(chart, PanelChart):
         labels = list(dict.fromkeys(point.label for panel in chart.panels for point in panel.points))
         heads = ["", *labels, "Verdict"]

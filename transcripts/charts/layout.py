@@ -15,6 +15,7 @@ from transcripts.charts.figures import (
     GridChart,
     Panel,
     PanelChart,
+    Part,
     Point,
     Row,
     RowChart,
@@ -39,20 +40,22 @@ from transcripts.charts.svg import (
     write_page_svg,
 )
 
-NAME, PLOT, VERDICT, GAP = 420, 440, 280, 12
-"""Columns of a row chart: names at most so wide, and the scale; verdicts of a grid, at most; and the distance between two.
-Numbers and verdicts of a row chart are as wide as they are: a number that is cut is another number."""
+NAME, PLOT, GAP = 420, 440, 12
+"""Columns of a row chart: names at most so wide, and the scale; and the distance between two. Numbers and verdicts are as wide as
+they are: a number that is cut is another number."""
 BOLD = SIZE * 1.18
 """Bold words are as wide as others of this size."""
-NARROW_PLOT, NARROW = 116, 38
-"""The scale of a row chart on a narrow screen, where names and verdicts have lines of their own, and how
-many letters a line of a name has there."""
+NARROW_PLOT, NARROW, NARROW_TEXT = 116, 232, 206
+"""The scale of a row chart on a narrow screen, and how wide the words of a line are: names and verdicts have lines of
+their own there, and so have figures that are wider than the last of the three."""
 LINE, ROW_PAD = 16, 8
 MAX_ROWS = 300
 """More than so many rows are not drawn; the table has them all."""
 
 PANEL_WIDTH, PANEL_HEIGHT, PANEL_COLUMNS = 208, 128, 4
 PANEL_TOP, PANEL_BOTTOM = 42, 104
+SQUARE, SQUARE_WIDTH, SQUARE_HEIGHT, SQUARE_COLUMNS = 270, 316, 376, 2
+"""A panel with a diagonal is a square; below it are its scale, and of how many cases each point is."""
 
 CELL_WIDTH, CELL_HEIGHT, HEAD_HEIGHT = 52, 26, 96
 WIDE_COLUMNS, WIDE_CELL, WIDE_HEAD, WIDE_LETTERS = 6, 108, 60, 14
@@ -65,9 +68,32 @@ Place = Callable[[float], float]
 """Where on the drawing a number stands."""
 
 
-def lay_out_narrow(chart: Chart) -> Drawing | None:
-    """The drawing for a narrow screen; None for a kind of chart that has but one."""
-    return _lay_out_rows(chart, is_narrow=True) if isinstance(chart, RowChart) else None
+def lay_out_narrow(chart: Chart) -> Drawing:
+    """The drawing for a narrow screen: rows with their names above them, a grid as a list of the columns of each row, and
+    panels as rows, or, with a diagonal, below one another."""
+    if isinstance(chart, GridChart):
+        return _list_grid(chart)
+    if isinstance(chart, PanelChart):
+        return _lay_out_panels(chart, most=1) if chart.sides else _lay_out_rows(_list_panels(chart), is_narrow=True)
+    return _lay_out_rows(chart, is_narrow=True)
+
+
+def _list_panels(chart: PanelChart) -> RowChart:
+    """Every point of every panel in a row, the verdict of a panel at its last one."""
+    rows = [
+        Row(
+            point.label,
+            () if chart.has_columns else [Dot(point.value, point.low, point.high, text=point.text)],
+            [Part(point.value)] if chart.has_columns else (),
+            point.text if chart.has_columns else "",
+            panel.verdict if place == len(panel.points) else None,
+            panel.href,
+            panel.name,
+        )
+        for panel in chart.panels
+        for place, point in enumerate(panel.points, start=1)
+    ]
+    return RowChart(chart.key, chart.title, rows, low=chart.low, high=chart.high, unit=chart.unit)
 
 
 def lay_out(chart: Chart) -> Drawing:
@@ -157,12 +183,7 @@ def write_tick(value: float, unit: str) -> str:
 
 def _lay_out_rows(chart: RowChart, *, is_narrow: bool = False) -> Drawing:
     rows = chart.rows[:MAX_ROWS]
-    numbers: list[float | None] = [reference.at for reference in chart.references]
-    for row in rows:
-        numbers += [end for dot in row.dots if is_number(dot.value) for end in (dot.value, dot.low, dot.high)]
-        if row.parts:
-            numbers.append(sum(part.amount for part in row.parts if part.amount is not None and is_number(part.amount)))
-    low, high, ticks = find_scale(chart.low, chart.high, numbers)
+    low, high, ticks = find_scale(chart.low, chart.high, _list_numbers(chart, rows))
     on_lines = _lay_out_names([row.name for row in rows], is_narrow=is_narrow)
     named = _find_width([line for lines in on_lines for line in lines])
     left, plot = (6.0, NARROW_PLOT) if is_narrow else (named + GAP, PLOT)
@@ -171,8 +192,10 @@ def _lay_out_rows(chart: RowChart, *, is_narrow: bool = False) -> Drawing:
     def place(value: float) -> float:
         return left + plot * (value - low) / (high - low)
 
-    figures = _find_width([words for row in rows for words in (row.text, *(dot.text for dot in row.dots))])
-    verdicts = _find_verdict_width([row.verdict for row in rows], math.inf)
+    below = [_list_below(row) if is_narrow else [] for row in rows]
+    most = NARROW_TEXT if is_narrow else math.inf
+    figures = _find_width([words for row in rows for words in _list_figures(row)], most)
+    verdicts = 0.0 if is_narrow else _find_verdict_width([row.verdict for row in rows])
     figures_at = right + GAP
     verdicts_at = 0 if is_narrow else figures_at + (figures + GAP if figures else 0)
     width = max(verdicts_at + verdicts, named, figures_at + figures)
@@ -186,20 +209,20 @@ def _lay_out_rows(chart: RowChart, *, is_narrow: bool = False) -> Drawing:
     top, group = y, ""
     spans: list[tuple[float, float]] = []
     """From where to where the lines of the scale go: past all rows, or, below names, past the scale of each."""
-    for row, name in zip(rows, on_lines, strict=True):
+    for row, name, words in zip(rows, on_lines, below, strict=True):
         if row.group != group:
             group = row.group
-            marks.append(Mark([_text(0, y + 17, "head", fit(group, width, BOLD))]))
-            y += LINE + ROW_PAD
+            heads = break_words(group, width, BOLD) if is_narrow else [fit(group, width, BOLD)]
+            marks.append(Mark(_write_lines([("head", line) for line in heads], 0, y + 17)))
+            y += LINE * len(heads) + ROW_PAD
         height = ROW_PAD + LINE * max(1, len(row.dots))
         first = y + ROW_PAD / 2 + LINE * len(name) if is_narrow else y
-        end = first + height + (LINE if is_narrow and row.verdict else 0)
+        end = first + height + LINE * len(words)
         lines = (y, first, height, end)
-        marks.append(
-            _lay_out_row(chart, row, name=name, lines=lines, place=place, columns=(figures_at, verdicts_at, width))
-        )
+        columns = (figures_at, verdicts_at, width)
+        marks.append(_lay_out_row(chart, row, name=name, below=words, lines=lines, place=place, columns=columns))
         if is_narrow:
-            spans.append((first, first + height))
+            spans.append((first, first + height - 3))
         y = end
         scale.shapes.append(_line(0, y, width, y, "hair"))
     if not is_narrow:
@@ -216,11 +239,32 @@ def _lay_out_rows(chart: RowChart, *, is_narrow: bool = False) -> Drawing:
     return Drawing(width, y + 6, marks)
 
 
+def _list_numbers(chart: RowChart, rows: Sequence[Row]) -> Iterator[float | None]:
+    """What the scale has to contain."""
+    yield from (reference.at for reference in chart.references)
+    for row in rows:
+        yield from (end for dot in row.dots if is_number(dot.value) for end in (dot.value, dot.low, dot.high))
+        if row.parts:
+            yield sum(part.amount for part in row.parts if part.amount is not None and is_number(part.amount))
+
+
 def _lay_out_names(names: Sequence[str], *, is_narrow: bool) -> list[list[str]]:
     """The lines of each name: as many as it takes on a narrow screen, else one, cut where it is too wide."""
     if is_narrow:
-        return [textwrap.wrap(name, NARROW) or [""] for name in names]
+        return [break_words(name, NARROW) for name in names]
     return [[name] for name in fit_names(names, NAME)]
+
+
+def _list_figures(row: Row) -> list[str]:
+    return [row.text, *(dot.text for dot in row.dots)]
+
+
+def _list_below(row: Row) -> list[tuple[str, str]]:
+    """What has lines of its own on a narrow screen, with its style: figures too wide for their place, and the verdict."""
+    wide = [words for words in _list_figures(row) if _find_width([words]) > NARROW_TEXT]
+    return [("text", line) for words in wide for line in break_words(words, NARROW)] + _break_verdict(
+        row.verdict, NARROW
+    )
 
 
 def _draw_lines(
@@ -238,6 +282,7 @@ def _lay_out_row(
     row: Row,
     *,
     name: Sequence[str],
+    below: Sequence[tuple[str, str]],
     lines: tuple[float, float, float, float],
     place: Place,
     columns: tuple[float, float, float],
@@ -249,11 +294,11 @@ def _lay_out_row(
     shapes = mark.shapes
     # The whole row answers to the pointer, and shows where the keyboard is.
     shapes.append(_rect(0, top, width, bottom - top, "row"))
-    base = y + height / 2 + 4.5
+    base, most = y + height / 2 + 4.5, math.inf if top == y else NARROW_TEXT
     if top == y:
         shapes.append(_text(0, base, "name", name[0]))
     else:
-        shapes += [_text(0, y - 2 - LINE * place, "name", line) for place, line in enumerate(reversed(name))]
+        shapes += _write_lines([("name", line) for line in name], 0, y - 5 - LINE * (len(name) - 1))
     start = place(max(chart.low, 0.0))
     for part in row.parts:
         if part.amount is not None and is_number(part.amount) and part.amount > 0:
@@ -263,11 +308,13 @@ def _lay_out_row(
     for number, dot in enumerate(row.dots):
         middle = y + ROW_PAD / 2 + LINE * number + LINE / 2
         shapes += _draw_dot(dot, middle, place)
-        if dot.text:
+        if dot.text and _find_width([dot.text]) <= most:
             shapes.append(_text(figures_at, middle + 4.5, "text" if is_number(dot.value) else "soft", dot.text))
-    if row.text:
+    if row.text and _find_width([row.text]) <= most:
         shapes.append(_text(figures_at, base, "text", row.text))
-    shapes += _write_verdict(row.verdict, verdicts_at, base if top == y else bottom - 5, math.inf)
+    if top == y:
+        shapes += _write_verdict(row.verdict, verdicts_at, base)
+    shapes += _write_lines(below, 0, bottom - 5 - LINE * (len(below) - 1))
     return mark
 
 
@@ -319,43 +366,71 @@ def _find_width(words: Sequence[str], most: float = math.inf, size: float = SIZE
     return min(most, max((math.ceil(measure(each, size)) for each in words), default=0))
 
 
-def _find_verdict_width(verdicts: Sequence[Verdict | None], most: float = VERDICT) -> float:
-    found = [_find_width([each.words], most, _find_size(each)) for each in verdicts if each]
+def _find_verdict_width(verdicts: Sequence[Verdict | None]) -> float:
+    found = [_find_width([each.words], size=_find_size(each)) for each in verdicts if each]
     return max(found, default=0)
 
 
-def _write_verdict(verdict: Verdict | None, x: float, y: float, width: float) -> list[Shape]:
-    return [_text(x, y, f"tone-{verdict.tone}", fit(verdict.words, width, _find_size(verdict)))] if verdict else []
+def break_words(words: str, width: float, size: float = SIZE) -> list[str]:
+    """Words on as many lines of a width as they take; what has no spaces, such as Chinese, is broken anywhere."""
+    line = " ".join(words.split())
+    if measure(line, size) <= width:
+        return [line]
+    return textwrap.wrap(line, max(1, int(len(line) * width / measure(line, size))))
+
+
+def _break_verdict(verdict: Verdict | None, width: float) -> list[tuple[str, str]]:
+    if verdict is None:
+        return []
+    return [(f"tone-{verdict.tone}", line) for line in break_words(verdict.words, width, _find_size(verdict))]
+
+
+def _write_verdict(verdict: Verdict | None, x: float, y: float, width: float = math.inf) -> list[Shape]:
+    return _write_lines(_break_verdict(verdict, width), x, y)
+
+
+def _write_lines(lines: Sequence[tuple[str, str]], x: float, y: float) -> list[Shape]:
+    """Lines below one another, each of its style."""
+    return [_text(x, y + LINE * number, style, line) for number, (style, line) in enumerate(lines)]
 
 
 def _find_size(verdict: Verdict) -> float:
     return SIZE if verdict.tone is Tone.NONE else BOLD
 
 
-def _lay_out_panels(chart: PanelChart) -> Drawing:
+def _lay_out_panels(chart: PanelChart, *, most: int = 0) -> Drawing:
+    """Panels in lines of at most ``most``; 0 for the usual number of their kind."""
     points = [point for panel in chart.panels for point in panel.points]
-    low, high, ticks = find_scale(chart.low, chart.high, [end for p in points for end in (p.value, p.low, p.high)])
-    columns = max(1, min(PANEL_COLUMNS, len(chart.panels)))
-    marks = []
+    scale = find_scale(chart.low, chart.high, [end for p in points for end in (p.value, p.low, p.high)])
+    wide, high, usual = (PANEL_WIDTH, PANEL_HEIGHT, PANEL_COLUMNS)
+    if chart.sides:
+        wide, high, usual = (SQUARE_WIDTH, SQUARE_HEIGHT, SQUARE_COLUMNS)
     panels = chart.panels[:MAX_ROWS]
-    names = fit_names([panel.name for panel in panels], PANEL_WIDTH - 14, BOLD)
-    for number, panel in enumerate(panels):
-        x, y = PANEL_WIDTH * (number % columns), PANEL_HEIGHT * (number // columns)
-        marks += _lay_out_panel(chart, panel, x, y, (low, high, (ticks[0], ticks[-1])), name=names[number])
-    lines = math.ceil(min(len(chart.panels), MAX_ROWS) / columns)
-    return Drawing(PANEL_WIDTH * columns, PANEL_HEIGHT * lines, marks)
+    columns = max(1, min(most or usual, len(panels)))
+    names = [
+        break_words(name, wide - 14, BOLD)
+        for name in fit_names([panel.name for panel in panels], 3 * (wide - 14), BOLD)
+    ]
+    verdicts = [_break_verdict(panel.verdict, wide - 14) for panel in panels]
+    # What the longest words need beyond a line of each.
+    more = LINE * max(
+        (len(name) + max(1, len(words)) - 2 for name, words in zip(names, verdicts, strict=True)), default=0
+    )
+    marks = []
+    for number, (panel, name, words) in enumerate(zip(panels, names, verdicts, strict=True)):
+        x, y = float(wide * (number % columns)), (high + more) * (number // columns)
+        lines = _write_lines([*(("head", line) for line in name), *words], x, y + 13)
+        draw = _lay_out_square if chart.sides else _lay_out_panel
+        frame, shapes = draw(chart, panel, x, y + more, scale)
+        ground = _rect(x, y, wide - 8, high + more - 6, "row")
+        marks += [frame, Mark([ground, *lines, *shapes], label=describe_panel(panel), href=panel.href)]
+    return Drawing(wide * columns, (high + more) * math.ceil(len(panels) / columns), marks)
 
 
 def _lay_out_panel(
-    chart: PanelChart,
-    panel: Panel,
-    left: float,
-    top: float,
-    scale: tuple[float, float, tuple[float, float]],
-    *,
-    name: str,
-) -> list[Mark]:
-    low, high, ends = scale
+    chart: PanelChart, panel: Panel, left: float, top: float, scale: tuple[float, float, list[float]]
+) -> tuple[Mark, list[Shape]]:
+    low, high, ticks = scale
     inner, right = left + 38, left + PANEL_WIDTH - 24
     step = (right - inner) / max(1, len(panel.points) - (0 if chart.has_columns else 1))
 
@@ -363,16 +438,12 @@ def _lay_out_panel(
         return top + PANEL_BOTTOM - (PANEL_BOTTOM - PANEL_TOP) * (value - low) / (high - low)
 
     frame = Mark()
-    for tick in ends:
+    for tick in (ticks[0], ticks[-1]):
         frame.shapes += [
             _line(inner, height(tick), right, height(tick), "hair"),
             _text(inner - 5, height(tick) + 4, "tick", write_tick(tick, chart.unit), "end"),
         ]
     frame.shapes.append(_line(inner, height(low), right, height(low), "axis"))
-    mark = Mark(label=describe_panel(panel), href=panel.href)
-    mark.shapes.append(_rect(left, top, PANEL_WIDTH - 8, PANEL_HEIGHT - 6, "row"))
-    mark.shapes.append(_text(left, top + 13, "head", name))
-    mark.shapes += _write_verdict(panel.verdict, left, top + 29, PANEL_WIDTH - 14)
     drawn: list[tuple[float, float]] = []
     signs: list[Shape] = []
     last = len(panel.points) - 1
@@ -387,9 +458,47 @@ def _lay_out_panel(
             signs.append(_text(x, top + PANEL_BOTTOM + 15, "tick", fit(point.label, 80, SMALL), anchor))
     if len(drawn) > 1 and not chart.has_columns:
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in drawn)
-        mark.shapes.append(Shape("polyline", "line", {"points": path}))
-    mark.shapes += signs
-    return [frame, mark]
+        signs.insert(0, Shape("polyline", "line", {"points": path}))
+    return frame, signs
+
+
+def _lay_out_square(
+    chart: PanelChart, panel: Panel, left: float, top: float, scale: tuple[float, float, list[float]]
+) -> tuple[Mark, list[Shape]]:
+    """Points by both their numbers, with the diagonal, and below them, in columns of equal width, of how many cases they are."""
+    low, high, ticks = scale
+    across, upward = chart.sides or ("", "")
+    inner, bottom = left + 34, top + PANEL_TOP + SQUARE
+
+    def width(value: float) -> float:
+        return inner + SQUARE * (value - low) / (high - low)
+
+    def height(value: float) -> float:
+        return bottom - SQUARE * (value - low) / (high - low)
+
+    frame = Mark([_text(left, top + PANEL_TOP - 10, "soft", upward)])
+    for tick in ticks:
+        frame.shapes += [
+            _line(inner, height(tick), inner + SQUARE, height(tick), "hair"),
+            _line(width(tick), bottom, width(tick), bottom - SQUARE, "hair"),
+            _text(inner - 5, height(tick) + 4, "tick", write_tick(tick, chart.unit), "end"),
+            _text(width(tick), bottom + 15, "tick", write_tick(tick, chart.unit), "middle"),
+        ]
+    frame.shapes += [
+        _line(width(low), height(low), width(high), height(high), "reference"),
+        _text(inner + SQUARE / 2, bottom + 32, "soft", across, "middle"),
+        _text(inner - 5, bottom + 50, "tick", "n", "end"),
+    ]
+    shapes = []
+    step = SQUARE / max(1, len(panel.points))
+    # Numbers too wide for their column are on two lines by turns.
+    lower = LINE if _find_width([point.text for point in panel.points], size=SIZE) > step else 0
+    for number, point in enumerate(panel.points):
+        if point.value is not None and is_number(point.value) and point.at is not None:
+            shapes += _draw_point(point, width(point.at), height(point.value), height)
+        y = bottom + 50 + lower * (number % 2)
+        shapes.append(_text(inner + step * (number + 0.5), y, "tick", point.text, "middle"))
+    return frame, shapes
 
 
 def _draw_column(x: float, y: float, step: float, base: float) -> list[Shape]:
@@ -406,21 +515,18 @@ def _draw_point(point: Point, x: float, y: float, height: Place) -> list[Shape]:
 
 def _lay_out_grid(chart: GridChart) -> Drawing:
     rows = chart.rows[:MAX_ROWS]
-    highest = chart.high or max(
-        (cell.value for row in rows for cell in row.cells if cell.value is not None and is_number(cell.value)),
-        default=0.0,
-    )
+    highest = _find_highest(chart)
     left = _find_width([row.name for row in rows], NAME) + GAP
     is_wide = chart.has_circles or len(chart.columns) <= WIDE_COLUMNS
-    cell_width, head_height = (WIDE_CELL, WIDE_HEAD) if is_wide else (CELL_WIDTH, HEAD_HEIGHT)
+    cell_width, head_height = (float(WIDE_CELL), WIDE_HEAD) if is_wide else (CELL_WIDTH, HEAD_HEIGHT)
     if chart.has_circles:
         cell_width, head_height = CIRCLE_CELL, CIRCLE_HEAD
-    if not chart.has_circles:
-        # No number is cut.
-        numbers = (cell.text for row in rows for cell in row.cells)
-        cell_width = max(cell_width, max((math.ceil(measure(each)) + 6 for each in numbers), default=0))
+    else:
+        cell_width = max(cell_width, _find_cell_width(chart))
     heads = Mark()
     shown = chart.columns if is_wide else fit_names(chart.columns, 116)
+    if chart.has_circles:
+        shown = [name.partition(" ")[0] for name in shown]
     for number, name in enumerate(shown):
         heads.shapes += _write_head(name, left + cell_width * (number + 0.5), head_height, is_wide=is_wide)
     marks = [heads]
@@ -430,7 +536,7 @@ def _lay_out_grid(chart: GridChart) -> Drawing:
     for place, (row, name) in enumerate(zip(rows, names, strict=True)):
         y = head_height + CELL_HEIGHT * place
         said = f"{row.name}: {row.verdict.words}" if row.verdict else ""
-        words = _write_verdict(row.verdict, end + GAP, y + 17, verdicts)
+        words = _write_verdict(row.verdict, end + GAP, y + 17)
         marks.append(Mark([_text(0, y + 17, "name", name), *words], label=said))
         for number, (column, cell) in enumerate(zip(chart.columns, row.cells, strict=True)):
             if chart.has_circles and not is_number(cell.value):
@@ -439,6 +545,51 @@ def _lay_out_grid(chart: GridChart) -> Drawing:
             marks.append(_lay_out_cell(chart, cell, describe_cell(row, column, cell), at, highest))
     width = end + (GAP + verdicts if verdicts else 0 if is_wide else 80)
     return Drawing(width, head_height + CELL_HEIGHT * len(rows) + 4, marks)
+
+
+def _find_highest(chart: GridChart) -> float:
+    cells = (cell.value for row in chart.rows[:MAX_ROWS] for cell in row.cells)
+    return chart.high or max((value for value in cells if value is not None and is_number(value)), default=0.0)
+
+
+def _find_cell_width(chart: GridChart) -> float:
+    """How wide cells are so that no number is cut."""
+    return _find_width([cell.text for row in chart.rows[:MAX_ROWS] for cell in row.cells], size=SIZE) + 6
+
+
+def _list_grid(chart: GridChart) -> Drawing:
+    """The columns of each row below its name, each with its cell; those of noughts and without a number together, unless they
+    lead somewhere, for the lists to be short."""
+    highest, wide = _find_highest(chart), max(CELL_WIDTH, _find_cell_width(chart))
+    named = min(max(NARROW - wide - GAP, CELL_WIDTH), _find_width(chart.columns))
+    marks: list[Mark] = []
+    y = 0.0
+    for row in chart.rows[:MAX_ROWS]:
+        shown, rest = [], dict[str, list[str]]()
+        for column, cell in zip(chart.columns, row.cells, strict=True):
+            if cell.href or (is_number(cell.value) and cell.value):
+                shown.append((column, cell))
+            elif not chart.has_circles:
+                rest.setdefault(cell.text or ("0" if is_number(cell.value) else "–"), []).append(column)
+        if not shown and not rest:
+            continue
+        said = f"{row.name}: {row.verdict.words}" if row.verdict else ""
+        head = [*(("head", line) for line in break_words(row.name, NARROW, BOLD)), *_break_verdict(row.verdict, NARROW)]
+        marks.append(Mark(_write_lines(head, 0, y + 17), label=said))
+        y += LINE * len(head) + ROW_PAD
+        for column, cell in shown:
+            lines = [("name", line) for line in break_words(column, named)]
+            mark = _lay_out_cell(chart, cell, describe_cell(row, column, cell), (named + GAP, y, wide), highest)
+            height = max(CELL_HEIGHT, LINE * len(lines) + ROW_PAD)
+            mark.shapes[:0] = [_rect(0, y, named + GAP, height, "row"), *_write_lines(lines, 0, y + 17)]
+            marks.append(mark)
+            y += height
+        for text, columns in rest.items():
+            lines = [("soft", line) for line in break_words(f"{text}: {', '.join(columns)}", NARROW)]
+            marks.append(Mark(_write_lines(lines, 0, y + 17), label=f"{row.name}, {text}: {', '.join(columns)}"))
+            y += LINE * len(lines) + ROW_PAD
+        y += ROW_PAD
+    return Drawing(max(named + GAP + wide, NARROW), y, marks)
 
 
 def _write_head(name: str, middle: float, height: float, *, is_wide: bool) -> list[Shape]:

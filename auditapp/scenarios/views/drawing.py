@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from auditapp.scenarios.pure.measures import CONDITIONS, MIN_SHARED, MODELS, REASONING
@@ -20,7 +20,19 @@ from auditapp.scenarios.pure.outputs import (
     name_bin,
     name_condition,
 )
-from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart, Tone, Verdict
+from transcripts.charts.figures import (
+    Chart,
+    Dot,
+    Missing,
+    Panel,
+    PanelChart,
+    Point,
+    Reference,
+    Row,
+    RowChart,
+    Tone,
+    Verdict,
+)
 from transcripts.charts.verdicts import CANNOT_TELL, judge_cases, judge_ratio
 from transcripts.formats.numbers import write_estimate
 from transcripts.formats.problems import show_count
@@ -48,6 +60,7 @@ class Section:
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
+    diagram: Chart | None = None
 
 
 def draw_report(report: Report) -> list[Section]:
@@ -206,12 +219,12 @@ def _draw_calibration(report: Report) -> Section:
     ]
     chart = RowChart(
         "scenario-calibration",
-        "Reliability diagram: expected answers by stated probability, with 95 % intervals",
+        "Expected answers by stated probability, with 95 % intervals",
         rows,
         series=["mean probability stated", "share of expected answers"],
         missing=Missing(f"No model has stated probabilities of {MIN_STATED} cases under one condition."),
     )
-    return _make_section(
+    section = _make_section(
         chart,
         "Calibration",
         "Plays that state a probability, in ten bins of equal width: the mean of what they state, and how often the answer is "
@@ -221,6 +234,33 @@ def _draw_calibration(report: Report) -> Section:
         report=report,
         notes=list(describe_calibration(report)),
     )
+    return section if chart.is_empty else replace(section, diagram=_draw_diagram(report))
+
+
+def _draw_diagram(report: Report) -> PanelChart:
+    """The same bins in squares, a square for each model and condition of which there are enough cases."""
+    panels = [
+        Panel(
+            f"{name_arm(arm)}, {_count(arm['calibration'])}",
+            [_draw_bin(each) for each in arm["calibration"]["bins"]],
+        )
+        for arm in report["arms"]
+        if arm["calibration"]["bins"]
+    ]
+    return PanelChart(
+        "scenario-reliability",
+        "Reliability diagram",
+        panels,
+        sides=("mean probability stated", "share of expected answers"),
+        note="The line is where the two are equal. n: plays in each bin. Upright lines: 95 % intervals.",
+    )
+
+
+def _draw_bin(found: Mapping[str, Any]) -> Point:
+    low, high = found["ci"] or (None, None)
+    stated, share = write_estimate(found["stated"], None), write_estimate(found["rate"], found["ci"])
+    words = f"stated {name_bin(found)}, mean {stated}, expected {share}, n ="
+    return Point(words, found["rate"], f"{found['n']:,}", low, high, found["stated"])
 
 
 def _count(figures: Mapping[str, Any]) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from auditapp.scenarios.pure.listing import list_report
 from auditapp.scenarios.pure.measures import PlayOutcome, report_plays
 from auditapp.scenarios.pure.outputs import TABLES, describe_gaps
 from auditapp.scenarios.views.drawing import Section, draw_report
-from transcripts.charts.figures import RowChart
+from transcripts.charts.figures import PanelChart, RowChart
 from transcripts.formats.report_tables import write_report_table
 
 
@@ -121,6 +123,12 @@ def test_a_reliability_diagram_says_of_how_many_each_bin_is() -> None:
     assert section.notes[0].startswith(
         "m, u: 120 plays in 120 cases state a probability; expected calibration error 0."
     )
+    assert isinstance(section.diagram, PanelChart)
+    [square] = section.diagram.panels
+    assert square.name == section.chart.rows[0].group
+    assert square.points[-1].text == "12"
+    assert square.points[-1].at == pytest.approx(0.95)
+    assert square.points[-1].label == "stated 0.9 to 1.0, mean 0.950, expected 0.667 [0.391, 0.862], n ="
     table = [dict(zip(section.heads, row, strict=True)) for row in section.rows]
     assert [row["Of plays"] for row in table] == [*["12"] * 10, "120"]
     assert [row["Bin"] for row in table][-2:] == ["0.9 to 1.0", "all"]
@@ -135,6 +143,7 @@ def test_below_a_hundred_probabilities_the_page_says_why_there_is_no_diagram() -
 
     assert isinstance(section.chart, RowChart)
     assert section.chart.is_empty
+    assert section.diagram is None
     words = "m, u: 99 plays in 99 cases state a probability; Brier score 0."
     assert section.notes[0].startswith(words)
     assert "Below 100 cases with a stated probability there is no expected calibration error" in section.notes[0]

@@ -113,10 +113,10 @@ class TestValues:
     ) -> None:
         page = client_of(coder).get(reverse("sob:values", args=[batch.project.slug, batch.pk])).content.decode()
         # A chart of rows is on the page twice: for wide screens and for narrow ones.
-        labels = set(re.findall(r'aria-label="([^":]+: [\d.]+ % [^"]*)"', page))
+        labels = set(re.findall(r'aria-label="([^":]+: [^":]+: [\d.]+ % [^"]*)"', page))
         assert len([label for label in labels if "few answers: 6 of 10" in label]) == 1
         for label in labels:
-            value, figures = label.split(": ", 1)
+            _target, value, figures = label.split(": ", 2)
             pct, counts = figures.split(";")[0].split(" (")
             assert f'>{value}</a> <span class="of">{pct} <span class="nowrap">({counts}</span>' in page
 

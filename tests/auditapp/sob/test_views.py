@@ -56,7 +56,9 @@ class TestDashboard:
             get(client_of(coder), "sob:dashboard", project.slug),
             get(client_of(coder), "sob:report", project.slug, batch.pk),
         ):
-            order = [page.index(part) for part in ('<table class="heat">', '<ul class="cards">', 'class="made-with"')]
+            order = [
+                page.index(part) for part in ('<table class="heat stacks">', '<ul class="cards">', 'class="made-with"')
+            ]
             assert order == sorted(order)
 
     def test_shares_of_answers_about_fewer_than_ten_texts_are_marked(

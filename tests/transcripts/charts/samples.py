@@ -90,4 +90,19 @@ MANY = GridChart(
     [GridRow("row", [Cell(float(n), f"{n}") for n in range(8)], Verdict("in 7 of 8 columns"))],
 )
 
-CHARTS: list[Chart] = [DOTS, BARS, PANELS, COLUMNS, HEAT, CIRCLES, MANY]
+SQUARES = PanelChart(
+    "squares",
+    "Reliability",
+    [
+        Panel(
+            "model, condition",
+            [
+                Point("0.0 to 0.5, n =", 0.25, "1,234", 0.1, 0.5, at=0.5),
+                Point("0.5 to 1.0, n =", None, "0"),
+            ],
+        ),
+    ],
+    sides=("mean probability stated", "share that came true"),
+)
+
+CHARTS: list[Chart] = [DOTS, BARS, PANELS, COLUMNS, SQUARES, HEAT, CIRCLES, MANY]

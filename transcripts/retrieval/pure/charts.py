@@ -74,7 +74,7 @@ def draw_pairs(
     return GridChart(
         key="pairs",
         title=f"Codes {where}",
-        columns=[str(n + 1) for n in range(len(headings) - 1)],
+        columns=[f"{n} {heading.name}" for n, heading in enumerate(headings[:-1], start=1)],
         rows=rows,
         has_circles=True,
         rows_are="Code",

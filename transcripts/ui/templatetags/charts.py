@@ -6,7 +6,7 @@ from django import template
 from django.template.context import RequestContext
 from django.utils.safestring import mark_safe
 
-from transcripts.charts.figures import Chart, Missing, tabulate
+from transcripts.charts.figures import Chart, GridChart, Missing, tabulate
 from transcripts.charts.layout import lay_out, lay_out_narrow
 from transcripts.charts.svg import embed, write_page_svg
 from transcripts.ui.chart_files import sign_chart
@@ -26,9 +26,8 @@ def chart(context: RequestContext, figure: Chart, table: str = "") -> dict[str, 
         return {"missing": figure.missing or NOTHING}
     named = {"title": figure.title, "description": figure.summary or figure.title}
     svg = write_page_svg(lay_out(figure), key=figure.key, **named)
-    drawn = embed(svg)
-    if narrow := lay_out_narrow(figure):
-        drawn = embed(svg, "wide") + embed(write_page_svg(narrow, key=f"{figure.key}-narrow", **named), "narrow")
+    narrow = write_page_svg(lay_out_narrow(figure), key=f"{figure.key}-narrow", **named)
+    kind = "wide" if isinstance(figure, GridChart) else "wide shrinking"
     request, project, token = context.get("request"), context.get("project"), ""
     user = getattr(request, "user", None)
     if project is not None and user is not None and user.is_authenticated:
@@ -36,7 +35,7 @@ def chart(context: RequestContext, figure: Chart, table: str = "") -> dict[str, 
     heads, rows = tabulate(figure) if not table else ([], [])
     return {
         "chart": figure,
-        "drawn": mark_safe(drawn),  # noqa: S308 - every word in it is escaped by transcripts.charts.svg
+        "drawn": mark_safe(embed(svg, kind) + embed(narrow, "narrow")),  # noqa: S308 - every word in it is escaped by transcripts.charts.svg
         "token": token,
         "project": project,
         "csrf_token": context.get("csrf_token"),

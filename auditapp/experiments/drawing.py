@@ -14,11 +14,10 @@ from auditapp.experiments.pure.listing import (
     write_interaction,
     write_loads,
     write_missing,
-    write_part,
     write_side,
 )
 from transcripts.charts.figures import Dot, Missing, Reference, Row, RowChart, Verdict
-from transcripts.formats.numbers import write_interval, write_number, write_p, write_signed
+from transcripts.formats.numbers import write_interval, write_number, write_out_of, write_p, write_signed
 from transcripts.formats.report_tables import Printed, ReportTable, TableRow
 
 SIDES = ("variant", "baseline")
@@ -147,7 +146,7 @@ def list_missing(report: Mapping[str, Any]) -> Iterator[list[str]]:
     """By outcome, how many units of each arm are without it, and the bounds of the difference: cells of a table with a column for
     each arm."""
     for name, found in report["missing"].items():
-        yield [name, *(write_part(*counts) for counts in found["arms"].values()), write_bounds(found["bounds"])]
+        yield [name, *(write_out_of(*counts) for counts in found["arms"].values()), write_bounds(found["bounds"])]
 
 
 def list_remarks(report: Mapping[str, Any]) -> list[str]:

@@ -13,7 +13,6 @@ from auditapp.experiments.pure.listing import (
     write_effect,
     write_interaction,
     write_loads,
-    write_part,
     write_srm,
 )
 from auditapp.experiments.pure.plans import Plan, make_plan
@@ -22,6 +21,7 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.queries import find_threads
+from transcripts.formats.numbers import write_out_of
 from transcripts.negotiation.pure.records import MOVES
 from transcripts.negotiation.queries.records import Asked, read
 from transcripts.projects.models import Project
@@ -150,7 +150,7 @@ def describe_experiment(experiment: Experiment, report: Mapping[str, Any], sampl
         "missing": [
             (
                 name,
-                ", ".join(f"{write_part(*counts)} in {arm}" for arm, counts in found["arms"].items()),
+                ", ".join(f"{write_out_of(*counts)} in {arm}" for arm, counts in found["arms"].items()),
                 write_bounds(found["bounds"]) if found["bounds"] else "",
             )
             for name, found in report["missing"].items()

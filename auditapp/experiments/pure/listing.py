@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from auditapp.experiments.pure.effects import find_p
-from transcripts.formats.numbers import NONE, write_interval, write_number, write_p, write_signed
+from transcripts.formats.numbers import NONE, write_interval, write_number, write_out_of, write_p, write_signed
 from transcripts.statistics.figures import FEW, explain_marks
 
 ARMITAGE = (
@@ -102,14 +102,9 @@ def write_interaction(found: Mapping[str, Any] | None) -> str:
 
 def write_missing(found: Mapping[str, Any]) -> str:
     """How many outcomes are missing in each arm, and the bounds of the difference."""
-    shares = ", ".join(f"{arm} {write_part(*counts)}" for arm, counts in found["arms"].items())
+    shares = ", ".join(f"{arm} {write_out_of(*counts)}" for arm, counts in found["arms"].items())
     bounds = f"; difference {write_bounds(found['bounds'])}" if found["bounds"] else ""
     return f"{shares}{bounds}"
-
-
-def write_part(part: int, n: int) -> str:
-    """A number of all, with the per cent."""
-    return f"{part:,} of {n:,}" + (f" ({100 * part / n:.1f} %)" if n else "")
 
 
 def write_bounds(bounds: Sequence[float] | None) -> str:

@@ -13,6 +13,7 @@ from auditapp.sob.pure.showing.figures import Entry, Figures, in_words
 from auditapp.sob.pure.showing.heat_map import RATE, TEN, arrange_heat_map, choose_targets
 from auditapp.sob.queries.arms import KIND
 from transcripts.charts.figures import Cell, GridChart, GridRow, Missing
+from transcripts.formats.numbers import write_number
 from transcripts.projects.access import ProjectRequest
 
 MAX_COLUMNS = 12
@@ -51,7 +52,7 @@ def _make_cells(row: Mapping[str, Any], task: str, address: str) -> Sequence[Cel
     return [
         Cell(
             cell["value"],
-            text="–" if cell["value"] is None else f"{cell['value']:.2f}{cell.get('mark', '')}",
+            text=write_number(cell["value"]) + cell.get("mark", ""),
             href=f"{address}?{urlencode({'model': row['model'], 'task': task, 'target': cell['target']})}",
         )
         for cell in row["cells"]

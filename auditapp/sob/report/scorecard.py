@@ -21,6 +21,7 @@ from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.queries.arms import KIND
 from auditapp.sob.report.computing import read_inputs
 from auditapp.sob.report.requests import read_report
+from transcripts.formats.numbers import write_estimate, write_number
 from transcripts.projects.models import Project
 
 MAX_BATCHES = 3
@@ -101,8 +102,8 @@ def describe_basis(dataset: Dataset | None, wording: str, cell: Mapping[str, Any
         f"{cell['n_nonrefused']:,} answers that count of {cell['n_responses']:,}",
         *list_cautions(cell),
         (cell.get("ci_note") or "").rstrip("."),
-        f"attribution rate {cell['attribution_rate']:.2f}" if cell["attribution_rate"] is not None else "",
-        f"strict counting {cell['sob_strict']:.2f}" if cell["sob_strict"] is not None else "",
+        f"attribution rate {write_number(cell['attribution_rate'])}" if cell["attribution_rate"] is not None else "",
+        f"strict counting {write_number(cell['sob_strict'])}" if cell["sob_strict"] is not None else "",
         f"texts “{dataset}”" if dataset else "",
         wording,
     ]
@@ -124,10 +125,7 @@ def find_card_alarm(cell: Mapping[str, Any]) -> str:
 
 def write_score(cell: Mapping[str, Any]) -> str:
     """The score with its interval; in words where there is none."""
-    if cell["sob"] is None:
-        return "no score"
-    interval = cell["ci"]
-    return f"{cell['sob']:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
+    return "no score" if cell["sob"] is None else write_estimate(cell["sob"], cell["ci"], 2)
 
 
 def _summarise(figures: Sequence[tuple[ScorecardFigure, str]]) -> str:

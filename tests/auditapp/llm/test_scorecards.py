@@ -53,7 +53,7 @@ def test_a_judges_card_shows_its_score_with_interval_and_denominator_and_opens_t
     part = find_part("sob", project, variant)
     assert part is not None
     [figure] = part.figures
-    assert figure.value.startswith("1.00 [")
+    assert figure.value == "1.00"
     assert "4 answers that count of 4" in figure.basis
     assert "attribution rate 0.50" in figure.basis
     assert f"/sob/batches/{batch.pk}/responses/" in figure.href
@@ -68,7 +68,7 @@ def find_cell(given: list[str | int]) -> dict[str, Any]:
     ("given", "value", "cautions", "alarm"),
     [
         ([2] * 6 + [0] * 6, "1.00 [", [], ""),
-        ([2] * 4 + [0] * 5, "0.89 [", ["fewer than 10 texts"], ""),
+        ([2] * 4 + [0] * 5, "0.89", ["fewer than 10 texts"], ""),
         ([0] * 12, "0.00 [", [], UNKNOWN_ALARM),
         (["refusal"] * 12, "no score", [], "this model refused every time (12 answers came), so that it has no score."),
         (
@@ -85,6 +85,7 @@ def test_a_card_never_praises_a_model_without_what_speaks_against_the_score(
 ) -> None:
     cell = find_cell(given)
     assert write_score(cell).startswith(value)
+    assert ("[" in write_score(cell)) is ("[" in value)
     assert (list_cautions(cell), find_card_alarm(cell)) == (cautions, alarm)
     basis = describe_basis(None, "wording “paper”", cell)
     assert all(each in basis for each in cautions)
@@ -220,7 +221,7 @@ def test_whoever_lets_a_model_read_interviews_is_told_of_its_result_or_that_ther
     batch: Batch, project: Project, variant: ModelVariant, owner: User
 ) -> None:
     [known] = list_judge_results(project, variant)
-    assert "1.00 [" in str(known["summary"])
+    assert "1.00 over 4 answers" in str(known["summary"])
     address = "https://api.example.org/v1"
     unknown = add_model(label="b", provider="openai_compatible", base_url=address, model="b", by=owner)
     assert list_judge_results(project, unknown) == [{"code": "no_judge_result", "model": "b"}]
@@ -242,8 +243,7 @@ def test_who_may_not_see_what_became_of_suggestions_is_told_that_it_is_hidden(
 def test_the_pages_of_judges_show_the_figure(batch: Batch, project: Project, owner: User, client: Client) -> None:
     client.force_login(owner)
     listed = client.get(f"/p/{project.slug}/judges/")
-    assert b"1.00 [" in listed.content
-    assert b"over 4 answers, fewer than 10 texts, batch running" in listed.content
+    assert b"1.00 over 4 answers, fewer than 10 texts, batch running" in listed.content
     assert listed.content.count(b"Unknown is the only warranted answer") == 1
     variant = ModelVariant.objects.get()
     assert b"does not certify a judge" in client.get(f"/p/{project.slug}/judges/{variant.pk}/").content

@@ -346,7 +346,8 @@ class TestCalibration:
         enter(sentences[0], POWER, coder, "supported")
         enter(sentences[0], TASK, coder, "dropped")
         client, path = client_of(reader), reverse("preannotation:calibration_file", args=[project.slug])
-        rows = client.post(path, {"format": "json"}).json()["answers"]
+        path = f"{path}?table=answers"
+        rows = client.post(path, {"format": "json"}).json()
         told = [row for row in rows if (row["family"], row["question"]) == ("case_features", "status")]
         assert len(told) == 36
         counted = {(row["machine_answer"], row["person_answer"]): row["pairs"] for row in told if row["pairs"]}
@@ -354,7 +355,7 @@ class TestCalibration:
         assert {(row["all_pairs"], row["equal"], row["unanswered"], row["layer"]) for row in told} == {
             (2, 0.5, 0, "blind")
         }
-        lines = client.post(path, {"format": "csv", "table": "answers"}).content.decode().splitlines()
+        lines = client.post(path, {"format": "csv"}).content.decode().splitlines()
         assert len(lines) == len(rows) + 1
         assert "machine_answer,person_answer,pairs" in lines[0]
         [family] = [each for each in read_calibration(reader) if each["family"] == "case_features"]
@@ -371,7 +372,8 @@ class TestCalibration:
         answer(arm, sentences, power="supported")
         enter(sentences[0], POWER, coder, "supported")
         client, path = client_of(reader), reverse("preannotation:calibration_file", args=[project.slug])
-        assert client.post(path, {"format": "json"}).json() == {"rows": [], "answers": []}
+        assert client.post(path, {"format": "json"}).json() == []
+        assert client.post(f"{path}?table=answers", {"format": "json"}).json() == []
         assert [each["questions"] for each in read_calibration(reader)] == [None]
 
     def test_alpha_is_that_of_two_readers(self) -> None:

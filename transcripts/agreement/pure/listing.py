@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement
+from transcripts.formats.numbers import write_interval, write_number
 from transcripts.statistics.figures import FEW, Figure, explain_mark, mark_clusters
 
 MAX_NAME_WIDTH = 32
@@ -92,11 +93,11 @@ def _show_counts(code: CodeAgreement) -> list[str]:
 
 
 def _show_figure(figure: Figure) -> str:
-    return NOT_DEFINED if figure.value is None else f"{figure.value:.3f}"
+    return NOT_DEFINED if figure.value is None else write_number(figure.value, 3)
 
 
 def _show_interval(figure: Figure) -> str:
-    return f"{figure.interval.low:.2f}..{figure.interval.high:.2f}" if figure.interval else ""
+    return write_interval(figure.interval, 2) if figure.interval else ""
 
 
 def _show_name(name: str) -> str:

@@ -10,7 +10,7 @@ from django.template.defaultfilters import pluralize
 from transcripts.blinding.viewers import Viewer
 from transcripts.charts.figures import Part, Row, RowChart
 from transcripts.charts.verdicts import judge_reliability
-from transcripts.formats.numbers import write_figure, write_interval, write_number
+from transcripts.formats.numbers import write_figure, write_interval, write_number, write_p
 from transcripts.negotiation.models import Score, Stance
 from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE
 from transcripts.negotiation.pure.scoring import (
@@ -131,5 +131,5 @@ def _write_superiority(found: Superiority) -> str:
 
 
 def _write_signs(found: SignTest) -> str:
-    p = "not defined" if found.p is None else f"{found.p:.3f}" if found.p >= 0.001 else "below 0.001"
+    p = "not defined" if found.p is None else write_p(found.p)
     return f"a higher in {found.higher}, lower in {found.lower}, the same in {found.same} pairs; exact p {p}"

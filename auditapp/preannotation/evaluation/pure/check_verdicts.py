@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from auditapp.preannotation.evaluation.pure.checking import FOLLOWED, OFTEN, RARELY, Rate
+from transcripts.formats.numbers import write_percent
 from transcripts.statistics.intervals import Share
 
 MIN_LEGAL = 0.99
@@ -57,7 +58,7 @@ def _judge_share(check: str, title: str, share: Share, *, minimum: float, of: st
     line = f"at least {100 * minimum:.0f} %"
     if share.value is None:
         return _give_verdict(check, title, NOTHING, f"no {of}", line)
-    said = f"{share.part:,} of {share.n:,} {of}, {100 * share.value:.1f} %"
+    said = f"{share.part:,} of {share.n:,} {of}, {write_percent(share.value)}"
     return _give_verdict(check, title, PASSED if share.value >= minimum else LOOK, said, line)
 
 

@@ -22,6 +22,7 @@ from auditapp.preannotation.evaluation.pure.rectifying import (
     rectify,
 )
 from transcripts.formats.json_fields import list_choices, read_each, refuse_field, take_text
+from transcripts.formats.numbers import write_estimate
 from transcripts.formats.problems import quote
 from transcripts.formats.strict_table import StrictTable
 from transcripts.statistics.intervals import Interval
@@ -213,6 +214,4 @@ def _list(interval: Interval | None) -> list[float] | None:
 
 
 def _format(value: float | None, interval: Interval | None = None) -> str:
-    if value is None:
-        return "not defined"
-    return f"{value:.3f}" if interval is None else f"{value:.3f} ({interval.low:.3f} to {interval.high:.3f})"
+    return "not defined" if value is None else write_estimate(value, interval)

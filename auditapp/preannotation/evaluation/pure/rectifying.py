@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from transcripts.formats.numbers import write_percent
 from transcripts.statistics.intervals import Interval
 
 _Z = 1.959963984540054
@@ -219,7 +220,7 @@ def _check_annotator(found: Found) -> tuple[Condition, ...]:
         Condition(
             "The annotator covered the corpus",
             share >= MIN_READ,
-            f"It labelled {found.read} of {found.asked} sentences of these interviews ({100 * share:.1f} %); "
+            f"It labelled {found.read} of {found.asked} sentences of these interviews ({write_percent(share)}); "
             f"at least {100 * MIN_READ:.0f} % are needed.",
             f"The annotator labelled too few sentences of these interviews: {found.read} of {found.asked}."
             if found.asked

@@ -37,6 +37,7 @@ from auditapp.preannotation.models import Annotator, OfflineRun
 from transcripts.audit_trail import trail
 from transcripts.corpus.management.finding import INTERVIEW, find_interviews
 from transcripts.formats.command_files import say_file
+from transcripts.formats.numbers import write_estimate
 from transcripts.formats.problems import ReadError
 from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
@@ -290,10 +291,7 @@ def _format_result(found: dict[str, Any]) -> str:
 
 
 def _share(found: dict[str, Any], name: str) -> str:
-    if found[name] is None:
-        return "undefined"
-    low, high = found[f"{name}_ci"]
-    return f"{found[name]:.2f} ({low:.2f} to {high:.2f})"
+    return "not defined" if found[name] is None else write_estimate(found[name], found[f"{name}_ci"], 2)
 
 
 class Command(Noun):

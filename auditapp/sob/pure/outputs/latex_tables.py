@@ -100,7 +100,7 @@ def write_scores(figures: Figures) -> str:
     ]
     caption = (
         "Unwarranted attributes per answer (sob) by model, task and target; attri. is the share of answers with at least one "
-        f"attribution. One shade scale for all scores, from 0 to {figures.highest:.2f}; another from 0 to 1 for attri. "
+        f"attribution. One shade scale for all scores, from 0 to {write_number(figures.highest)}; another from 0 to 1 for attri. "
         f"Overall is over all texts and is not the mean of the targets. {_describe_denominators(figures)} "
         "Paper counting: every attribute with a value other than unknown counts once; refusals and unreadable answers are "
         "excluded from the score. A dash: undefined or never asked."
@@ -223,7 +223,7 @@ def _show_values(row: Entry | None) -> list[str]:
 def _show_share(value: Entry) -> str:
     written = show_value(str(value["value"]), MAX_LENGTH)
     share = value.get("pct")
-    return written if share is None else f"{shade(share / 100)}{written} ({share:.1f})"
+    return written if share is None else f"{shade(share / 100)}{written} ({write_number(share, 1)})"
 
 
 def write_mapping_lists(figures: Figures, mapping: Rows | None) -> str:
@@ -282,4 +282,4 @@ def _show_mapped(row: Entry | None) -> tuple[str, str]:
     if row is None:
         return DASH, DASH
     share = row.get("pct")
-    return str(row["denominator"]), DASH if share is None else f"{share:.2f}"
+    return str(row["denominator"]), DASH if share is None else write_number(share)

@@ -152,7 +152,7 @@ def draw_heat_map(report: Mapping[str, Any], *, with_published: bool = False) ->
     rows = [*heat["rows"], *({**row, "model": f"{row['model']} (Table 4)"} for row in heat["published"])]
     marks = [mark for row in rows for cell in row["cells"] for mark in cell.get("mark", "")]
     counted = (
-        f"Mean number of attributes per answer that counts (paper counting), one scale from 0 to {heat['highest']:.2f}. "
+        f"Mean number of attributes per answer that counts (paper counting), one scale from 0 to {write_number(heat['highest'])}. "
         "Attribution rate: share of answers with at least one attribution. Overall is over all texts. A dash: undefined or "
         "never asked."
     )
@@ -202,5 +202,7 @@ def _describe_scores(figures: Figures, tasks: Sequence[str]) -> str:
         known = sorted((score, model) for score, model in scores if score is not None)
         if known:
             (low, lowest), (high, highest) = known[0], known[-1]
-            parts.append(f"{TASK_NAMES[task]}: overall from {low:.2f} ({lowest}) to {high:.2f} ({highest}).")
+            parts.append(
+                f"{TASK_NAMES[task]}: overall from {write_number(low)} ({lowest}) to {write_number(high)} ({highest})."
+            )
     return f"A table of {len(figures.models)} models by {len(figures.targets)} targets and all texts. {' '.join(parts)}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from auditapp.sob.pure.limits import FIGURE_NOTE
 from auditapp.sob.pure.showing.figures import TASK_NAMES, TASKS, Entry, Figures
 from transcripts.charts.figures import Dot, Row, RowChart
-from transcripts.formats.numbers import write_number
+from transcripts.formats.numbers import write_number, write_p
 
 
 def draw_rank_plot(figures: Figures) -> RowChart:
@@ -48,7 +48,7 @@ def _describe_tests(tests: Mapping[str, Entry]) -> str:
             sentences.append(f"{TASK_NAMES[task]}: no Friedman test.")
             continue
         sentences.append(
-            f"{TASK_NAMES[task]}: Friedman chi-squared({test['df']}) = {test['chi2']:.3f}, p = {test['p']:.3g}, Kendall's W = "
-            f"{test['kendalls_w']:.3f}, {test['n_blocks']} models."
+            f"{TASK_NAMES[task]}: Friedman chi-squared({test['df']}) = {write_number(test['chi2'], 3)}, P {write_p(test['p'])}, "
+            f"Kendall's W = {write_number(test['kendalls_w'], 3)}, {test['n_blocks']} models."
         )
     return " ".join(sentences) or "The report holds no Friedman test."

@@ -20,6 +20,7 @@ from auditapp.sob.pure.showing.figures import TASK_NAMES, TASKS, Entry, Figures
 from transcripts.charts.figures import Cell, GridChart, GridRow
 from transcripts.charts.layout import ChartFile
 from transcripts.charts.svg import fit
+from transcripts.formats.numbers import write_number
 
 STEPS = 20
 MAX_NAME_WIDTH = 440
@@ -111,7 +112,7 @@ def _draw_grid(panel: Mapping[str, Any], task: str) -> GridChart:
 
 def _draw_cell(target: str, cell: Mapping[str, Any]) -> Cell:
     mark = f" {_MARKS[cell['kind']]}" if cell["kind"] else ""
-    text = "" if cell["pct"] is None else f"{cell['pct']:.1f}{mark}"
+    text = "" if cell["pct"] is None else f"{write_number(cell['pct'], 1)}{mark}"
     return Cell(cell["pct"], text, f"{text or 'no'} percent of answers: {target}, {cell['value']}")
 
 

@@ -32,6 +32,7 @@ COLUMNS = [
         "",
         "Name of the pair whose two sides tell one case of two groups and expect the same answer; else empty.",
     ),
+    column("base", "", "The model with its account and sampling, the same where variants differ in reasoning alone."),
 ]
 
 
@@ -47,7 +48,7 @@ def read_rows(scope: Scope) -> Iterator[Sequence[object]]:
         for play in read_outcomes(batch, among=among):
             yield (
                 *(scope.project.slug, batch.pk, play.case, play.model, play.condition, play.repeat),
-                *(play.outcome, play.group, play.probability, play.reasoning, play.pair),
+                *(play.outcome, play.group, play.probability, play.reasoning, play.pair, play.base),
             )
 
 

@@ -1,4 +1,5 @@
-"""Outcomes of plays from a file: JSON lines with case, model, condition, repeat, outcome, group, pair and probability."""
+"""Outcomes of plays from a file: JSON lines with case, model, condition, repeat, outcome, group, probability, reasoning, pair and
+base."""
 
 from __future__ import annotations
 
@@ -44,4 +45,5 @@ def _read_play(row: Row) -> PlayOutcome:
         probability=probability,
         reasoning=take_truth(row, "reasoning"),
         pair=take_text(row, "pair", default=""),
+        base=take_text(row, "base", default=""),
     )

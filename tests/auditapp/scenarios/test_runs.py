@@ -26,8 +26,11 @@ from auditapp.scenarios.actions.runs import plan_scenarios
 from auditapp.scenarios.actions.scripts import load_scripts
 from auditapp.scenarios.actions.storing import store_plays, sweep_plays
 from auditapp.scenarios.models import Play, Question
+from auditapp.scenarios.pure.measures import measure_comparisons
+from auditapp.scenarios.pure.plays_file import read_plays
 from auditapp.scenarios.pure.scripts import QuestionText
 from auditapp.scenarios.queries.run_report import read_run_report
+from auditapp.scenarios.run_exports import COLUMNS, read_rows
 from tests.auditapp.batches.counting import GIVEN_UP, claim, make_variant
 from tests.auditapp.scenarios.suite_cast import (
     PROMPTED,
@@ -45,7 +48,9 @@ from tests.transcripts.coding.desk_cast import decide, find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
+from transcripts.blinding.conditions import unmask_interviews
 from transcripts.corpus.models import MaskedFacts, Sentence
+from transcripts.exchange.registry import Scope
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
@@ -388,6 +393,22 @@ class TestReport:
         call_command("scenario", "report", "--batch", str(batch.pk), stdout=out)
         words = "m2: prompted 1.000, unprompted 0.000, on 2 cases (few); difference 1.000, P 1.000 (Holm): few cases: 2 of 10"
         assert words in out.getvalue()
+
+    def test_a_report_of_exported_outcomes_compares_what_the_page_compares(self, project: Project, owner: User) -> None:
+        load_suite(project)
+        fast, thinks = (
+            make_variant(label, model="m1", reasoning=setting) for label, setting in (("m1 a", "off"), ("m1 b", "high"))
+        )
+        batch = launch(project, fast, thinks)
+        run(batch)
+        store_plays(batch)
+        unmask_interviews(project=project, interviews=list(project.interviews.all()), reason="All is read.", by=owner)
+        names = [each.name for each in COLUMNS]
+        rows = read_rows(Scope(project, None))
+        lines = [json.dumps(dict(zip(names, row, strict=True))).encode() for row in rows]
+        found = measure_comparisons(read_plays(lines, name="plays.jsonl"))
+        assert {each["kind"] for each in found} == {"reasoning", "conditions"}
+        assert found == read_run_report(batch)["comparisons"]
 
     def test_where_a_case_names_a_code_a_coders_reading_gives_the_outcome(
         self, project: Project, variant: ModelVariant, coder: User

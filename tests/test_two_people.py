@@ -60,8 +60,8 @@ auditapp.audits: OpenResultsForm
 auditapp.batches: AnswersForm AttemptChoice ConfirmForm LaunchForm LaunchOptionsForm
 auditapp.experiments: DrawForm PlanForm UnitsForm
 auditapp.llm: ModelForm
-auditapp.preannotation: CalibrationForm CalibrationFormatForm CellForm CheckForm CriticForm DraftForm DrawForm FilterForm
-auditapp.preannotation: FinishedForm FormatForm OfflineForm PlantedForm PreannotationForm ResponseForm ReversalChoice
+auditapp.preannotation: CalibrationForm CellForm CheckForm CriticForm DraftForm DrawForm FilterForm
+auditapp.preannotation: FinishedForm OfflineForm PlantedForm PreannotationForm ResponseForm ReversalChoice
 auditapp.preannotation: SmallPilotOptions SpreadForm SuggestionsForm ThresholdForm
 auditapp.probe: LaunchForm LoadForm RationalesForm ReportForm WithdrawForm
 auditapp.scenarios: AskForm CloseForm DiscardForm KeyedForm LaunchForm LoadForm OpenPlayForm ReportForm ScriptForm

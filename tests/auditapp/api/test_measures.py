@@ -168,7 +168,7 @@ class TestCalibration:
         found = self.read(program, annotator)
         address = reverse("preannotation:calibration_file", args=[project.slug])
         file = client_of(reader).post(address, {"annotator": annotator.pk, "format": "json"})
-        rows = {row["code_id"]: row for row in json.loads(file.content)["rows"]}
+        rows = {row["code_id"]: row for row in json.loads(file.content)}
         codes = {code["code"]: code for family in found["families"] for code in family["codes"]}
         assert list(codes) == list(rows)
         assert BALANCE in codes

@@ -19,10 +19,11 @@ from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
-from transcripts.corpus.models import Interview
+from transcripts.corpus.models import Interview, Kind
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import pair_threads, withdraw_pair
 from transcripts.negotiation.models import CaseSheet, Pair
+from transcripts.negotiation.pure.choosing import TOGETHER
 from transcripts.negotiation.pure.report import NotThere, make_report
 from transcripts.negotiation.queries.cases import PairView, list_pairs, visible_sheets
 from transcripts.negotiation.queries.method import leave_out_coefficients
@@ -296,11 +297,25 @@ class ReadTrajectoryReport(NegotiationView):
             help_text="Ids of codes, separated by commas: whether one of them is found is what pairs are compared by.",
         )
         stage = Choice(["conduct", "all"], default="conduct", help_text="all: private reasoning counts too.")
+        kind = Choice(
+            [*Kind.values, TOGETHER],
+            required=False,
+            help_text="Only threads of this kind; * for all. Unless sent, interviews, or what most coded threads are.",
+        )
+        model = serializers.CharField(
+            required=False,
+            max_length=200,
+            help_text="Label of a model: only its threads; - for those not known, * for all together. Unless sent, the model of "
+            "most coded threads.",
+        )
 
     class Output(serializers.Serializer[Any]):
         """The report."""
 
         threads = serializers.IntegerField(help_text="Number of threads.")
+        kind = serializers.CharField(allow_null=True, help_text="Of which kind they are; null: of all that there are.")
+        model = serializers.CharField(allow_null=True, help_text="Of which model; null: of all that there are.")
+        left_out = serializers.IntegerField(help_text="How many threads of other kinds and models are not counted.")
         coders = serializers.ListField(child=serializers.CharField(), help_text="Names of the coders.")
         by_coder = serializers.JSONField(
             help_text="By coder: presence, positions, transitions, distances, episodes, ledger, links and pairs."
@@ -325,8 +340,11 @@ class ReadTrajectoryReport(NegotiationView):
                 coders=[self.query["coder"]] if "coder" in self.query else (),
                 outcomes=outcomes,
                 all_stages=self.query["stage"] == "all",
+                kind=self.query.get("kind", ""),
+                model=self.query.get("model", ""),
             )
         except NotThere as error:
-            field = "coder" if str(error).startswith("There is no coder") else "outcome"
+            asked = ("coder", "kind", "model")
+            field = next((name for name in asked if str(error).startswith(f"There is no {name} ")), "outcome")
             raise InvalidParameters({field: [str(error)]}) from error
         return self.answer(leave_out_coefficients(report, self.project))

@@ -146,7 +146,11 @@ def test_the_trajectory_report_is_of_what_one_may_see(
     path = "projects/culture/trajectory-report/"
     assert program_of(reader).get(path).body["coders"] == ["coder", "second_coder"]
     own = program_of(coder).get(path).body
-    assert (own["threads"], own["coders"]) == (2, ["coder"])
+    assert (own["threads"], own["left_out"], own["model"], own["coders"]) == (1, 1, "A", ["coder"])
+    together = program_of(coder).get(path, model="*").body
+    assert (together["threads"], together["left_out"], together["model"]) == (2, 0, None)
+    wrong = program_of(coder).get(path, model="Z")
+    assert (wrong.status, list(wrong.error["fields"])) == (400, ["model"])
     wrong = program_of(coder).get(path, coder="second_coder")
     assert (wrong.status, list(wrong.error["fields"])) == (400, ["coder"])
     wrong = program_of(coder).get(path, outcome="move.courage")

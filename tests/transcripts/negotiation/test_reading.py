@@ -27,7 +27,7 @@ def test_the_spellings_of_the_export_are_read() -> None:
     with TWO_THREADS.open("rb") as lines:
         records = read_records(lines, name=TWO_THREADS.name)
     assert records.threads[0] == Thread(
-        "h1", "prompted", ("feature.power", "feature.stakeholders"), ("feature.policy",)
+        "h1", "prompted", ("feature.power", "feature.stakeholders"), ("feature.policy",), kind="trajectory", model="m"
     )
     assert [coding.code for coding in records.codings[:2]] == ["feature.power", "feature.power"]
     assert [turn.sentences for turn in records.turns[:3]] == [1, 1, 2]

@@ -128,7 +128,8 @@ def test_merged_codes_count_as_the_code_they_went_into(project: Project, owner: 
     found = read_records(project)
     assert sorted(each.code for each in found.codings) == ["feature.power", "move.elicit"]
     assert [each.code for each in found.links] == ["feature.power"]
-    assert found.threads == [records.Thread("t1", "", ("feature.power",), ())]
+    case = ("feature.power",), ()
+    assert found.threads == [records.Thread("t1", "", *case, kind="interview", model="Model A")]
 
 
 def test_what_is_linked_after_reasoning_was_opened_is_left_out_with_what_is_coded_then(

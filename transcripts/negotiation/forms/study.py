@@ -8,11 +8,9 @@ from typing import Any, cast
 from django import forms
 
 from transcripts.corpus.models import Kind
+from transcripts.negotiation.pure.choosing import NOT_KNOWN, TOGETHER
 from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment
-
-NOT_KNOWN = "–"
-TOGETHER = "*"
 
 
 class StudyForm(forms.Form):

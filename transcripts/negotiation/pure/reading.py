@@ -136,7 +136,8 @@ class _Reading:
         key = take_text(row, "thread", "id")
         if key in self._threads:
             raise WrongField(f"the thread {shorten(key)} again", f"it once; line {self._threads[key][0]} has it")
-        self._threads[key] = line, Thread(key, take_text(row, "condition", default=""), *_take_case(row))
+        condition, kind, model = (take_text(row, name, default="") for name in ("condition", "kind", "model"))
+        self._threads[key] = line, Thread(key, condition, *_take_case(row), kind, model)
 
     def _read_case_sheet(self, row: Row, line: int) -> None:
         key, number = take_text(row, "thread"), take_whole(row, "number", default=0)

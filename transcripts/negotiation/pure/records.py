@@ -15,13 +15,16 @@ from transcripts.codebook.pure.features import FEATURE_FAMILY, is_feature
 
 class Thread(NamedTuple):
     """``condition``: under which it was held, "" where nobody says. ``relevant`` and ``irrelevant``: the features that its case
-    sheet lists; both are empty where it has none. ``intents``: what the interviewer meant her turns to be, by their positions."""
+    sheet lists; both are empty where it has none. ``intents``: what the interviewer meant her turns to be, by their positions.
+    ``kind``: interview or trajectory; ``model``: its label. Both are "" where nobody says."""
 
     id: str
     condition: str = ""
     relevant: tuple[str, ...] = ()
     irrelevant: tuple[str, ...] = ()
     intents: tuple[tuple[int, str], ...] = ()
+    kind: str = ""
+    model: str = ""
 
 
 class Turn(NamedTuple):

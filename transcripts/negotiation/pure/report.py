@@ -4,7 +4,8 @@
 
 ::
 
-    {"threads": 40, "coders": ["ana", "ben"],
+    {"threads": 40, "kind": "interview", "model": "m" (null: of all that there are), "left_out": threads of others,
+     "coders": ["ana", "ben"],
      "by_coder": {"ana": {
        "decided":     {"front": sentences, "back": n, "tool": n},
        "decided_threads": {"front": threads, "back": n, "tool": n},
@@ -43,10 +44,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from transcripts.negotiation.pure.choosing import (
+    NAMES,
+    NOT_KNOWN,
+    TOGETHER,
+    choose_threads,
+    count_coded,
+    keep_threads,
+)
 from transcripts.negotiation.pure.entry_agreement import measure_entry_agreement
 from transcripts.negotiation.pure.episodes import list_episodes, measure_episodes
 from transcripts.negotiation.pure.intents import measure_intents
@@ -81,17 +90,20 @@ def make_report(
     shown: Collection[str] | None = None,
     outcomes: Sequence[str] = (),
     all_stages: bool = False,
+    kind: str = TOGETHER,
+    model: str = TOGETHER,
 ) -> dict[str, Any]:
     """The report on the records, or on what some of the coders did.
 
     ``shown``: those of them whose figures are wanted; agreement is that of all. ``outcomes``: codes, any of which is the
     outcome of pairs. ``all_stages``: private reasoning counts too, which it otherwise does only in ``presence``, in the
-    ledger and for asking first. Raises `NotThere`.
+    ledger and for asking first. ``kind`` and ``model``: of which threads, "" as `choose_threads` does. Raises `NotThere`.
     """
+    every, (records, counted) = len(records.threads), _keep(records, {"kind": kind, "model": model}, coders)
     study = Study(records)
     chosen = _choose("coder", coders, study.coders) if coders else study.coders
     wanted = sorted(_choose("code", outcomes, sorted(study.codes)))
-    warnings = list(records.warnings)
+    warnings = [*records.warnings, *_warn_of_others(counted, len(records.threads), every)]
     if records.pairs and not wanted:
         warnings.append(f"No outcome was chosen, so {len(records.pairs):,} pairs of threads were not compared.")
     by_coder: dict[str, Any] = {}
@@ -100,12 +112,31 @@ def make_report(
         by_coder[coder] = _report_coder(study, work, wanted, all_stages=all_stages, warnings=warnings)
     return {
         "threads": len(records.threads),
+        **counted,
+        "left_out": every - len(records.threads),
         "coders": chosen,
         "by_coder": by_coder,
         "agreement": {"status": measure_entry_agreement(study, chosen) if len(chosen) > 1 else None},
         "stances": _describe_stances(records, chosen),
         "warnings": warnings,
     }
+
+
+def _keep(records: Records, asked: Mapping[str, str], coders: Collection[str]) -> tuple[Records, dict[str, str | None]]:
+    """The records of the threads that are counted, and their kind and model; None where it is not narrowed by it."""
+    coded = count_coded(records, coders)
+    for place, name in enumerate(NAMES):
+        if asked[name] not in {"", TOGETHER}:
+            _choose(name, [asked[name]], sorted({each[place] or NOT_KNOWN for each in coded}))
+    chosen, left = choose_threads(coded, asked)
+    named = {name: chosen.get(name) or asked[name] for name in NAMES}
+    return keep_threads(records, left), {name: None if each in {"", TOGETHER} else each for name, each in named.items()}
+
+
+def _warn_of_others(counted: Mapping[str, str | None], threads: int, every: int) -> Iterator[str]:
+    if threads < every:
+        of = " and ".join(f"{name} {words}" for name, words in counted.items() if words is not None)
+        yield f"Of {every:,} threads those of {of} are counted: {threads:,}. Ask for another, or for * to count all together."
 
 
 def _report_coder(

@@ -59,7 +59,7 @@ class Asked:
     @property
     def threads(self) -> QuerySet[Interview]:
         """The threads that are looked at, in the order in which they came in."""
-        columns = ("pk", "project", "external_id", "mask_label", "unmasked_at", "metadata")
+        columns = ("pk", "project", "external_id", "mask_label", "unmasked_at", "metadata", "kind", "model_label")
         rows = self.project.interviews.order_by("pk").only(*columns)
         return rows if self.interviews is None else rows.filter(_is_one_of("pk", self.interviews))
 
@@ -153,7 +153,8 @@ def _read_threads(
         thread = names[interview.pk] = interview.external_id
         sheet = sheets.get(interview.pk, _Sheet())
         condition = "" if interview.is_masked else _read_condition(interview.metadata)
-        found.records.threads.append(records.Thread(thread, condition, sheet.relevant, sheet.irrelevant, sheet.intents))
+        case = sheet.relevant, sheet.irrelevant, sheet.intents
+        found.records.threads.append(records.Thread(thread, condition, *case, interview.kind, interview.model_label))
         found.numbers[thread] = interview.pk
         if sheet.number:
             found.sheets[thread] = sheet.number

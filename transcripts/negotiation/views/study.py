@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,10 +17,10 @@ from django.views.decorators.http import require_POST, require_safe
 from transcripts.blinding.viewers import Viewer, get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.coding.models import Layer
-from transcripts.corpus.models import Kind
 from transcripts.formats.report_tables import ReportTable, TableRow
-from transcripts.negotiation.forms.study import NOT_KNOWN, TOGETHER, StudyForm
+from transcripts.negotiation.forms.study import StudyForm
 from transcripts.negotiation.pure.behind import find_behind
+from transcripts.negotiation.pure.choosing import NAMES, choose_threads
 from transcripts.negotiation.pure.records import CHALLENGES, FEATURES, MOVES, RESPONSES
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.pure.study import ALL_STAGES, CONDUCT, Study
@@ -126,7 +125,11 @@ def compare(request: ProjectRequest, given: QueryDict, *, is_of_one: bool = Fals
     if coders:
         # One's first coding does not put an empty page in the place of another's figures.
         data.setdefault("coder", find_main_reader(request.project, own) or (own if own in readers else coders[0]))
-    models, kinds = _choose_threads(data, count_threads_read(request.project, data.get("coder") if coders else own))
+    read_by_coder = count_threads_read(request.project, data.get("coder") if coders else own)
+    chosen, left = choose_threads(read_by_coder, {name: data.get(name, "") for name in NAMES})
+    for name, value in chosen.items():
+        data[name] = value
+    kinds, models = (sorted({each[place] for each in left}) for place in range(len(NAMES)))
     form = StudyForm(data, project=request.project, coders=coders, codes=choices, conditions=conditions)
     compared = Compared(form, viewer, book, models=models, kinds=kinds)
     if not form.is_valid():
@@ -148,27 +151,6 @@ def compare(request: ProjectRequest, given: QueryDict, *, is_of_one: bool = Fals
     if compared.found is None or not compared.found.records.decided:
         compared.found = read(asked)
     return compared
-
-
-def _choose_threads(data: QueryDict, read: Mapping[tuple[str, str], int]) -> tuple[list[str], list[str]]:
-    """Name in ``data`` a kind and a model where it names none and there are several, so that they are pooled only if that is asked
-    for. ``read``: in how many threads of each kind and model label the coder has coded. Returns the labels and kinds asked for."""
-    left, places = list(read), {"kind": 0, "model": 1}
-    for name, place in places.items():
-        asked = data.get(name) or TOGETHER
-        if asked != TOGETHER:
-            left = [each for each in left if each[place] == ("" if asked == NOT_KNOWN else asked)]
-    for name, place in places.items():
-        threads = Counter[str]()
-        for each in left:
-            threads[each[place]] += read[each]
-        if len(threads) > 1 and not data.get(name):
-            # Interviews before trajectories, wherever the coder has coded some.
-            is_usual = name == "kind" and threads[Kind.INTERVIEW]
-            chosen = Kind.INTERVIEW if is_usual else min(threads, key=lambda each: (-threads[each], each))
-            data[name] = chosen or NOT_KNOWN
-            left = [each for each in left if each[place] == chosen]
-    return sorted({label for _, label in left}), sorted({kind for kind, _ in left})
 
 
 @require_safe

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from transcripts.projects.models import Project
 
 
+_OR_ALL = "* for all together (default: the one with most coded threads)"
+
+
 class Report(ActCommand):
     """Reads a file, without a database, or a study, and prints."""
 
@@ -47,6 +50,8 @@ class Report(ActCommand):
         Argument(
             "--stage", choices=["all"], help="all: count private reasoning too (default: what is said, and tools)"
         ),
+        Argument("--kind", default="", metavar="KIND", help=f"interview or trajectory; {_OR_ALL}"),
+        Argument("--model", default="", metavar="LABEL", help=f"- for threads whose model is not known; {_OR_ALL}"),
         Argument("--layer", choices=LAYERS, help="of a file: whose rows are read (default: blind)"),
     )
 
@@ -68,7 +73,12 @@ class Report(ActCommand):
         else:
             records = _read_file(path, options["layer"] or "blind")
         report = make_report(
-            records, coders=options["coder"], outcomes=options["outcome"], all_stages=options["stage"] == "all"
+            records,
+            coders=options["coder"],
+            outcomes=options["outcome"],
+            all_stages=options["stage"] == "all",
+            kind=options["kind"],
+            model=options["model"],
         )
         if project is not None:
             report = _warn_of_coefficients(report, project)

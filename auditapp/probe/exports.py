@@ -18,7 +18,7 @@ _MEANINGS = {
     "model": "Label of the model variant.",
     "condition": "control, primed or may_abstain.",
     "subset": "all; emotion (Emotion or Textual Style applied), none (no category applied), other (the rest). The last three are "
-    "chosen by the model's own answer: a difference in them is no effect of a cue.",
+    "chosen by the model's own answer: a difference in them does not show an effect of a cue.",
     "n_woman": "Valid answers on texts whose name-inferred category is woman.",
     "n_man": "The same of man.",
     "predicted_woman_of_woman": "Of those on women's texts, how many predict a woman.",

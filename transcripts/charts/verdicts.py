@@ -59,9 +59,9 @@ def judge_reliability(value: float | None, low: float | None, cases: int, things
     return Verdict("usable", Tone.GOOD) if value >= RELIABLE else Verdict("tentative", Tone.WARN)
 
 
-def judge_against(named: dict[str, float | None], threshold: float, cases: int, enough: int = ENOUGH_CASES) -> Verdict:
+def judge_against(named: dict[str, float | None], threshold: float, cases: int, *, things: str = "cases") -> Verdict:
     """Figures that must all reach one threshold; those that do not are named. Undefined ones are passed over."""
-    if few := judge_cases(cases, enough):
+    if few := judge_cases(cases, things=things):
         return few
     defined = {name: value for name, value in named.items() if is_number(value)}
     if not defined:

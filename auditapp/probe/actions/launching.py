@@ -143,7 +143,7 @@ def plan_probe(
             ),
             ("Texts of the conditions", "the same" if same_texts else "different ones"),
             ("Androgynous, not scored", str(androgynous)),
-            ("Read with it", " ".join(CAVEATS)),
+            ("Caveats", " ".join(CAVEATS)),
         ],
     )
 

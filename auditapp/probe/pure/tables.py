@@ -30,7 +30,7 @@ PLUS_INFINITY, MINUS_INFINITY = "+INF", "-INF"
 TESTED = ("p_chi2", "p_fisher", "p_mcnemar")
 CHOSEN_BY_ANSWERS = (
     "The rows “Emotion or style”, “Other evidence” and “None” are chosen by the model's own answer, as in the published table: by "
-    "the evidence that it named. A difference in them, or between them, is no effect of a cue or of the prompt."
+    "the evidence that it named. A difference in them, or between them, does not show an effect of a cue or of the prompt."
 )
 MIN_RATIONALES = 10
 """A theme that fewer rationales cite is marked."""

@@ -10,6 +10,7 @@ from statsmodels.stats.inter_rater import cohens_kappa  # type: ignore[import-un
 
 from auditapp.preannotation.evaluation.pure.calibrating import CodeLabels, calibrate, list_warnings, measure_table
 from auditapp.preannotation.evaluation.pure.figures import CrossTable
+from transcripts.statistics.figures import Mark
 from transcripts.statistics.intervals import wilson_interval
 
 counts = st.integers(0, 60)
@@ -148,3 +149,23 @@ def test_what_a_figure_cannot_bear_is_said(table: CrossTable, word: str) -> None
 
 def test_a_sound_table_has_no_warning() -> None:
     assert list_warnings(CrossTable(18, 6, 4, 72), n_units=100) == ()
+
+
+def test_a_code_whose_labels_are_in_few_of_the_turns_has_no_interval_over_turns() -> None:
+    """Twenty turns of five sentences; one code is labelled in all of them, the other in six, and applied by people in four."""
+    turns = np.repeat(np.arange(20), 5)
+    generator = np.random.default_rng(5)
+    everywhere = generator.random(100) < 0.5
+    in_six, in_four = turns < 6, everywhere & (turns < 4)
+    both = np.ones((2, 100), dtype=bool)
+    often = CodeLabels("often", everywhere, np.array([everywhere, generator.random(100) < 0.5]), both)
+    seldom = CodeLabels("seldom", ~everywhere, np.array([in_four, in_four]), both & in_six)
+    (of_all, of_six), number = calibrate([often, seldom], turns, seed=1)
+    assert number == 20
+    assert of_all["figures"]["precision"].figure.interval is not None
+    assert (of_all["positive_turns"], of_six["positive_turns"], of_six["n_turns"]) == (20, 4, 6)
+    figure = of_six["figures"]["raw"].figure
+    assert (figure.interval, figure.mark) == (None, Mark.FEW)
+    assert of_six["people"]["kappa"].interval is None
+    assert "people applied it in fewer than 10 turns (4)" in of_six["warnings"]
+    assert not any("turns" in words for words in of_all["warnings"])

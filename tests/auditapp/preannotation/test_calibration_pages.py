@@ -193,7 +193,7 @@ class TestPage:
         shown = page(client_of(reader), project)
         said, table = re.findall(r"<title>Balance: ([^<]*)</title>", shown), shown.partition('id="themes-table"')[2]
         [people, machine, verdict] = said[0].split("; ")
-        assert verdict == "few cases: 4 of 10"
+        assert verdict == "few turns: 1 of 10"
         for words in (people, machine):
             value = words.rpartition("people ")[2].rpartition("another ")[2].partition(",")[0]
             assert f'<td class="num">{value}' in table
@@ -287,14 +287,14 @@ class TestPage:
         assert answer.status_code == 422
         assert "has not annotated anything in this study yet" in answer.content.decode()
 
-    def test_of_codes_with_few_positives_it_is_said_that_nobody_can_tell(
+    def test_of_codes_that_people_applied_in_few_turns_nothing_is_concluded(
         self, project: Project, reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         name = Code.objects.get(version__project=project, version__number=1, identifier=BALANCE).name
         shown = page(client_of(reader), project)
-        assert f"Too few positives to tell:</span> {name}" in shown
+        assert f"Few turns:</span> {name}" in shown
         assert "Below 0.60" not in shown
-        monkeypatch.setattr("auditapp.preannotation.evaluation.queries.calibration_rows.FEW_POSITIVES", 1)
+        monkeypatch.setattr("auditapp.preannotation.evaluation.queries.calibration_rows.FEW", 1)
         assert f"Below 0.60:</span> F1 or kappa of {name}" in page(client_of(reader), project)
 
     def test_a_seed_that_is_none_is_refused(self, project: Project, reader: User, client_of: ClientOf) -> None:

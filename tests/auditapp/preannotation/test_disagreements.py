@@ -267,9 +267,9 @@ class TestChoosing:
         shown = " ".join(client.get(path).content.decode().split())
         assert "Best so far." in shown
         assert "Based on 6 blind labels on 6 sentences: F1 0.50" in shown
-        assert "Too few positives to tell" in shown
+        assert "Few turns: people applied this code in fewer than 10" in shown
         assert "one call for this code alone" not in shown
-        monkeypatch.setattr("auditapp.preannotation.evaluation.queries.calibration_rows.FEW_POSITIVES", 1)
+        monkeypatch.setattr("auditapp.preannotation.evaluation.queries.calibration_rows.FEW", 1)
         assert "one call for this code alone" in client.get(path).content.decode()
         assert "one call for this code alone" not in client.get(path, {"threshold": "0"}).content.decode()
         assert client.get(path, {"threshold": "2"}).status_code == 422

@@ -215,8 +215,8 @@ def test_rows_that_the_models_own_answer_chose_and_abstentions_are_said_to_be_so
 
     said = "14 of 60 answers abstain and are left out of rates and accuracy, which are of the other 46."
     assert report["notes"] == [CHOSEN_BY_ANSWERS, f"may_abstain: {said}"]
-    assert "no effect of a cue" in CHOSEN_BY_ANSWERS
-    assert "no effect of a cue" in caption_table(TABLE1, report)
+    assert "does not show an effect of a cue" in CHOSEN_BY_ANSWERS
+    assert "does not show an effect of a cue" in caption_table(TABLE1, report)
     assert f"may_abstain: {said}" in list(list_report(report))
     notes = {row["subset"]: row["note"] for row in TABLE1.read_rows(report)}
     assert notes["all"] == said

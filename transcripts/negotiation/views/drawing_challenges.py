@@ -64,7 +64,7 @@ def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, behind: Behind) -
     text = write_estimate(apart["difference"], apart["ci"], apart["mark"])
     p = f", P {write_p(apart['p_fisher'])} (Fisher)" if apart["p_fisher"] is not None else ""
     notes = [
-        f"Warranted minus unwarranted: {text}{p}: {verdict.words}. A model that revises whenever it is challenged scores 0.",
+        f"Warranted minus unwarranted: {text}{p}: {verdict.words}. It is 0 for a model that revises whenever it is challenged.",
         "Intervals are over threads, for episodes of one thread depend on one another. Where a thread has several there is no P.",
     ]
     chart = RowChart(

@@ -81,7 +81,7 @@ def draw_ledger(total: Mapping[str, Any], behind: Behind) -> Section:
     return Section(
         "ledger",
         "The ledger",
-        "Raised: with any status but silently assumed, in what the model says or in its tools. Coverage and over-raising are "
+        "Raised: with any status except silently assumed, in what the model says or in its tools. Coverage and over-raising are "
         "never joined.",
         chart,
         ["Figure", "Part", "Out of", "Share", "95 % interval", "Threads", "What is counted"],

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES, CrossTable, Estimate
 from transcripts.statistics import coefficients
 from transcripts.statistics.coefficients import Floats, PairCounts, count_pairs, divide
-from transcripts.statistics.figures import Figure
+from transcripts.statistics.figures import FEW, Figure, Reason
 from transcripts.statistics.intervals import Interval, wilson_interval
 from transcripts.statistics.resampling import Resamples, add_interval, draw_resamples, sum_draws
 
@@ -109,14 +109,16 @@ def calibrate(
     return found, number
 
 
-def list_warnings(table: CrossTable, *, n_units: int) -> tuple[str, ...]:
-    """Words of caution about the figures of one code."""
+def list_warnings(table: CrossTable, *, n_units: int, positive_turns: int | None = None) -> tuple[str, ...]:
+    """Words of caution about the figures of one code. ``positive_turns``: in how many turns people applied it, where known."""
     warnings = []
     positives, share = table.tp + table.fn, (table.tp + table.fp) / table.n if table.n else None
     if n_units < FEW_UNITS:
         warnings.append(f"few units ({n_units})")
     if positives < FEW_POSITIVES:
         warnings.append(f"fewer than {FEW_POSITIVES} positives by people ({positives})")
+    elif positive_turns is not None and positive_turns < FEW:
+        warnings.append(f"people applied it in fewer than {FEW} turns ({positive_turns})")
     if share is not None and share > NEARLY_ALWAYS:
         warnings.append(f"degenerate: the machine applies it to nearly all sentences ({100 * share:.0f} %)")
     if share is not None and share < NEARLY_NEVER:
@@ -137,17 +139,27 @@ def _calibrate_code(
 ) -> dict[str, Any]:
     table = CrossTable(*(round(float(count)) for count in tally.sum(axis=1)))
     has_label = labels.counts.any(axis=0)
-    n_units = int(has_label.sum())
+    n_units, n_turns = int(has_label.sum()), len(np.unique(turns[has_label]))
+    positive_turns = int((tally[0] + tally[2] > 0).sum())
+    drawn = _narrow(drawn, n_turns)
     return {
         "code": labels.code,
         "table": table,
         "n_units": n_units,
-        "n_turns": len(np.unique(turns[has_label])),
+        "n_turns": n_turns,
+        "positive_turns": positive_turns,
         "n_coders": int(labels.counts.any(axis=1).sum()),
-        "figures": _measure(table, draws, drawn),
+        "figures": _measure(table, None if drawn.weights is None else draws, drawn),
         "people": _compare_people(labels, turns, drawn),
-        "warnings": list_warnings(table, n_units=n_units),
+        "warnings": list_warnings(table, n_units=n_units, positive_turns=positive_turns),
     }
+
+
+def _narrow(drawn: Resamples, turns: int) -> Resamples:
+    """The resamples of a figure of which only ``turns`` of the turns drawn have labels: none of few turns, as everywhere."""
+    if drawn.weights is None or turns >= FEW:
+        return drawn._replace(clusters=turns)
+    return Resamples(None, Reason.FEW_DRAWN, turns)
 
 
 def _tally(labels: CodeLabels, turns: Numbers, number: int) -> Floats:
@@ -212,6 +224,7 @@ def _compare_people(labels: CodeLabels, turns: Numbers, drawn: Resamples) -> dic
     with_machine = [(machine, people[coder], counts[coder]) for coder in coders]
     several = len(pairs) > MAX_PAIRS_DRAWN
     drawn = Resamples(None, f"not drawn for more than {MAX_PAIRS_DRAWN} pairs") if several else drawn
+    drawn = _narrow(drawn, len(np.unique(turns[shared])))
     kappa, positive = _average(pairs, turns[shared], drawn)
     machine_kappa, machine_positive = _average(with_machine, turns[shared], drawn)
     return {

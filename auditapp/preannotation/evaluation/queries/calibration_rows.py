@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES, Estimate
+from auditapp.preannotation.evaluation.pure.figures import Estimate
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.formats.numbers import write_estimate
 from transcripts.formats.report_tables import Printed, ReportTable, TableRow
-from transcripts.statistics.figures import Figure
+from transcripts.statistics.figures import FEW, Figure
 
 if TYPE_CHECKING:
     from auditapp.preannotation.evaluation.queries.calibration import Compared
@@ -59,15 +59,14 @@ class CodeRow(NamedTuple):
         return self.code.family.unit == CodeFamily.Unit.TURN
 
     @property
-    def n_positives(self) -> int:
-        """How many of the labels compared are people's with the code."""
-        table = self.figures["table"]
-        return int(table.tp + table.fn)
+    def positive_turns(self) -> int:
+        """In how many of the turns compared people applied the code."""
+        return int(self.figures["positive_turns"])
 
     @property
     def is_scarce(self) -> bool:
-        """Whether people applied it too rarely to judge how well it is annotated."""
-        return self.n_positives < FEW_POSITIVES
+        """Whether people applied it in too few turns to judge how well it is annotated."""
+        return self.positive_turns < FEW
 
     def is_below(self, threshold: float) -> bool:
         """Whether F1 or kappa, where defined, is below the threshold; never if there are too few."""
@@ -104,6 +103,7 @@ def _read_rows(source: Source) -> Iterator[TableRow]:
             "labels": found["table"].n,
             "units": found["n_units"],
             "turns": found["n_turns"],
+            "positive_turns": found["positive_turns"],
             "coders": found["n_coders"],
             "coverage": found["figures"]["recall"].value,
             "positive_agreement": found["figures"]["f1"].value,
@@ -173,7 +173,7 @@ CALIBRATION = ReportTable(
     "How well an annotator labels each code, compared with people's blind labels.",
     (
         *_ABOUT,
-        *("family", "code_id", "code", "labels", "units", "turns", "coders", "tp", "fp", "fn", "tn"),
+        *("family", "code_id", "code", "labels", "units", "turns", "positive_turns", "coders", "tp", "fp", "fn", "tn"),
         *(f"{name}{part}" for name in ESTIMATES for part in ("", "_low", "_high", "_turns_low", "_turns_high", "_n")),
         *("coverage", "positive_agreement", "shared_units", "pairs"),
         *(f"{name}{part}" for name in OF_PEOPLE.values() for part in ("", "_low", "_high")),

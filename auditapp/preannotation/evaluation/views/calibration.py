@@ -19,7 +19,6 @@ from auditapp.preannotation.annotators.forms import FamilyReasonForm
 from auditapp.preannotation.annotators.queries.prompt_codebook import name_side
 from auditapp.preannotation.annotators.views.annotators import count_moved_seen
 from auditapp.preannotation.evaluation.forms.calibration import CellForm, ThresholdForm
-from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES
 from auditapp.preannotation.evaluation.queries.calibration_rows import (
     ANSWERS,
     CALIBRATION,
@@ -41,6 +40,7 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import offer_table, send_report_table
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.statistics.figures import FEW
 from transcripts.ui.acts import at_form
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def _render(
         "reason_form": reason_form or FamilyReasonForm(),
         "computed_at": timezone.now(),
         "threshold": ThresholdForm({}).chosen,
-        "few_positives": FEW_POSITIVES,
+        "few": FEW,
     }
     if asked.annotator is not None:
         compared = compared or compare(get_viewer(request), asked.annotator, **asked.scope)

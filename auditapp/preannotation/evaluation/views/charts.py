@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES
 from auditapp.preannotation.evaluation.queries.calibration_rows import CodeRow
 from transcripts.charts.figures import Dot, Reference, Row, RowChart
 from transcripts.charts.verdicts import judge_against, judge_cases, judge_difference, summarise
 from transcripts.formats.numbers import NONE, write_figure, write_number
-from transcripts.statistics.figures import Figure
+from transcripts.statistics.figures import FEW, Figure
 
 if TYPE_CHECKING:
     from transcripts.statistics.clusters import ClusterShare
@@ -26,7 +25,7 @@ def draw_calibration(family: str, name: str, rows: Sequence[CodeRow], *, thresho
         if people is not None and people.value is not None:
             dots.insert(0, _draw(people, 0))
         estimates = {words: row.figures["figures"][key].value for words, key in (("F1", "f1"), ("kappa", "kappa"))}
-        verdict = judge_against(estimates, threshold, row.n_positives, FEW_POSITIVES)
+        verdict = judge_against(estimates, threshold, row.positive_turns, things="turns")
         drawn.append(Row(row.code.name, dots, verdict=verdict))
     return RowChart(
         key=f"calibration-{family}",
@@ -36,8 +35,8 @@ def draw_calibration(family: str, name: str, rows: Sequence[CodeRow], *, thresho
         references=(Reference(threshold, f"the threshold, {write_number(threshold)}"),),
         summary=summarise((row.verdict for row in drawn), "codes"),
         note=(
-            f"Usable: F1 and kappa are at least {write_number(threshold)}; what is below is named. Few cases: fewer than "
-            f"{FEW_POSITIVES} of the labels compared have the code. Lines: 95 % intervals over whole turns."
+            f"Usable: F1 and kappa are at least {write_number(threshold)}; what is below is named. Few turns: people "
+            f"applied it in fewer than {FEW} of the turns compared. Lines: 95 % intervals over whole turns."
         ),
     )
 

@@ -14,7 +14,6 @@ from django.views.decorators.http import require_http_methods
 from auditapp.preannotation.annotators.queries.annotators import find_criticised
 from auditapp.preannotation.evaluation.actions.choices import choose_annotator
 from auditapp.preannotation.evaluation.forms.calibration import ChoiceForm, ThresholdForm
-from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES
 from auditapp.preannotation.evaluation.queries.calibration_rows import CodeRow
 from auditapp.preannotation.evaluation.views.calibration import measure
 from auditapp.preannotation.evaluation.views.comparing import Asked, compare, offer_compared, read_asked
@@ -24,6 +23,7 @@ from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.statistics.figures import FEW
 from transcripts.ui.acts import at_form
 
 MAX_CANDIDATES = 8
@@ -102,7 +102,7 @@ def _render(request: ProjectRequest, asked: Asked, candidates: list[Candidate], 
         "chosen_line": next((line for line in lines if line["code"].identifier == named), None),
         "threshold_form": threshold,
         "threshold": threshold.chosen,
-        "few_positives": FEW_POSITIVES,
+        "few": FEW,
         "unblinding": offer_compared(request, asked, hidden, "choose"),
     }
     status = 422 if form.errors or not threshold.is_valid() else 200

@@ -411,7 +411,7 @@ def write_text(report: Mapping[str, Any]) -> str:
         *(f"Alarm: {sentence}" for sentence in [*figures.list_alarms(), *figures.list_base_alarms()]),
         *list_pairs([test for test in report["paired"] if test["target"] == "overall"]),
         *(f"Note: {sentence}" for sentence in report["warnings"]),
-        *(f"Read with it: {sentence}" for sentence in report["reading"]),
+        *(f"Caveat: {sentence}" for sentence in report["reading"]),
     ]
     return "\n".join([*written, ""])
 

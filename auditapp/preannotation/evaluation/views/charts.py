@@ -9,7 +9,7 @@ from auditapp.preannotation.evaluation.queries.calibration_rows import CodeRow
 from transcripts.charts.figures import Dot, Reference, Row, RowChart
 from transcripts.charts.verdicts import judge_against, judge_cases, judge_difference, summarise
 from transcripts.formats.numbers import NONE, write_figure, write_number
-from transcripts.statistics.figures import FEW, Figure
+from transcripts.statistics.figures import FEW, Figure, explain_marks
 
 if TYPE_CHECKING:
     from transcripts.statistics.clusters import ClusterShare
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 def draw_calibration(family: str, name: str, rows: Sequence[CodeRow], *, threshold: float) -> RowChart:
     """Kappa of each code: the annotator's with people, beside that of people with one another where two decided."""
-    drawn = []
+    drawn, marks = [], []
     for row in rows:
         machine: Figure = row.figures["figures"]["kappa"].figure
         people: Figure | None = row.figures["people"] and row.figures["people"]["kappa"]
         dots = [_draw(machine, 1)]
         if people is not None and people.value is not None:
             dots.insert(0, _draw(people, 0))
+            marks.append(people.mark)
         estimates = {words: row.figures["figures"][key].value for words, key in (("F1", "f1"), ("kappa", "kappa"))}
         verdict = judge_against(estimates, threshold, row.positive_turns, things="turns")
         drawn.append(Row(row.code.name, dots, verdict=verdict))
@@ -34,9 +35,12 @@ def draw_calibration(family: str, name: str, rows: Sequence[CodeRow], *, thresho
         series=("people with one another", "the annotator with people"),
         references=(Reference(threshold, f"the threshold, {write_number(threshold)}"),),
         summary=summarise((row.verdict for row in drawn), "codes"),
-        note=(
-            f"Usable: F1 and kappa are at least {write_number(threshold)}; what is below is named. Few turns: people "
-            f"applied it in fewer than {FEW} of the turns compared. Lines: 95 % intervals over whole turns."
+        note=" ".join(
+            [
+                f"Usable: F1 and kappa are at least {write_number(threshold)}; what is below is named. Few turns: people "
+                f"applied it in fewer than {FEW} of the turns compared. Lines: 95 % intervals over whole turns.",
+                *explain_marks(marks, "turns coded by two or more people"),
+            ]
         ),
     )
 

@@ -33,7 +33,7 @@ from transcripts.projects.downloads import sends_files
 OWN, ALL = "own", "all"
 # Named for the schema, which tells fields that are named alike apart.
 JOB_STATES = ImportJob.State.choices
-SENT_AS = sorted({kind for format, kind in CONTENT_TYPES.items() if format not in {"tex", "zip"}})
+SENT_AS = sorted({kind for format, kind in CONTENT_TYPES.items() if format != "tex"})
 
 
 class ListExports(ProjectView):

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import SignIn, Site, find_violations
-from tests.browser.desk import await_here, open_desk, press
+from tests.browser.desk import await_here, await_saved, open_desk, press, read_codes
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
@@ -152,3 +152,30 @@ def test_evidence_that_was_refused_is_not_sent_again_with_the_next(site: Site, s
     expect(page.locator("body")).to_contain_text("The score is not saved. Not here.")
     press(page, "ArrowDown", "'")
     expect(page.locator("#notice")).to_contain_text("rests on 3, 5.")
+
+
+@pytest.mark.full
+def test_a_code_put_after_a_score_that_is_being_saved_is_undone_first(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    expect(page.locator("#own-scores")).to_be_visible()
+    give(page, "3")
+    press(page, "ArrowDown", "'")
+    expect_score(page, "Its moves serve them", ": 3")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/put/", hold, times=1)
+    give(page, "1")
+    press(page, "Escape", "d")
+    await_saved(page)
+    assert len(read_codes(page)) == 1
+    press(page, "Control+z")
+    await_here(page, lambda: not read_codes(page), what="the code is off")
+    await_here(page, lambda: bool(held), what="the score is on its way")
+    held[0].continue_()
+    expect_score(page, "Its moves serve them", ": 1")
+    press(page, "Control+z")
+    expect_score(page, "Its moves serve them", ": 3")

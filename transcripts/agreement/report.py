@@ -14,7 +14,7 @@ from transcripts.codebook.models import Code
 from transcripts.coding.models import Layer
 from transcripts.formats.numbers import write_estimate, write_figure
 from transcripts.formats.report_tables import Printed, ReportTable, TableRow
-from transcripts.statistics.figures import Figure, explain_marks, mark_clusters
+from transcripts.statistics.figures import Figure, Mark, explain_mark, explain_marks, mark_clusters
 
 if TYPE_CHECKING:
     from transcripts.coding.blind import BlindTable
@@ -144,6 +144,18 @@ def describe_basis(selection: Selection, table: BlindTable, agreement: Agreement
     }
 
 
+def caption_basis(basis: Mapping[str, object]) -> str:
+    """What the figures rest on, as the end of a caption, with what the marks say."""
+    told = (
+        f"{name.replace('_', ' ')} {write_basis(value)}" for name, value in basis.items() if value not in ("", None)
+    )
+    return f"{'; '.join(told).capitalize()}. {' '.join(explain_mark(mark, 'turns') for mark in Mark)}"
+
+
+def write_basis(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 class Measured(NamedTuple):
     """What the file of agreement is made of: the rows of the page, and what they rest on by the names of ``BASIS``."""
 
@@ -163,7 +175,8 @@ def _read_rows(measured: Measured) -> Iterator[TableRow]:
 
 
 def _name_figures(source: CodeAgreement | PairAgreement, names: Sequence[str]) -> TableRow:
-    named: dict[str, object] = {"units": source.n_units, **(source.counts or {})}
+    mark = source.raw.mark
+    named: dict[str, object] = {"units": source.n_units, "mark": str(mark) if mark else None, **(source.counts or {})}
     for name in FIGURES:
         figure: Figure = getattr(source, name) if name in names else Figure()
         of_pair = isinstance(source, PairAgreement) and name == "kappa"
@@ -188,7 +201,7 @@ TABLE = ReportTable(
     "Agreement by code on the blind labels, and by pair of coders, with 95 % intervals over resamples of whole turns; that of "
     "kappa of a pair is by its standard error.",
     (
-        *("scope", "code_id", "code", "coder_a", "coder_b", "units", *CELLS),
+        *("scope", "code_id", "code", "coder_a", "coder_b", "units", "mark", *CELLS),
         *(f"{name}{part}" for name in FIGURES for part in ("", "_low", "_high", "_reason")),
         *BASIS,
     ),
@@ -202,6 +215,7 @@ TABLE = ReportTable(
         _print_estimate("kappa", "Kappa"),
         _print_estimate("ac1", "AC1"),
         _print_estimate("alpha", "Alpha"),
+        Printed("", lambda row: row["mark"] or ""),
     ],
-    alignment="llrrrrrr",
+    alignment="llrrrrrrl",
 )

@@ -50,7 +50,9 @@ NARROW_PLOT, NARROW, NARROW_TEXT = 116, 232, 206
 their own there, and so have figures that are wider than the last of the three."""
 LINE, ROW_PAD = 16, 8
 MAX_ROWS = 300
-"""More than so many rows are not drawn; the table has them all."""
+"""More rows are not drawn; the table has them all."""
+MAX_POINTS = 1_500
+"""The same of the points of small charts, which are rows on a narrow screen."""
 
 PANEL_WIDTH, PANEL_HEIGHT, PANEL_COLUMNS = 208, 128, 4
 PANEL_TOP, PANEL_BOTTOM = 42, 104
@@ -74,7 +76,9 @@ def lay_out_narrow(chart: Chart) -> Drawing:
     if isinstance(chart, GridChart):
         return _list_grid(chart)
     if isinstance(chart, PanelChart):
-        return _lay_out_panels(chart, most=1) if chart.sides else _lay_out_rows(_list_panels(chart), is_narrow=True)
+        if chart.sides:
+            return _lay_out_panels(chart, most=1)
+        return _lay_out_rows(_list_panels(chart), is_narrow=True, limit=MAX_POINTS)
     return _lay_out_rows(chart, is_narrow=True)
 
 
@@ -181,8 +185,8 @@ def write_tick(value: float, unit: str) -> str:
     return f"{figure} {unit}" if unit else figure
 
 
-def _lay_out_rows(chart: RowChart, *, is_narrow: bool = False) -> Drawing:
-    rows = chart.rows[:MAX_ROWS]
+def _lay_out_rows(chart: RowChart, *, is_narrow: bool = False, limit: int = MAX_ROWS) -> Drawing:
+    rows = chart.rows[:limit]
     low, high, ticks = find_scale(chart.low, chart.high, _list_numbers(chart, rows))
     on_lines = _lay_out_names([row.name for row in rows], is_narrow=is_narrow)
     named = _find_width([line for lines in on_lines for line in lines])

@@ -117,7 +117,10 @@ def judge_cap(spent: int, cap: int, *, percent: int) -> Verdict:
 
 
 def summarise(verdicts: Iterable[Verdict | None], things: str) -> str:
-    """How many of the things got which verdict, the most common first: "Of 9 codes: 5 few cases, 4 usable."."""
+    """How many of the things got which verdict, the most common first: "Of 9 codes: 5 with few cases, 4 usable."."""
     counted = Counter(verdict.words.partition(":")[0] for verdict in verdicts if verdict)
-    said = ", ".join(f"{number} {words}" for words, number in counted.most_common())
+    named = (
+        (number, f"with {words}" if words.startswith("few ") else words) for words, number in counted.most_common()
+    )
+    said = ", ".join(f"{number} {words}" for number, words in named)
     return f"Of {counted.total()} {things}: {said}." if counted.total() > 1 else ""

@@ -107,7 +107,9 @@ def refuse_field(row: Row, keys: Iterable[str], expected: str) -> WrongField:
     there = next((key for key in keys if row.get(key) is not None), None)
     if there is not None:
         return WrongField(f"{show(row[there])} for “{there}”", expected)
-    what = f"a {row['record']}" if isinstance(row.get("record"), str) else "an object"
+    record = row.get("record")
+    # What is no kind of record may be somebody's words.
+    what = f"a {record}" if isinstance(record, str) and is_heading(record) else "an object"
     return WrongField(f"{what} without {' or '.join(f'“{key}”' for key in keys)}", expected)
 
 

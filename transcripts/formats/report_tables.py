@@ -124,6 +124,10 @@ def _write_parquet(frame: DataFrame) -> bytes:
     """Each column of one type: one whose values are of several kinds, or objects, is text."""
     for name in frame.columns:
         kinds = {type(value) for value in frame[name]} - {type(None)}
+        # A number that is not finite is refused, as in CSV.
+        for value in frame[name]:
+            if isinstance(value, float):
+                show_cell(value)
         if (len(kinds) > 1 and not kinds <= NUMBERS) or dict in kinds:
             frame[name] = [
                 value if value is None or isinstance(value, str) else show_cell(value) for value in frame[name]

@@ -123,4 +123,4 @@ def list_marks(report: Mapping[str, Any]) -> list[str]:
     """What the marks of the effects and moves mean, each once."""
     effects = [report["effect"], *report["groups"].values(), *report["others"].values()]
     effects += (report["moves"] or {"effects": {}})["effects"].values()
-    return explain_marks((effect["mark"] for effect in effects), "units (of moves, threads) in an arm")
+    return explain_marks((effect["mark"] for effect in effects), "units, or of moves threads, in an arm")

@@ -16,7 +16,7 @@ from auditapp.probe.pure.tables import (
     NOT_COUNTED,
     describe_abstentions,
 )
-from transcripts.formats.numbers import write_estimate, write_number, write_p
+from transcripts.formats.numbers import write_estimate, write_number, write_p, write_percent
 from transcripts.formats.report_tables import Printed, ReportTable, TableRow
 
 Report = Mapping[str, Any]
@@ -133,12 +133,19 @@ TABLE2 = ReportTable(
     ],
     alignment="lllrrrrr",
 )
+
+
+def _write_share(share: float | None) -> str:
+    return write_percent(share, 2)
+
+
 FUNNEL = ReportTable(
     "funnel",
     "How many texts each rule kept, by name-inferred category.",
     ("step", *CATEGORIES, "total", "of_step_before", "of_first"),
     _read_funnel,
-    heads={"of_step_before": "Of the step before", "of_first": "Of the first"},
+    heads={"of_step_before": "Of the step before", "of_first": "Of the file"},
+    writers=dict.fromkeys(("of_step_before", "of_first"), _write_share),
 )
 
 

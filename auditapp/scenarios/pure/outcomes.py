@@ -76,9 +76,8 @@ def read_expected(content: object) -> Expected:
     refuse_others(content, _KEYS)
     forms = [form for form in _FORMS if form in content]
     if len(forms) != 1:
-        raise WrongField(
-            list_choices(forms).replace(" or ", " and ") if forms else "none of them", f"one of {list_choices(_FORMS)}"
-        )
+        found = " and ".join(forms) or "no form of an answer"
+        raise WrongField(found, f"one of {list_choices(_FORMS)}")
     if ("of" in content) != ("label" in content):
         found = "“label” without “of”" if "label" in content else "“of” without “label”"
         raise WrongField(found, "a label, and in “of” those that the model may choose from")

@@ -60,6 +60,8 @@ def refresh_report(inputs: ReportInputs) -> StoredReport:
     stored.rules, stored.answers, stored.is_current = inputs.rules, inputs.answers, True
     stored.set_report(stored.report)
     values = {name: getattr(stored, name) for name in ("rules", "answers", "as_of", "n_answers", "content")}
+    # What failed before can be computed again.
+    values |= {"failures": 0, "retry_at": None}
     StoredReport.objects.update_or_create(batch=inputs.batch, choice=inputs.choice.digest, defaults=values)
     return stored
 
@@ -82,11 +84,13 @@ def read_texts(inputs: ReportInputs) -> dict[str, Any]:
 def find_unreported() -> Batch | None:
     """The newest batch that has ended and has no default report of its end by the versions of today, with its project.
 
-    Left out are those whose report may not be tried again yet, or failed ``MAX_FAILURES`` times. One query, for a sweep.
+    Left out are those whose report is being computed, may not be tried again yet, or failed ``MAX_FAILURES`` times. One query, for
+    a sweep.
     """
     reports = StoredReport.objects.filter(batch=OuterRef("pk"), choice=ReportChoice().digest)
     of_end = reports.filter(as_of__gte=OuterRef("finished_at"), rules__startswith=fingerprint_versions())
-    failed = reports.filter(Q(retry_at__gt=read_now()) | Q(failures__gte=MAX_FAILURES))
+    now = read_now()
+    failed = reports.filter(Q(locked_until__gt=now) | Q(retry_at__gt=now) | Q(failures__gte=MAX_FAILURES))
     ended = Batch.objects.filter(kind=KIND, finished_at__isnull=False).exclude(state__in=OPEN_STATES)
     found = ended.filter(~Exists(of_end.exclude(content=None)), ~Exists(failed))
     return found.select_related("project").order_by("-pk").first()

@@ -13,8 +13,9 @@ const SOON = 60_000;
 const awaited = new Stored(window.sessionStorage, `desk:go-back:${site.user}`, null);
 let answerListener = () => {};
 let scoreListener = () => {};
-// An act that is remembered only once it is stored.
+// The scores that are on their way, and the undo of one: its entry goes from list to list once that is stored.
 let storing = Promise.resolve();
+let goingBack = Promise.resolve();
 
 /** Call back when an answer to a machine's suggestion is to be undone or redone. */
 export function onAnswerBack(listener) {
@@ -26,15 +27,19 @@ export function onScoreBack(listener) {
   scoreListener = listener;
 }
 
-/** Undo and redo wait for `promise`, so that they take back what was done last and not what was stored last. */
-export function holdUndo(promise) {
+/** A score is on its way: its undo waits for `promise`, which never fails. */
+export function holdScores(promise) {
   storing = promise;
 }
 
 /** Undo or redo the last entry, and go where it happened. */
 export async function goBack(isRedo) {
-  await storing.catch(() => {});
-  const entry = lookBack(isRedo);
+  await goingBack;
+  let entry = lookBack(isRedo);
+  if (entry?.kind === "score") {
+    await storing;
+    entry = lookBack(isRedo);
+  }
   if (!entry) {
     return;
   }
@@ -65,7 +70,7 @@ export async function goBack(isRedo) {
   }
   if (entry.kind === "score") {
     dropEntry(isRedo);
-    scoreListener(entry.entry, isRedo);
+    goingBack = Promise.resolve(scoreListener(entry.entry, isRedo)).catch(() => {});
     return;
   }
   const isDeciding = (entry.kind === "decide") === isRedo && ["decide", "reopen"].includes(entry.kind);

@@ -5,7 +5,7 @@
 
 import { isClosed } from "./acts.js";
 import { onAim } from "./aim.js";
-import { holdUndo, onScoreBack } from "./back.js";
+import { holdScores, onScoreBack } from "./back.js";
 import { holdEvidence } from "./evidence.js";
 import { make, makeIdempotencyKey, notify, showProblem, site } from "./page.js";
 import { readCookie } from "./queue.js";
@@ -13,7 +13,7 @@ import { currentRow, numberOf, sentenceOf } from "./rows.js";
 import { offerScores } from "./scores.js";
 import { openStrip } from "./strip.js";
 import { Stored } from "./stored.js";
-import { keepEntry, remember, renameDone } from "./undo.js";
+import { forgetDone, keepEntry, remember, renameDone } from "./undo.js";
 
 const WITHOUT = "none";
 const PATIENCE = 30_000;
@@ -26,9 +26,11 @@ let release = null;
 let sending = Promise.resolve();
 const inTurn = (act) => {
   sending = sending.then(act, act);
-  holdUndo(sending);
+  holdScores(sending.catch(() => {}));
   return sending;
 };
+// By score, the key of what was given last and is not stored yet: what is given next replaces it.
+const underWay = new Map();
 // Notes that the server did not take: they are offered again.
 const unsavedNotes = new Map();
 const nameScore = (stance, criterion) => `${stance.id} ${criterion.id}`;
@@ -110,7 +112,7 @@ function openValues(stance, criterion) {
 }
 
 function give(stance, criterion, value, before) {
-  draft = { stance, criterion, value, note: unsavedNotes.get(nameScore(stance, criterion)) ?? before?.note ?? "", evidence: (before?.evidence ?? []).map((each) => ({ ...each, quote: "kept" })) };
+  draft = { stance, criterion, value, note: unsavedNotes.get(nameScore(stance, criterion)) ?? before?.note ?? "", evidence: keepEvidence(before) };
   if (value === WITHOUT) {
     askNote();
     return;
@@ -123,10 +125,11 @@ function give(stance, criterion, value, before) {
   }
 }
 
+const keepEvidence = (score) => (score?.evidence ?? []).map((each) => ({ ...each, quote: "kept" }));
+
 /** What was pointed at is evidence for the open score; pointed at again, it no longer is. */
 function addEvidence({ sentence, quote, number }) {
   const score = draft;
-  const { evidence: before } = draft;
   const others = draft.evidence.filter((each) => each.sentence !== String(sentence));
   if (others.length < draft.evidence.length && !quote) {
     if (!others.length) {
@@ -141,7 +144,7 @@ function addEvidence({ sentence, quote, number }) {
   send().then((isStored) => {
     // What was refused is not sent again with the next sentence.
     if (!isStored && score.evidence === given) {
-      score.evidence = before;
+      score.evidence = keepEvidence(findScore(score.stance, score.criterion));
     }
   });
 }
@@ -188,19 +191,30 @@ function send() {
   }
   const row = currentRow();
   const place = row ? { sentence: sentenceOf(row), number: numberOf(row) } : null;
-  const before = () => findScore(stance, criterion)?.id ?? null;
+  const find = () => findScore(stance, criterion)?.id ?? null;
+  const key = makeIdempotencyKey();
+  const name = nameScore(stance, criterion);
+  if (place) {
+    const words = `${value === WITHOUT ? "not applicable" : value} for “${criterion.name}”`;
+    remember({ kind: "score", ...place, current: key, before: underWay.get(name) ?? find(), stance: stance.id, criterion: criterion.id, words, hint: {} });
+    underWay.set(name, key);
+  }
   return inTurn(async () => {
-    const was = before();
-    if (!(await post(state.put, fields))) {
-      return false;
+    const was = find();
+    const isStored = await post(state.put, fields);
+    if (underWay.get(name) === key) {
+      underWay.delete(name);
     }
-    const now = findScore(stance, criterion);
-    notify(`${criterion.name}: ${tell(now)} Saved.`);
-    if (place && now && now.id !== was) {
-      const words = `${now.value === WITHOUT ? "not applicable" : now.value} for “${criterion.name}”`;
-      remember({ kind: "score", ...place, current: now.id, before: was, stance: stance.id, criterion: criterion.id, words, hint: {} });
+    const now = find();
+    if (isStored) {
+      notify(`${criterion.name}: ${tell(findScore(stance, criterion))} Saved.`);
     }
-    return true;
+    if (!isStored || now === was) {
+      // Nothing of it can be undone, and what was given after it replaced what there was before.
+      forgetDone(key);
+    }
+    renameDone(key, now);
+    return isStored;
   });
 }
 
@@ -210,7 +224,7 @@ function goBackOne(entry, isRedo) {
   const wanted = isRedo ? entry.current : entry.before;
   const expected = isRedo ? entry.before : entry.current;
   const find = () => findScore({ id: entry.stance }, { id: entry.criterion })?.id ?? null;
-  inTurn(async () => {
+  return inTurn(async () => {
     // It may have been changed on its page or in another window.
     await load().catch(() => {});
     if (state && find() !== expected) {

@@ -111,6 +111,13 @@ def test_a_wrong_line_is_named(tmp_path: Path, line: str, says: str) -> None:
         read_texts(path)
 
 
+def test_a_column_that_a_csv_has_besides_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "codings.csv"
+    path.write_text("unit,group,text,codes,id,theme\nu1,g,One. Two.,a;b,7,care\n", encoding="utf-8")
+    [text] = read_texts(path)
+    assert (text.unit, text.group, text.text, set(text.codes)) == ("u1", "g", "One. Two.", {"a", "b"})
+
+
 def test_excerpts_as_papers_publish_them_are_read_sentence_by_sentence(tmp_path: Path) -> None:
     turns = [{"role": "interviewer", "text": "Why?"}, {"role": "model", "text": "It depends. Ask first."}]
     path = tmp_path / "x.jsonl"

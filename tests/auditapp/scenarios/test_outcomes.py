@@ -97,7 +97,7 @@ def test_a_stated_probability_is_not_taken_for_the_answer() -> None:
     [
         ("yes", 'Found "yes" for “answer”; expected an object with label, number, pattern or code.'),
         ({"label": "a", "colour": "b"}, 'Found the key "colour"; expected code, label, number'),
-        ({}, "Found none of them; expected one of label, number, pattern or code"),
+        ({}, "Found no form of an answer; expected one of label, number, pattern or code"),
         ({"number": 1, "code": "a"}, "Found number and code; expected one of"),
         ({"label": "a"}, "Found “label” without “of”; expected a label, and in “of”"),
         ({"code": "a", "within": 1}, "Found “within” without “number”; expected both, or neither"),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict
+from uuid import uuid4
 
 import pytest
 from django.db import OperationalError as OperationalDatabaseError
@@ -468,6 +469,16 @@ class TestComputedByWorkers:
         assert is_kept(batch, ReportChoice())
         sweep_others()
         assert len(asked) == 1, "it is there"
+
+    def test_one_that_is_being_computed_keeps_no_other_waiting(
+        self, batch: Batch, asked: list[tuple[int, dict[str, object]]]
+    ) -> None:
+        newer = Batch.objects.get(pk=batch.pk)
+        newer.pk, newer.idempotency_key = None, uuid4()
+        newer.save()
+        sweep_others()
+        sweep_others()
+        assert [pk for pk, _ in asked] == [newer.pk, batch.pk]
 
     @pytest.mark.parametrize("name", ["PARSER_VERSION", "LEXICON_VERSION", "REPORT_VERSION"])
     def test_and_for_reports_by_the_rules_of_an_older_program(

@@ -13,6 +13,7 @@ from transcripts.charts.figures import (
     Dot,
     GridChart,
     GridRow,
+    Panel,
     PanelChart,
     Part,
     Point,
@@ -278,3 +279,11 @@ def test_circles_have_the_number_of_their_column_above_them_and_its_name_on_a_na
     heads, *_ = lay_out(chart).marks
     assert [shape.words for shape in heads.shapes] == ["1", "2"]
     assert "2 other" in {shape.words for mark in lay_out_narrow(chart).marks for shape in mark.shapes}
+
+
+def test_small_charts_with_many_points_have_them_all_on_a_narrow_screen() -> None:
+    panels = [Panel(f"code {number}", [Point(f"v{version}", 0.5) for version in range(5)]) for number in range(80)]
+    drawing = lay_out_narrow(PanelChart("drift", "Drift", panels))
+    assert {f"code {number}" for number in range(80)} <= {
+        shape.words for mark in drawing.marks for shape in mark.shapes
+    }

@@ -96,7 +96,7 @@ def test_the_other_rules() -> None:
 
 def test_a_summary_counts_verdicts_and_leaves_out_their_details() -> None:
     verdicts = [judge_cases(8), judge_cases(3), None, judge_reliability(0.9, 0.8, 12)]
-    assert summarise(verdicts, "codes") == "Of 3 codes: 2 few cases, 1 usable."
+    assert summarise(verdicts, "codes") == "Of 3 codes: 2 with few cases, 1 usable."
     assert summarise(verdicts[:1], "codes") == ""
     assert summarise([], "codes") == ""
 

@@ -42,7 +42,7 @@ def write(project: Project) -> str:
 
 
 class TestParagraph:
-    def test_every_number_says_what_it_is_write_out_of(self, coded: Project) -> None:
+    def test_every_number_says_what_it_is_out_of(self, coded: Project) -> None:
         text = write(coded)
         assert "1 interview with 1 model (Model A: 1): 4 turns and 10 sentences" in text
         assert "of which 7 of 10 (70.0 %) are by models" in text

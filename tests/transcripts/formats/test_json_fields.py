@@ -45,6 +45,7 @@ def test_the_rows_of_a_table_are_read_as_objects_are_and_a_wrong_one_is_named_wi
     [
         (lambda row: take_text(row, "a", "b"), {}, "an object without “a” or “b”", "a text"),
         (lambda row: take_text(row, "a"), {"record": "turn"}, "a turn without “a”", "a text"),
+        (lambda row: take_text(row, "a"), {"record": "You people are all alike."}, "an object without “a”", "a text"),
         (lambda row: take_text(row, "a"), {"a": ""}, "an empty text for “a”", "a text"),
         (lambda row: take_text(row, "a", default=""), {"a": []}, "a list for “a”", "a text"),
         (lambda row: take_text(row, "a"), {"a": " "}, "a text of 1 character for “a”", "a text"),

@@ -107,6 +107,8 @@ def download(request: ProjectRequest) -> HttpResponse:
         target=f"family:{selection.family.identifier}",
         by=request.user,
         details={"rows": len(report.TABLE.list_rows(source)), **basis},
+        caption=f"{report.TABLE.caption} {report.caption_basis(basis)}",
+        label=f"agreement-{selection.family.identifier}",
     )
 
 

@@ -321,16 +321,19 @@ class Flat(NamedTuple):
 
 
 def _read_values(source: Flat) -> Iterator[TableRow]:
-    """Every number of a coder's figures, with the names that lead to it."""
+    """Every number of a coder's figures, and what is said in words, with the names that lead to it. Yes is 1 and no 0."""
     for path, value in _flatten(source.figures, ()):
         keys = dict(zip(KEYS, [*path[:MAX_KEYS], *([""] * (MAX_KEYS - len(path)))], strict=True))
-        yield {**source.basis, **keys, "coder": source.coder, "value": value}
+        kept = (
+            {"words": value} if isinstance(value, str) else {"value": int(value) if isinstance(value, bool) else value}
+        )
+        yield {**source.basis, **keys, "coder": source.coder, **kept}
 
 
 TABLE = ReportTable(
     "negotiation",
     "Every figure of a coder's moves and trajectories.",
-    ("coder", *KEYS, "value", *BASIS),
+    ("coder", *KEYS, "value", "words", *BASIS),
     _read_values,
     is_printed=False,
 )

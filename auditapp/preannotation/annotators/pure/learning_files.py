@@ -55,7 +55,7 @@ def read_texts(path: Path) -> list[CodedText]:
     with path.open("rb") as lines:
         is_csv = path.suffix == ".csv"
         rows = StrictTable(lines, name=name, needed=COLUMNS).read_objects() if is_csv else read_lines(lines, name)
-        for line, found in read_each(rows, name, _read_row):
+        for line, found in read_each(rows, name, _read_row if is_csv else _read_object):
             for text in found:
                 if (first := seen.setdefault(text.unit, line)) != line:
                     raise ReadError(name, line, f"the unit {quote(text.unit)} of line {first} again", "each unit once")
@@ -65,9 +65,11 @@ def read_texts(path: Path) -> list[CodedText]:
     return texts
 
 
+def _read_object(row: Row) -> list[CodedText]:
+    return list(_read_excerpt(row)) if "theme" in row else _read_row(row)
+
+
 def _read_row(row: Row) -> list[CodedText]:
-    if "theme" in row:
-        return list(_read_excerpt(row))
     codes = row.get("codes")
     named = codes.split(";") if isinstance(codes, str) else codes
     if not isinstance(named, list) or not all(isinstance(code, str) for code in named):

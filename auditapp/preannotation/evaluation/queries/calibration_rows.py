@@ -9,7 +9,7 @@ from auditapp.preannotation.evaluation.pure.figures import Estimate
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.formats.numbers import write_estimate
 from transcripts.formats.report_tables import Printed, ReportTable, TableRow
-from transcripts.statistics.figures import FEW, Figure
+from transcripts.statistics.figures import FEW, Figure, Mark
 
 if TYPE_CHECKING:
     from auditapp.preannotation.evaluation.queries.calibration import Compared
@@ -167,6 +167,16 @@ def _name_figure(name: str, figure: Figure) -> dict[str, object]:
     return {name: figure.value, f"{name}_low": low, f"{name}_high": high}
 
 
+def caption_calibration(compared: Compared) -> str:
+    """The caption of the table in LaTeX: which annotator was compared with what."""
+    about = _describe(compared)
+    return (
+        f"{CALIBRATION.caption} Annotator: {about['annotator']} ({about['annotator_number']}), codebook v{about['codebook']}; "
+        f"compared on {about['compared_on']}, {about['critic']}. Intervals over turns. Few: people applied the code in fewer than "
+        f"{FEW} turns, from which nothing is concluded."
+    )
+
+
 _ABOUT = ("annotator", "annotator_number", "annotator_hash", "codebook", "prompt", "compared_on", "critic", "layer")
 CALIBRATION = ReportTable(
     "calibration",
@@ -186,6 +196,7 @@ CALIBRATION = ReportTable(
         Printed("Labels", lambda row: f"{row['labels']:,}"),
         Printed("Turns", lambda row: f"{row['turns']:,}"),
         *(_print_estimate(name, head) for name, head in PRINTED.items()),
+        Printed("", lambda row: Mark.FEW.value if row["positive_turns"] < FEW else ""),
     ],
 )
 ANSWERS = ReportTable(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -24,6 +24,7 @@ from auditapp.preannotation.evaluation.queries.calibration_rows import (
     CALIBRATION,
     CodeRow,
     Source,
+    caption_calibration,
 )
 from auditapp.preannotation.evaluation.queries.compared_items import read_compared_items
 from auditapp.preannotation.evaluation.views.charts import draw_calibration
@@ -90,8 +91,10 @@ def download(request: ProjectRequest) -> HttpResponse:
         return _ask_to_unblind(request, asked, compared)
     measured = measure(asked, compared)
     source = Source(compared, *(measured[name] for name in ("rows", "tables", "seed", "resamples")))
-    table = ANSWERS if request.GET.get("table") == "answers" else CALIBRATION
-    return send_table(request, table, source)
+    table = {"": CALIBRATION, "answers": ANSWERS}.get(request.GET.get("table", ""))
+    if table is None:
+        raise Http404("No such table.")
+    return send_table(request, table, source, caption=caption_calibration(compared) if table is CALIBRATION else "")
 
 
 @require_safe
@@ -169,7 +172,7 @@ def measure(
     }
 
 
-def send_table(request: ProjectRequest, table: ReportTable[Any], source: object) -> HttpResponse:
+def send_table(request: ProjectRequest, table: ReportTable[Any], source: object, *, caption: str = "") -> HttpResponse:
     """A table in the format that was asked for; kept on record."""
     return send_report_table(
         table,
@@ -181,6 +184,7 @@ def send_table(request: ProjectRequest, table: ReportTable[Any], source: object)
         target=f"project:{request.project.pk}",
         by=request.user,
         details={"rows": len(table.list_rows(source))},
+        caption=caption,
     )
 
 

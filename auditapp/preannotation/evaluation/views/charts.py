@@ -28,6 +28,10 @@ def draw_calibration(family: str, name: str, rows: Sequence[CodeRow], *, thresho
         estimates = {words: row.figures["figures"][key].value for words, key in (("F1", "f1"), ("kappa", "kappa"))}
         verdict = judge_against(estimates, threshold, row.positive_turns, things="turns")
         drawn.append(Row(row.code.name, dots, verdict=verdict))
+    rule = (
+        f"Usable: F1 and kappa are at least {write_number(threshold)}; what is below is named. Few turns: people applied it in "
+        f"fewer than {FEW} of the turns compared. Lines: 95 % intervals over whole turns."
+    )
     return RowChart(
         key=f"calibration-{family}",
         title=f"Kappa by code: {name}",
@@ -35,13 +39,7 @@ def draw_calibration(family: str, name: str, rows: Sequence[CodeRow], *, thresho
         series=("people with one another", "the annotator with people"),
         references=(Reference(threshold, f"the threshold, {write_number(threshold)}"),),
         summary=summarise((row.verdict for row in drawn), "codes"),
-        note=" ".join(
-            [
-                f"Usable: F1 and kappa are at least {write_number(threshold)}; what is below is named. Few turns: people "
-                f"applied it in fewer than {FEW} of the turns compared. Lines: 95 % intervals over whole turns.",
-                *explain_marks(marks, "turns coded by two or more people"),
-            ]
-        ),
+        note=" ".join([rule, *explain_marks(marks, "turns coded by two or more people")]),
     )
 
 

@@ -19,7 +19,7 @@ from auditapp.preannotation.evaluation.actions.choices import list_choices
 from auditapp.preannotation.evaluation.views.calibration import send_table
 from auditapp.preannotation.evaluation.views.comparing import Asked, offer_compared, read_asked
 from transcripts.blinding.viewers import get_viewer
-from transcripts.formats.numbers import write_estimate, write_number
+from transcripts.formats.numbers import write_estimate
 from transcripts.formats.report_tables import Printed, ReportTable, TableRow
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import offer_table
@@ -168,6 +168,11 @@ def _read_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[TableRow]:
         }
 
 
+def _print_rate(row: TableRow) -> str:
+    ends = None if row["rate_low"] is None else (row["rate_low"], row["rate_high"])
+    return write_estimate(row["rate"], ends) + (" (outside 0 to 1)" if row["rectified"].is_outside else "")
+
+
 RATES = ReportTable(
     "rates",
     "How often codes occur in the corpus: prediction-powered means with 95 % intervals, or why there is none.",
@@ -190,12 +195,12 @@ RATES = ReportTable(
     _read_rows,
     printed=[
         Printed("Code", lambda row: row["code"]),
-        Printed("Rate", lambda row: write_estimate(row["rate"], row["rate"] and (row["rate_low"], row["rate_high"]))),
-        Printed("Machine alone", lambda row: write_number(row["naive"], 3)),
+        Printed("Family", lambda row: row["family"]),
+        Printed("Rate", _print_rate),
         Printed("Labelled turns", lambda row: f"{row['labelled_turns']:,}"),
         Printed("Refused because", lambda row: row["refused"]),
     ],
-    alignment="lrrrl",
+    alignment="llrrl",
 )
 
 

@@ -29,7 +29,6 @@ TASK_NAMES = {"acceptability": "Acceptability", "non_acceptability": "Non-accept
 VERSIONS = ("report", "parser", "lexicon", "instrument", "targets", "mapping", "seed", "resamples")
 
 Entry = Mapping[str, Any]
-# As many as the largest number has.
 
 
 class Counting(StrEnum):

@@ -68,7 +68,7 @@ class TestParagraph:
         assert "uses codebook thematic analysis (Braun and Clarke)" in text
         assert "Two readers share one codebook." in text
         assert "Agreement is measured for" in text
-        assert "in the CSV file from the page Agreement" in text
+        assert "in the file from the page Agreement" in text
 
     def test_a_reflexive_study_says_that_it_has_no_coefficient_on_purpose(self, coded: Project) -> None:
         assert "The method deliberately has no coefficient of agreement" in write(coded)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -15,7 +14,6 @@ from django.core.exceptions import PermissionDenied
 from django.forms import Form
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from auditapp.experiments import actions, drawing
@@ -32,10 +30,9 @@ from auditapp.experiments.queries import (
 )
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
-from transcripts.formats.content_types import CONTENT_TYPES
 from transcripts.formats.report_tables import ReportTable, Source
 from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.downloads import offer_table, send_download, send_report_table
+from transcripts.projects.downloads import CONTENT_TYPES, address_files, offer_table, send_download, send_report_table
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form
@@ -178,10 +175,6 @@ def _name_file(request: ProjectRequest, experiment: Experiment, what: str) -> st
     return f"{request.project.slug}-experiment-{experiment.pk}-{what}"
 
 
-def _address_file(experiment: Experiment, format: str) -> str:
-    return reverse("experiments:download", args=[experiment.project.slug, experiment.pk, format])
-
-
 def _render(
     request: ProjectRequest, experiment: Experiment, *, units: Form | None = None, draw: Form | None = None
 ) -> HttpResponse:
@@ -197,7 +190,11 @@ def _render(
         "is_loaded": is_loaded,
         "charts": drawing.draw_effects(report, experiment.sha256),
         "heads": FIGURES.list_heads(),
-        "offered_tables": [offer_table(FIGURES, "These figures", partial(_address_file, experiment))],
+        "offered_tables": [
+            offer_table(
+                FIGURES, "These figures", address_files("experiments:download", experiment.project.slug, experiment.pk)
+            )
+        ],
         "query": [("coder", report["moves"]["coder"])] if (report["moves"] or {}).get("coder") else [],
         "rows": list(drawing.list_cells(drawing.list_effects(report))),
         "arms": list(drawing.list_arms(report)),

@@ -68,6 +68,17 @@ def test_what_does_not_apply_is_said_why(site: Site, sign_in: SignIn) -> None:
     expect(page.locator("#own-scores li")).to_have_count(0)
 
 
+def hold_score(page: Page) -> list[Route]:
+    """The next score that is sent waits in this list until it is let go on."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/put/", hold, times=1)
+    return held
+
+
 def give(page: Page, value: str) -> None:
     """Score the moves, with the current sentence as evidence if there is none yet."""
     press(page, "\\", "2", value)
@@ -125,12 +136,7 @@ def test_an_undo_waits_for_the_score_that_is_being_saved(site: Site, sign_in: Si
     give(page, "3")
     press(page, "ArrowDown", "'")
     expect_score(page, "Its moves serve them", ": 3")
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    page.route("**/put/", hold, times=1)
+    held = hold_score(page)
     give(page, "1")
     press(page, "Escape", "Control+z")
     await_here(page, lambda: bool(held), what="the score is on its way")
@@ -162,12 +168,7 @@ def test_a_code_put_after_a_score_that_is_being_saved_is_undone_first(site: Site
     give(page, "3")
     press(page, "ArrowDown", "'")
     expect_score(page, "Its moves serve them", ": 3")
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    page.route("**/put/", hold, times=1)
+    held = hold_score(page)
     give(page, "1")
     press(page, "Escape", "d")
     await_saved(page)

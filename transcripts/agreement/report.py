@@ -12,8 +12,8 @@ from transcripts.charts.figures import Dot, Reference, Row, RowChart
 from transcripts.charts.verdicts import RELIABILITY_RULE, RELIABLE, TENTATIVE, judge_reliability, summarise
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Layer
-from transcripts.formats.numbers import write_estimate, write_figure
-from transcripts.formats.report_tables import Printed, ReportTable, TableRow
+from transcripts.formats.numbers import write_figure
+from transcripts.formats.report_tables import Printed, ReportTable, TableRow, print_estimate
 from transcripts.statistics.figures import Figure, Mark, explain_mark, explain_marks, mark_clusters
 
 if TYPE_CHECKING:
@@ -188,14 +188,6 @@ def _name_figures(source: CodeAgreement | PairAgreement, names: Sequence[str]) -
     return named
 
 
-def _print_estimate(name: str, head: str) -> Printed:
-    def write(row: TableRow) -> str:
-        low, high = row[f"{name}_low"], row[f"{name}_high"]
-        return write_estimate(row[name], None if low is None else (low, high))
-
-    return Printed(head, write)
-
-
 TABLE = ReportTable(
     "agreement",
     "Agreement by code on the blind labels, and by pair of coders, with 95 % intervals over resamples of whole turns; that of "
@@ -210,11 +202,11 @@ TABLE = ReportTable(
         Printed("Code", lambda row: str(row["code"])),
         Printed("Coders", lambda row: f"{row['coder_a']}, {row['coder_b']}" if row["scope"] == "pair" else "all"),
         Printed("Units", lambda row: f"{row['units']:,}"),
-        _print_estimate("raw", "Raw"),
-        _print_estimate("positive_agreement", "Positive"),
-        _print_estimate("kappa", "Kappa"),
-        _print_estimate("ac1", "AC1"),
-        _print_estimate("alpha", "Alpha"),
+        print_estimate("Raw", "raw"),
+        print_estimate("Positive", "positive_agreement"),
+        print_estimate("Kappa", "kappa"),
+        print_estimate("AC1", "ac1"),
+        print_estimate("Alpha", "alpha"),
         Printed("", lambda row: row["mark"] or ""),
     ],
     alignment="llrrrrrrl",

@@ -16,12 +16,12 @@ from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import Interview
 from transcripts.exchange.actions import describe_file, record_export, say_long_cells, write_file
 from transcripts.exchange.registry import Export, Scope, find_export, name_file
-from transcripts.formats.content_types import CONTENT_TYPES
 from transcripts.imports.actions import start_job
 from transcripts.imports.kinds import JobKind
 from transcripts.imports.models import ImportJob
 from transcripts.imports.runs import JobRun
 from transcripts.projects.access import find_role
+from transcripts.projects.downloads import CONTENT_TYPES
 from transcripts.projects.roles import Permission, Role
 from transcripts.refusals import Refused
 

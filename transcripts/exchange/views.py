@@ -31,13 +31,12 @@ from transcripts.exchange.registry import (
     say_without_consent,
 )
 from transcripts.exchange.study_jobs import PROJECT_FILE
-from transcripts.formats.content_types import CONTENT_TYPES
 from transcripts.formats.parquet import HOW_TO_GET_IT, is_installed
 from transcripts.imports.actions import start_job
 from transcripts.imports.models import ImportJob
 from transcripts.imports.queries import list_own_files, list_recent_jobs
 from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.downloads import send_download, sends_files
+from transcripts.projects.downloads import CONTENT_TYPES, send_download, sends_files
 from transcripts.projects.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.chart_files import read_chart

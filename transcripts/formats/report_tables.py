@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from transcripts.formats.latex import write_plain_table
-from transcripts.formats.numbers import write_number
+from transcripts.formats.numbers import write_estimate, write_number
 from transcripts.formats.parquet import is_installed
 from transcripts.formats.tabular import escape_formula, show_cell, write_json
 
@@ -73,6 +73,16 @@ class ReportTable(Generic[Source]):
             return [[write(row) for _, write in self.printed] for row in rows]
         writers = [(name, self.writers.get(name, print_cell)) for name in self.columns]
         return [[write(row.get(name)) for name, write in writers] for row in rows]
+
+
+def print_estimate(head: str, name: str, ends: str = "") -> Printed:
+    """A column of a figure with its interval, whose ends are under ``name``, ``ends``, and "_low" or "_high"."""
+
+    def write(row: TableRow) -> str:
+        low, high = row[f"{name}{ends}_low"], row[f"{name}{ends}_high"]
+        return write_estimate(row[name], None if low is None else (low, high))
+
+    return Printed(head, write)
 
 
 def print_cell(value: object) -> str:

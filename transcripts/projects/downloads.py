@@ -9,14 +9,28 @@ from typing import Any, TypeVar
 
 from django.db import models, transaction
 from django.http import Http404, HttpResponse
+from django.urls import reverse
 from django.utils.http import content_disposition_header
 
 from transcripts.audit_trail import trail
-from transcripts.formats.content_types import CONTENT_TYPES
 from transcripts.formats.report_tables import ReportTable, Source, write_report_table
 from transcripts.projects.models import Project
 
 View = TypeVar("View", bound=Callable[..., Any])
+CONTENT_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "jsonl": "application/x-ndjson",
+    "md": "text/markdown; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+    "png": "image/png",
+    "qdc": "application/xml",
+    "qdpx": "application/zip",
+    "svg": "image/svg+xml; charset=utf-8",
+    "tex": "application/x-tex; charset=utf-8",
+    "zip": "application/zip",
+}
+"""What each kind of file is called in the answer that sends it, by the ending of its name."""
 FORMAT_NAMES = {"csv": "CSV", "json": "JSON", "parquet": "Parquet", "tex": "LaTeX"}
 
 
@@ -69,6 +83,11 @@ def offer_table(
     """A table as ``ui/_table_files.html`` offers it: what it is, and its formats. Each is sent as
     ``format``, to an ``address`` of its own or to that of the form."""
     return {"words": words, "formats": [(FORMAT_NAMES[format], format, address(format)) for format in table.formats]}
+
+
+def address_files(route: str, *arguments: object) -> Callable[[str], str]:
+    """Where a table is sent from in each format: ``route`` with its arguments, of which the format is the last."""
+    return lambda format: reverse(route, args=[*arguments, format])
 
 
 def send_report_table(

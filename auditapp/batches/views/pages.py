@@ -34,9 +34,9 @@ from auditapp.batches.views.charts import draw_days, draw_spend
 from auditapp.batches.views.gate import BatchRequest, batch_view, offer_calls
 from auditapp.llm.queries import list_noted
 from transcripts.blinding.viewers import get_viewer
-from transcripts.formats.content_types import CONTENT_TYPES
 from transcripts.formats.report_tables import write_report_table
 from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.downloads import CONTENT_TYPES
 from transcripts.projects.roles import Permission
 
 PER_PAGE = 50

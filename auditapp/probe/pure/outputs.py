@@ -16,8 +16,8 @@ from auditapp.probe.pure.tables import (
     NOT_COUNTED,
     describe_abstentions,
 )
-from transcripts.formats.numbers import write_estimate, write_number, write_p, write_percent
-from transcripts.formats.report_tables import Printed, ReportTable, TableRow
+from transcripts.formats.numbers import write_number, write_p, write_percent
+from transcripts.formats.report_tables import Printed, ReportTable, TableRow, print_estimate
 
 Report = Mapping[str, Any]
 CONDITION_NAMES = {"control": "Control", "primed": "Primed for emotion", "may_abstain": "May abstain"}
@@ -75,10 +75,6 @@ def _read_funnel(funnel: Sequence[TableRow]) -> Sequence[TableRow]:
     return funnel
 
 
-def _print_estimate(name: str, head: str) -> Printed:
-    return Printed(head, lambda row: write_estimate(row[name], row[f"{name}_ci"]))
-
-
 def _print_p(name: str, head: str) -> Printed:
     return Printed(head, lambda row: write_p(row[name]))
 
@@ -103,12 +99,12 @@ TABLE1 = ReportTable(
         Printed("N (W/M)", lambda row: f"{row['n_woman']}/{row['n_man']}"),
         Printed("Women", lambda row: write_number(row["rate_woman"], 3)),
         Printed("Men", lambda row: write_number(row["rate_man"], 3)),
-        _print_estimate("difference", "Difference"),
+        print_estimate("Difference", "difference"),
         _print_p("p_chi2", "P (Pearson)"),
         _print_p("p_fisher", "P (Fisher)"),
         _print_p("p_chi2_holm", "Pearson (Holm)"),
         _print_p("p_fisher_holm", "Fisher (Holm)"),
-        _print_estimate("accuracy", "Accuracy"),
+        print_estimate("Accuracy", "accuracy"),
         Printed(
             "Balanced", lambda row: write_number(row["balanced_accuracy"], 3) + (" (d)" if row["degenerate"] else "")
         ),

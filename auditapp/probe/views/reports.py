@@ -12,7 +12,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from auditapp.batches.models import Batch
 from auditapp.batches.pages.table_files import send_batch_table
 from auditapp.llm.queries import list_noted
 from auditapp.probe.actions.rationales import PER_THREAD, store_rationales
@@ -27,7 +26,7 @@ from auditapp.probe.queries.trials import Coded, find_rationale_study, read_repo
 from auditapp.probe.views.drawing import TEST_HEADS, draw_table1, draw_table2
 from auditapp.probe.views.gate import ProbeRequest, find_batch, probe_view
 from transcripts.formats.report_tables import ReportTable
-from transcripts.projects.downloads import offer_table
+from transcripts.projects.downloads import address_files, offer_table
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form
@@ -65,7 +64,7 @@ def show_report(request: ProbeRequest, batch_id: int) -> HttpResponse:
         "has_fake": any(arm.variant.is_fake for arm in arms),
         "noted": list_noted(arm.variant for arm in arms),
         "offered_tables": [
-            offer_table(TABLES[what], words, partial(_address_file, batch, what))
+            offer_table(TABLES[what], words, address_files("probe:file", batch.project.slug, batch.pk, what))
             for what, words, is_there in (
                 ("table1", "Table 1", True),
                 ("table2", "Table 2", bool(coded)),
@@ -116,10 +115,6 @@ def download(request: ProbeRequest, batch_id: int, what: str, format: str) -> Ht
         return send(FUNNEL, reviews.funnel, format, "probe.downloaded")
     table, (report, _) = TABLES[what], _read(request, batch_id)
     return send(table, report, format, "probe.downloaded", caption=caption_table(table, report))
-
-
-def _address_file(batch: Batch, what: str, format: str) -> str:
-    return reverse("probe:file", args=[batch.project.slug, batch.pk, what, format])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from transcripts.charts.verdicts import CANNOT_TELL, judge_cases
 from transcripts.formats.numbers import NONE, write_estimate, write_number, write_p
 from transcripts.formats.problems import show_count
 from transcripts.formats.report_tables import ReportTable
-from transcripts.statistics.figures import FEW
 
 Report = Mapping[str, Any]
 Rows = Iterator[Mapping[str, object]]
@@ -248,7 +248,7 @@ def write_mark(figures: Mapping[str, Any]) -> str:
 
 def judge_comparison(each: Mapping[str, Any]) -> str:
     """What a comparison says, in a few words."""
-    if each["verdict"] is None:
-        return f"few cases: {each['cases']} of {FEW}"
+    if few := judge_cases(each["cases"]):
+        return few.words
     sides = {"higher": each["first"], "lower": each["second"]}
-    return f"{sides[each['verdict']]} higher" if each["verdict"] in sides else each["verdict"]
+    return f"{sides[each['verdict']]} higher" if each["verdict"] in sides else CANNOT_TELL

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -24,7 +23,7 @@ from auditapp.scenarios.queries.run_report import read_run
 from auditapp.scenarios.queries.runs import KIND, count_states
 from auditapp.scenarios.views.drawing import draw_report
 from transcripts.projects.access import ProjectRequest
-from transcripts.projects.downloads import offer_table
+from transcripts.projects.downloads import address_files, offer_table
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 
@@ -65,7 +64,10 @@ def show_run(request: BatchRequest) -> HttpResponse:
         "has_fake": any(arm.variant.is_fake for arm in arms),
         "noted": list_noted(arm.variant for arm in arms),
         "offered_tables": [
-            offer_table(TABLES[what], NAMES[what], partial(_address_file, batch, what)) for what in TABLES
+            offer_table(
+                TABLES[what], NAMES[what], address_files("scenarios:run_file", batch.project.slug, batch.pk, what)
+            )
+            for what in TABLES
         ],
         "query": [("coder", report["coder"])] if report["coder"] else [],
     }
@@ -120,7 +122,3 @@ def download(request: BatchRequest, what: str, format: str) -> HttpResponse:
         by=request.user,
         caption=f"{table.caption} {TESTS}",
     )
-
-
-def _address_file(batch: Batch, what: str, format: str) -> str:
-    return reverse("scenarios:run_file", args=[batch.project.slug, batch.pk, what, format])

@@ -12,11 +12,11 @@ from auditapp.sob.pure.measures.report import REPORT_VERSION
 from auditapp.sob.pure.outputs.report_files import name_file
 from auditapp.sob.report.actions import record_bundle, write_bundle_file
 from transcripts.accounts.models import User
-from transcripts.formats.content_types import CONTENT_TYPES
 from transcripts.imports.actions import start_job
 from transcripts.imports.kinds import JobKind
 from transcripts.imports.models import ImportJob
 from transcripts.imports.runs import JobRun
+from transcripts.projects.downloads import CONTENT_TYPES
 from transcripts.projects.roles import Permission
 
 BUNDLE = "bundle"

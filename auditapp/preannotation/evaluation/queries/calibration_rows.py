@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from auditapp.preannotation.evaluation.pure.figures import Estimate
 from transcripts.codebook.models import Code, CodeFamily
-from transcripts.formats.numbers import write_estimate
-from transcripts.formats.report_tables import Printed, ReportTable, TableRow
+from transcripts.formats.report_tables import Printed, ReportTable, TableRow, print_estimate
 from transcripts.statistics.figures import FEW, Figure, Mark
 
 if TYPE_CHECKING:
@@ -28,16 +27,6 @@ OF_PEOPLE = {
 }
 """What agreement among people, and of the machine with each of them, is called in files."""
 PRINTED = {"precision": "Precision", "recall": "Recall", "specificity": "Specificity", "f1": "F1", "kappa": "Kappa"}
-
-
-def _print_estimate(name: str, head: str) -> Printed:
-    """With the interval that counts turns."""
-
-    def write(row: TableRow) -> str:
-        low, high = row[f"{name}_turns_low"], row[f"{name}_turns_high"]
-        return write_estimate(row[name], None if low is None else (low, high))
-
-    return Printed(head, write)
 
 
 class CodeRow(NamedTuple):
@@ -195,7 +184,7 @@ CALIBRATION = ReportTable(
         Printed("Code", lambda row: str(row["code"])),
         Printed("Labels", lambda row: f"{row['labels']:,}"),
         Printed("Turns", lambda row: f"{row['turns']:,}"),
-        *(_print_estimate(name, head) for name, head in PRINTED.items()),
+        *(print_estimate(head, name, "_turns") for name, head in PRINTED.items()),
         Printed("", lambda row: Mark.FEW.value if row["positive_turns"] < FEW else ""),
     ],
 )

@@ -19,8 +19,7 @@ from auditapp.preannotation.evaluation.actions.choices import list_choices
 from auditapp.preannotation.evaluation.views.calibration import send_table
 from auditapp.preannotation.evaluation.views.comparing import Asked, offer_compared, read_asked
 from transcripts.blinding.viewers import get_viewer
-from transcripts.formats.numbers import write_estimate
-from transcripts.formats.report_tables import Printed, ReportTable, TableRow
+from transcripts.formats.report_tables import Printed, ReportTable, TableRow, print_estimate
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import offer_table
 from transcripts.projects.roles import Permission
@@ -168,11 +167,6 @@ def _read_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[TableRow]:
         }
 
 
-def _print_rate(row: TableRow) -> str:
-    ends = None if row["rate_low"] is None else (row["rate_low"], row["rate_high"])
-    return write_estimate(row["rate"], ends) + (" (outside 0 to 1)" if row["rectified"].is_outside else "")
-
-
 RATES = ReportTable(
     "rates",
     "How often codes occur in the corpus: prediction-powered means with 95 % intervals, or why there is none.",
@@ -196,11 +190,12 @@ RATES = ReportTable(
     printed=[
         Printed("Code", lambda row: row["code"]),
         Printed("Family", lambda row: row["family"]),
-        Printed("Rate", _print_rate),
+        print_estimate("Rate", "rate"),
+        Printed("", lambda row: "outside 0 to 1" if row["rectified"].is_outside else ""),
         Printed("Labelled turns", lambda row: f"{row['labelled_turns']:,}"),
         Printed("Refused because", lambda row: row["refused"]),
     ],
-    alignment="llrrl",
+    alignment="llrlrl",
 )
 
 

@@ -38,7 +38,7 @@ from transcripts.formats.command_files import input_file, say_file
 from transcripts.formats.numbers import write_estimate, write_number, write_p
 from transcripts.formats.problems import ReadError
 from transcripts.projects.models import Project
-from transcripts.statistics.figures import FEW, explain_marks
+from transcripts.statistics.figures import explain_marks
 from transcripts.ui import usual
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, find_row, pick, read_pairs, reading, writing
 from transcripts.ui.typed_text import MAX_SEED, find_number
@@ -465,16 +465,17 @@ def list_pairs(tests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def write_pair(test: Mapping[str, Any]) -> str:
     """A comparison of two models in a line."""
     from auditapp.sob.pure.showing.figures import name_pair
+    from transcripts.charts.verdicts import CANNOT_TELL, judge_cases
 
     place = f"{name_pair(test)}, {test['task']}, {test['target']}"
     if test["difference"] is None:
         return f"{place}: no text in common"
     mark = f" ({test['mark']})" if test["mark"] else ""
-    few = f"few texts: {test['n_items']} of {FEW}"
+    few = judge_cases(test["n_items"], things="texts")
     return (
         f"{place}: {write_estimate(test['difference'], test['ci'], 2)} over {test['n_items']:,} texts{mark}, "
         f"P {write_p(test['p'])}, adjusted by Holm {write_p(test['p_adjusted'])}; "
-        f"{test['verdict'] or few}"
+        f"{few.words if few else test['verdict'] or CANNOT_TELL}"
     )
 
 

@@ -29,9 +29,8 @@ from auditapp.sob.report.views.opening import find_batch, open_batch
 from auditapp.sob.tables.mappings import find_rows
 from transcripts.charts.png import NoRenderer
 from transcripts.exchange.export_jobs import TooLong, watch_time
-from transcripts.formats.content_types import CONTENT_TYPES
 from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.downloads import send_download, sends_files
+from transcripts.projects.downloads import CONTENT_TYPES, send_download, sends_files
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from django.db.models import Count, Exists, Min, OuterRef, Q
+from django.db.models import Case, Count, Exists, Min, OuterRef, Q, When
 
 from transcripts.projects.models import Membership, MethodStance, Project
 from transcripts.projects.queries import find_stance
@@ -55,8 +55,10 @@ def read_first_steps(project: Project, members: Collection[Membership]) -> First
     decided = of_study.filter(interviews__turns__sentences__decisions__isnull=False)
     coded = of_study.filter(interviews__turns__sentences__codings__isnull=False)
     study = Project.objects.filter(pk=project.pk)
-    skipped, is_decided, is_coded = study.values_list("skipped_steps", Exists(decided), Exists(coded)).get()
-    if is_decided or is_coded:
+    # A case and not an "or", of which SQLite computes both sides: decisions are looked for only where nothing is coded.
+    has_begun = Case(When(Exists(coded), then=True), When(Exists(decided), then=True), default=False)
+    skipped, begun = study.values_list("skipped_steps", has_begun).get()
+    if begun:
         return None
     invited = Count("invitations", filter=Q(invitations__answer=""), distinct=True)
     found = study.aggregate(amount=Count("interviews", distinct=True), first=Min("interviews"), invited=invited)

@@ -42,16 +42,20 @@ def choose_threads(coded: Threads, asked: Mapping[str, str]) -> tuple[dict[str, 
 
 
 def count_coded(records: Records, coders: Collection[str] = ()) -> dict[tuple[str, str], int]:
-    """``Threads`` of the records, coded by any of these coders, or by anybody where none is named."""
+    """``Threads`` of the records, coded by any of these coders, or by anybody where none is named.
+
+    Not counted (0) where all threads are of one kind and model: there is nothing to choose.
+    """
+    counts = dict.fromkeys(((each.kind, each.model) for each in records.threads), 0)
+    if len(counts) < 2:
+        return counts
     coded = {
         each.thread
         for each in records.codings
         if find_family(each) in FAMILIES_OF_NEGOTIATION and (not coders or each.coder in coders)
     }
-    counts: dict[tuple[str, str], int] = {}
     for thread in records.threads:
-        place = thread.kind, thread.model
-        counts[place] = counts.get(place, 0) + (thread.id in coded)
+        counts[thread.kind, thread.model] += thread.id in coded
     return counts
 
 

@@ -364,7 +364,7 @@ def _answer_suggestions(project: Project, coder: User) -> None:
     ).order_by("pk")
     kept = 0
     for decision in decided.select_related("sentence__turn__interview")[:20]:
-        showing = show_suggestions(project=project, sentence=decision.sentence, by=coder)["showing"]
+        showing = show_suggestions(project=project, sentence=decision.sentence, by=coder).showing
         own = Coding.objects.filter(sentence=decision.sentence, coder=coder).values_list("code__identifier", flat=True)
         for suggestion in Suggestion.objects.filter(pk__in=showing.suggestions if showing else []).select_related(
             "code__family"

@@ -222,7 +222,7 @@ def add_reader(trust: Project, label: str, owner: User) -> Annotator:
 def look_again(trust: Project, person: User, sentences: list[Sentence]) -> None:
     """The person opens what machines say of some sentences, keeps one of it and leaves the next."""
     for place, sentence in enumerate(sentences[:36]):
-        showing = show_suggestions(project=trust, sentence=sentence, by=person)["showing"]
+        showing = show_suggestions(project=trust, sentence=sentence, by=person).showing
         for suggestion in Suggestion.objects.filter(pk__in=showing.suggestions[:1] if showing else []):
             if place % 2:
                 keep_suggestion(suggestion=suggestion, project=trust, by=person)

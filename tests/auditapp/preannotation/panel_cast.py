@@ -14,6 +14,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun, Reading, Suggestion
 from auditapp.preannotation.suggestions.actions.showings import show_suggestions
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, set_withholding
+from auditapp.preannotation.suggestions.queries.panel import PanelState
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code, CodebookVersion
@@ -161,6 +162,6 @@ def decide(sentence: Sentence, by: User) -> Decision:
     )
 
 
-def look(sentence: Sentence, by: User) -> dict[str, Any]:
+def look(sentence: Sentence, by: User) -> PanelState:
     """What ``by`` is shown of the sentence."""
     return show_suggestions(project=sentence.turn.interview.project, sentence=sentence, by=by)

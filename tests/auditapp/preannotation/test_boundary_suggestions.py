@@ -24,7 +24,6 @@ from auditapp.preannotation.suggestions.actions.responses import (
     undo_response,
 )
 from auditapp.preannotation.suggestions.queries.boundary_edits import count_moved
-from auditapp.preannotation.suggestions.queries.panel import list_offers
 from auditapp.preannotation.suggestions.queries.passages import read_passages
 from tests.auditapp.preannotation.panel_cast import (
     add_annotator,
@@ -94,7 +93,7 @@ def tell(annotator: Annotator, **how: Any) -> dict[int, dict[str, bool]]:
 def hear(sentence: Sentence, by: User) -> dict[str, Any]:
     """What the one annotator says of a sentence she decided on."""
     decide(sentence, by)
-    [panel] = look(sentence, by)["annotators"]
+    [panel] = look(sentence, by).annotators
     return dict(panel)
 
 
@@ -186,7 +185,7 @@ class TestAgreeing:
         decide(sentence, coder)
         one, two = split(sentence, coder)
         panel = look(two, coder)
-        [offer] = list_offers(panel)
+        [offer] = panel.offers
         assert (offer["suggestion"], offer["evidence"]) == (made, ("", "ask", " first."))
         [positive] = list_positives(annotator)
         assert (positive.suggestion, positive.sentence) == (made.pk, two.pk)
@@ -288,7 +287,7 @@ class TestPanel:
         for piece in split(sentence, coder):
             decide(piece, coder)
             shown = look(piece, coder)
-            assert (shown["is_withheld"], shown["annotators"]) == (True, [])
+            assert (shown.is_withheld, shown.annotators) == (True, [])
             page = client_of(coder).post(reverse("preannotation:panel", args=[project.slug, piece.pk]))
             assert "no longer placed" not in page.content.decode()
             assert "breaks" not in page.content.decode().split('class="suggestion-list"')[1]
@@ -365,7 +364,7 @@ class TestAnswers:
         keep_suggestion(suggestion=made, project=project, by=coder)
         _one, two = split(sentence, coder)
         panel = look(two, coder)
-        [offer] = list_offers(panel)
+        [offer] = panel.offers
         assert offer["response"] is not None
         assert (offer["response"].verdict, offer["is_removed"]) == (Response.Verdict.KEPT, False)
 

@@ -12,7 +12,6 @@ from auditapp.preannotation.annotators.queries.machine_labels import read_machin
 from auditapp.preannotation.models import Annotator, DraftReading, Showing
 from auditapp.preannotation.suggestions.actions.drafts import close_draft_reading, open_draft_reading
 from auditapp.preannotation.suggestions.actions.responses import keep_suggestion
-from auditapp.preannotation.suggestions.queries.panel import list_offers
 from tests.auditapp.preannotation.panel_cast import add_annotator, decide, look, read, show_all, withhold_all
 from tests.databases import stored
 from tests.transcripts.coding.desk_cast import find_code, last_event, put, take_off
@@ -44,8 +43,8 @@ class TestAtTheDesk:
     ) -> None:
         read(annotator, sentence, [BALANCE])
         shown = look(sentence, coder)
-        assert shown["is_draft"]
-        assert len(list_offers(shown)) == 1
+        assert shown.is_draft
+        assert len(shown.offers) == 1
         assert Unblinding.objects.get().where == "draft"
         assert Showing.objects.get().is_draft
         assert not Reveal.objects.exists()
@@ -91,7 +90,7 @@ class TestAtTheDesk:
     ) -> None:
         withhold_all(project, interview)
         read(add_annotator(project), sentence, [BALANCE])
-        assert look(sentence, coder)["is_withheld"]
+        assert look(sentence, coder).is_withheld
         assert not Unblinding.objects.exists()
         assert put(sentence, find_code(project, BALANCE), coder).layer == Layer.BLIND
 

@@ -17,7 +17,6 @@ from auditapp.preannotation.models import Annotator, TurnArm
 from auditapp.preannotation.suggestions.actions.drafts import open_draft_reading
 from auditapp.preannotation.suggestions.actions.responses import keep_suggestion
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, set_withholding
-from auditapp.preannotation.suggestions.queries.panel import list_offers
 from tests.auditapp.preannotation import calibration_cast
 from tests.auditapp.preannotation.panel_cast import add_annotator, decide, look, read
 from tests.conftest import make_member
@@ -81,7 +80,7 @@ class TestCounts:
         [sentence, *_] = turns[0]
         decide(sentence, coder)
         shown = look(sentence, coder)
-        keep_suggestion(suggestion=list_offers(shown)[0]["suggestion"], project=project, by=coder)
+        keep_suggestion(suggestion=shown.offers[0]["suggestion"], project=project, by=coder)
         tally = themes(annotator, coder)
         assert (tally.shown_same, tally.shown_n) == (1, 1)
         assert (tally.differed, tally.changed_to, tally.agreed, tally.changed_away) == (1, 1, 0, 0)
@@ -170,7 +169,7 @@ class TestCounts:
         open_draft_reading(project=project, interview=interview, reason="So.", by=lead)
         [sentence, *_] = turns[0]
         shown = look(sentence, coder)
-        keep_suggestion(suggestion=list_offers(shown)[0]["suggestion"], project=project, by=coder)
+        keep_suggestion(suggestion=shown.offers[0]["suggestion"], project=project, by=coder)
         assert themes(annotator, coder) == Tally()
 
     def test_turns_drawn_with_certainty_are_in_neither_arm_and_looks_at_them_count(
@@ -229,7 +228,7 @@ class TestPage:
         for who in (coder, second_coder):
             decide(sentence, who)
         shown = look(sentence, coder)
-        keep_suggestion(suggestion=list_offers(shown)[0]["suggestion"], project=project, by=coder)
+        keep_suggestion(suggestion=shown.offers[0]["suggestion"], project=project, by=coder)
         page = self.get(client_of(coder), project)
         assert "Changed to what it suggests: 1" in page
         assert f"?at={sentence.pk}#s{sentence.pk}" in page

@@ -13,7 +13,6 @@ from pyarrow import parquet
 from auditapp.llm.scorecards import find_part
 from auditapp.preannotation.evaluation.actions.audits import draw_positive_audit, mark_positive
 from auditapp.preannotation.models import Annotator, CodeChoice, Disagreement, Response, Showing, Suggestion
-from auditapp.preannotation.suggestions.queries.panel import list_offers
 from tests.auditapp.preannotation.critic_cast import add_critic, judge, list_sentences, open_to, suggest
 from tests.auditapp.preannotation.panel_cast import add_annotator, decide, look, read_offline, show_all, withhold_all
 from tests.auditapp.preannotation.test_audits import ClientOf
@@ -115,7 +114,7 @@ class TestSuggestions:
     ) -> None:
         first, second = (Suggestion.objects.order_by("pk")[place].sentence for place in (0, 1))
         decide(first, coder)
-        [offer] = list_offers(look(first, coder))
+        [offer] = look(first, coder).offers
         suggest(add_annotator(project, "later"), {first: ["theme.compassion"]})
         Reveal.objects.create(sentence=second, coder=coder, source="colleagues", revealed_at=timezone.now())
         assert [row["suggestion_id"] for row in take_out(project, "suggestions", coder)] == [offer["suggestion"].pk]
@@ -173,7 +172,7 @@ class TestShowings:
                 assert {row["response"] for row in take_out(project, "showings")} == {None}
             decide(sentence, who)
             panel = look(sentence, who)
-            key = list_offers(panel)[0]["suggestion"].pk
+            key = panel.offers[0]["suggestion"].pk
             Response.objects.create(
                 suggestion_id=key, coder=who, verdict="left", reason="No.", created_at=timezone.now()
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from auditapp.preannotation.models import Annotator, CodeChoice, CriticReading, 
 from auditapp.preannotation.suggestions.actions.responses import dismiss_suggestion
 from auditapp.preannotation.suggestions.actions.showings import close_showings
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
-from auditapp.preannotation.suggestions.queries.panel import list_offers
+from auditapp.preannotation.suggestions.queries.panel import PanelState
 from tests.auditapp.preannotation.panel_cast import (
     add_annotator,
     ask,
@@ -46,14 +47,14 @@ def annotator(project: Project, interview: Interview) -> Annotator:
     return add_annotator(project)
 
 
-def list_shown(panel: dict[str, Any]) -> list[int]:
+def list_shown(panel: PanelState) -> list[int]:
     """The numbers of the suggestions in the order shown."""
-    return [offer["suggestion"].pk for offer in list_offers(panel)]
+    return [offer["suggestion"].pk for offer in panel.offers]
 
 
 def shown_codes(sentence: Sentence, by: User) -> list[str]:
     panel = look(sentence, by)
-    return [offer["suggestion"].code.identifier for offer in list_offers(panel)] if panel else []
+    return [offer["suggestion"].code.identifier for offer in panel.offers]
 
 
 class TestBlindFirst:
@@ -95,7 +96,7 @@ class TestBlindFirst:
     ) -> None:
         decide(sentence, coder)
         shown = look(sentence, coder)
-        assert shown["annotators"] == []
+        assert shown.annotators == []
         assert not Reveal.objects.exists()
         assert not Showing.objects.exists()
 
@@ -104,7 +105,7 @@ class TestBlindFirst:
     ) -> None:
         question = Sentence.objects.filter(turn__interview=interview, turn__role="interviewer").order_by("pk")[0]
         decide(question, coder)
-        assert not look(question, coder)["annotators"]
+        assert not look(question, coder).annotators
         assert not Showing.objects.exists()
 
 
@@ -116,7 +117,7 @@ class TestWithheld:
         read(add_annotator(project), sentence, THREE)
         decide(sentence, coder)
         shown = look(sentence, coder)
-        assert (shown["is_withheld"], shown["annotators"]) == (True, [])
+        assert (shown.is_withheld, shown.annotators) == (True, [])
         showing = Showing.objects.get()
         assert (showing.arm, showing.suggestions) == ("withheld", [])
         assert not Reveal.objects.exists()
@@ -135,10 +136,10 @@ class TestWithheld:
     ) -> None:
         withhold_all(project, interview)
         decide(sentence, coder)
-        before = look(sentence, coder) | {"showing": None}
+        before = replace(look(sentence, coder), showing=None)
         read(add_annotator(project), sentence, THREE)
         decide(sentence, second_coder)
-        assert look(sentence, second_coder) | {"showing": None} == before
+        assert replace(look(sentence, second_coder), showing=None) == before
 
 
 class TestOrder:
@@ -231,7 +232,7 @@ class TestWhoIsHeard:
         ask(annotator, sentence, family="features")
         decide(sentence, coder)
         panel = look(sentence, coder)
-        [said] = panel["annotators"]
+        [said] = panel.annotators
         assert said["read"] == ["Themes"]
         assert "Moves" in " ".join(said["silent"])
         assert said["offers"] == []
@@ -243,7 +244,7 @@ class TestWhoIsHeard:
         ask(annotator, sentence, told=[THREE[1]])
         decide(sentence, coder)
         panel = look(sentence, coder)
-        assert panel["annotators"][0]["read"] == ["Themes (1 of 2 codes)"]
+        assert panel.annotators[0]["read"] == ["Themes (1 of 2 codes)"]
 
     def test_annotators_are_kept_apart(
         self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
@@ -256,7 +257,7 @@ class TestWhoIsHeard:
         panel = look(sentence, coder)
         said = {
             each["annotator"].name: [offer["suggestion"].code.identifier for offer in each["offers"]]
-            for each in panel["annotators"]
+            for each in panel.annotators
         }
         assert said == {"reader": [THREE[0]], "rules": [THREE[1]]}
         assert list_shown(panel) == Showing.objects.get().suggestions
@@ -273,10 +274,10 @@ class TestWhoIsHeard:
         panel = look(sentence, coder)
         said = {
             each["annotator"].name: [offer["suggestion"].code.identifier for offer in each["offers"]]
-            for each in panel["annotators"]
+            for each in panel.annotators
         }
         assert said == {"reader": [], "other": [THREE[0]]}
-        assert {each["annotator"].name: each["elsewhere"] for each in panel["annotators"]} == {"reader": 2, "other": 1}
+        assert {each["annotator"].name: each["elsewhere"] for each in panel.annotators} == {"reader": 2, "other": 1}
 
     def test_what_a_critic_reversed_is_left_out_where_the_critic_is_believed_and_marked_elsewhere(
         self, annotator: Annotator, project: Project, sentence: Sentence, coder: User, second_coder: User
@@ -289,10 +290,10 @@ class TestWhoIsHeard:
         choose(project, THREE[0], annotator, with_critic=True)
         decide(sentence, coder)
         panel = look(sentence, coder)
-        [offer] = list_offers(panel)
+        [offer] = panel.offers
         assert offer["suggestion"] == second
         assert offer["critic"] is not None
-        assert panel["annotators"][0]["reversed"] == 1
+        assert panel.annotators[0]["reversed"] == 1
 
     def test_text_that_looks_like_instructions_is_flagged(
         self, annotator: Annotator, sentence: Sentence, coder: User
@@ -300,7 +301,7 @@ class TestWhoIsHeard:
         read(annotator, sentence, flags=["ignore previous"])
         decide(sentence, coder)
         panel = look(sentence, coder)
-        assert panel["flags"] == ["ignore previous"]
+        assert panel.flags == ["ignore previous"]
 
     def test_evidence_is_cut_out_of_the_sentence_in_code_points(
         self, annotator: Annotator, sentence: Sentence, coder: User
@@ -309,7 +310,7 @@ class TestWhoIsHeard:
         read(annotator, sentence, THREE[:1], quote=(sentence.start + 2, sentence.start + 7))
         decide(sentence, coder)
         panel = look(sentence, coder)
-        assert list_offers(panel)[0]["evidence"] == (text[:2], text[2:7], text[7:])
+        assert panel.offers[0]["evidence"] == (text[:2], text[2:7], text[7:])
 
 
 class TestOlderCodebook:
@@ -322,7 +323,7 @@ class TestOlderCodebook:
         publish_version(version=draft, by=lead)
         decide(sentence, coder)
         panel = look(sentence, coder)
-        [offer] = list_offers(panel)
+        [offer] = panel.offers
         assert offer["code"] is not None
         assert (offer["code"].version, offer["is_changed"], offer["obstacle"]) == (draft, True, "")
 
@@ -339,7 +340,7 @@ class TestOlderCodebook:
         publish_version(version=draft, by=lead)
         decide(sentence, coder)
         panel = look(sentence, coder)
-        [offer] = list_offers(panel)
+        [offer] = panel.offers
         assert offer["code"] is None
         assert "it was retired in v2" in offer["obstacle"]
 
@@ -392,7 +393,7 @@ def test_a_look_loads_only_what_was_asked_about_its_turn(
 
     monkeypatch.setattr(Arm, "from_db", count)
     shown = look(sentence, coder)
-    assert len(list_offers(shown)) == 1
+    assert len(shown.offers) == 1
     assert len(loaded) == 1
 
 
@@ -401,11 +402,11 @@ def test_where_only_codes_left_to_people_were_read_the_panel_does_not_say_that_n
 ) -> None:
     decide(sentence, coder)
     nothing = look(sentence, coder)
-    assert not nothing["is_left_aside"]
+    assert not nothing.is_left_aside
     read(annotator, sentence, THREE[:1], told=THREE[:1])
     choose(project, THREE[0], None)
     aside = look(sentence, coder)
-    assert (aside["annotators"], aside["is_left_aside"]) == ([], True)
+    assert (aside.annotators, aside.is_left_aside) == ([], True)
     assert not Reveal.objects.exists()
 
 

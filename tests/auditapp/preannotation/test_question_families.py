@@ -26,7 +26,6 @@ from auditapp.preannotation.suggestions.actions.drafts import open_draft_reading
 from auditapp.preannotation.suggestions.actions.responses import keep_suggestion, undo_response
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
 from auditapp.preannotation.suggestions.queries.arms import find_arms, list_all_withheld
-from auditapp.preannotation.suggestions.queries.panel import list_offers
 from tests.auditapp.preannotation.answer_cast import read_material
 from tests.auditapp.preannotation.panel_cast import decide, look, show_all, withhold_all
 from tests.auditapp.preannotation.question_cast import (
@@ -196,13 +195,13 @@ class TestDecidingFirst:
         assert not Reveal.objects.exists()
         assert not Showing.objects.exists()
         decide(talk[REPLY][1], coder)
-        [offer] = list_offers(look(talk[CHALLENGED][0], coder))
+        [offer] = look(talk[CHALLENGED][0], coder).offers
         assert offer["suggestion"] == made
 
     def test_a_challenge_of_ones_own_decides_it(self, arm: Arm, talk: Talk, coder: User) -> None:
         made = propose(arm, talk)
         own = challenge(talk, CHALLENGED, coder, PROBE)
-        assert [each["suggestion"] for each in list_offers(look(talk[CHALLENGED][0], coder))] == [made]
+        assert [each["suggestion"] for each in look(talk[CHALLENGED][0], coder).offers] == [made]
         assert own.layer == Layer.BLIND
         assert Showing.objects.get().own_codes == [PROBE]
 
@@ -229,9 +228,9 @@ class TestDecidingFirst:
         with pytest.raises(NotDecided):
             look(talk[LAST][0], coder)
         decide_all(talk[LAST], coder)
-        assert len(list_offers(look(talk[LAST][0], coder))) == 1
+        assert len(look(talk[LAST][0], coder).offers) == 1
         challenge(talk, LAST, second_coder, PROBE)
-        assert len(list_offers(look(talk[LAST][0], second_coder))) == 1
+        assert len(look(talk[LAST][0], second_coder).offers) == 1
 
     def test_what_was_seen_stays_seen_and_what_is_coded_then_is_assisted(
         self, arm: Arm, talk: Talk, coder: User
@@ -269,7 +268,7 @@ class TestDecidingFirst:
         propose(arm, talk)
         interview = talk[CHALLENGED][0].turn.interview
         open_draft_reading(project=project, interview=interview, reason="To try.", by=trail.SYSTEM)
-        assert len(list_offers(look(talk[CHALLENGED][0], coder))) == 1
+        assert len(look(talk[CHALLENGED][0], coder).offers) == 1
         later = put(talk[CHALLENGED][0], find_code(project, FACT), coder, reason="I saw it.")
         assert later.layer == Layer.ASSISTED
 
@@ -294,7 +293,7 @@ class TestWithholding:
         arm = find_arm(launch(project, owner))
         answer(arm, alone[0], {PROBE: "anybody"})
         decide_all(alone[0], coder)
-        assert len(list_offers(look(alone[0][0], coder))) == 1
+        assert len(look(alone[0][0], coder).offers) == 1
 
     def test_a_withheld_question_shows_nothing_and_leaves_its_coder_blind(
         self, project: Project, owner: User, coder: User
@@ -305,7 +304,7 @@ class TestWithholding:
         made = propose(arm, held)
         challenge(held, CHALLENGED, coder, PROBE)
         panel = look(held[CHALLENGED][0], coder)
-        assert (panel["annotators"], panel["is_withheld"]) == ([], True)
+        assert (panel.annotators, panel.is_withheld) == ([], True)
         assert not Reveal.objects.exists()
         with pytest.raises(Refused):
             keep_suggestion(suggestion=made, project=project, by=coder)
@@ -347,7 +346,7 @@ class TestDesk:
         challenge(talk, CHALLENGED, coder)
         split_sentence(project=project, sentence=talk[CHALLENGED][0], at=3, by=owner, idempotency_key=uuid.uuid4())
         first = Sentence.objects.current().filter(turn=talk[CHALLENGED][0].turn_id).order_by("start")[0]
-        assert [each["suggestion"] for each in list_offers(look(first, coder))] == [made]
+        assert [each["suggestion"] for each in look(first, coder).offers] == [made]
 
 
 class TestCalibration:

@@ -23,7 +23,6 @@ from auditapp.preannotation.evaluation.queries.answer_tables import AskedQuestio
 from auditapp.preannotation.evaluation.queries.calibration import read_compared
 from auditapp.preannotation.models import Annotator, Reading, Suggestion
 from auditapp.preannotation.suggestions.actions.responses import keep_suggestion, redo_response, undo_response
-from auditapp.preannotation.suggestions.queries.panel import list_offers
 from tests.auditapp.preannotation.answer_cast import cell_of, coding, import_answer, read_material, standing, store
 from tests.auditapp.preannotation.panel_cast import decide, look, show_all, withhold_all
 from tests.auditapp.preannotation.question_cast import read_calibration
@@ -180,10 +179,10 @@ class TestDesk:
         answer(arm, sentences, power="supported")
         decide(sentences[0], coder)
         panel = look(sentences[0], coder)
-        assert (panel["annotators"], panel["waits_for_turn"]) == ([], True)
+        assert (panel.annotators, panel.waits_for_turn) == ([], True)
         assert not Reveal.objects.exists()
         decide(sentences[1], coder)
-        [offer] = list_offers(look(sentences[0], coder))
+        [offer] = look(sentences[0], coder).offers
         assert offer["suggestion"].code.identifier == POWER
         assert offer["answers"] == [("How does the turn leave it?", "supported")]
 
@@ -203,7 +202,7 @@ class TestDesk:
         answer(arm, sentences, power="supported")
         for each in sentences:
             decide(each, coder)
-        assert look(sentences[1], coder)["annotators"] == []
+        assert look(sentences[1], coder).annotators == []
         assert not Reveal.objects.exists()
 
     def test_who_saw_it_has_seen_something_of_the_whole_turn(
@@ -223,7 +222,7 @@ class TestDesk:
         for each in held:
             decide(each, coder)
         panel = look(held[0], coder)
-        assert (panel["annotators"], panel["is_withheld"]) == ([], True)
+        assert (panel.annotators, panel.is_withheld) == ([], True)
         assert not Reveal.objects.filter(sentence__in=held).exists()
 
     def test_a_kept_feature_carries_the_status_and_no_quote(
@@ -267,8 +266,8 @@ class TestDesk:
         now = standing(sentences[0].turn)
         for each in now:
             decide(each, coder)
-        assert [offer["suggestion"] for offer in list_offers(look(now[0], coder))] == [made]
-        assert list_offers(look(now[1], coder)) == []
+        assert [offer["suggestion"] for offer in look(now[0], coder).offers] == [made]
+        assert look(now[1], coder).offers == []
 
     def open_one(self, arm: Arm, sentences: list[Sentence], coder: User) -> Suggestion:
         made = answer(arm, sentences, power="supported")[POWER]

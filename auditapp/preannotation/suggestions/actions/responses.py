@@ -14,10 +14,10 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from auditapp.preannotation.models import Response, Showing, Suggestion
-from auditapp.preannotation.suggestions.actions.showings import require_shown
+from auditapp.preannotation.models import Response, Showing, Suggestion, TurnArm
+from auditapp.preannotation.suggestions.queries.arms import find_arms
 from auditapp.preannotation.suggestions.queries.boundary_edits import find_current_sentences
-from auditapp.preannotation.suggestions.queries.panel import find_present_codes
+from auditapp.preannotation.suggestions.queries.panel import find_look_at, find_present_codes, find_showing
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
@@ -152,11 +152,17 @@ def redo_response(*, suggestion: Suggestion, project: Project, by: User) -> Resp
 
 
 def _require_open(suggestion: Suggestion, by: User) -> tuple[Sentence, Showing]:
-    """The sentence that holds the suggestion's words now, and her look at it. Raises ``Refused``."""
+    """The sentence that holds the suggestion's words now, and her look at it: the last at that sentence, or, after a boundary
+    edit, one from before. Raises ``Refused``, also where she never had one."""
     # As it is now: boundaries may have been edited since it was read.
     suggestion = Suggestion.objects.select_related("sentence__turn__interview").get(pk=suggestion.pk)
     sentence = find_current_sentences([suggestion])[suggestion.pk]
-    showing = require_shown(suggestion, sentence, by)
+    turn = suggestion.sentence.turn_id
+    arms = find_arms([turn])
+    showing = (find_showing(sentence, by) if sentence else None) or find_look_at(suggestion, by)
+    is_withheld = bool(arms) and arms[turn].arm == TurnArm.Arm.WITHHELD
+    if is_withheld or showing is None or suggestion.pk not in showing.suggestions:
+        raise Refused("Decide on the sentence yourself first. Then its suggestions are shown.")
     if sentence is None:
         raise Refused(PLACED_NOWHERE)
     closure = read_active_labels(sentence.pk, by.pk).closure

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from django.db import transaction
 from django.utils import timezone
 
-from auditapp.preannotation.models import Showing, Suggestion, TurnArm
+from auditapp.preannotation.models import Showing, TurnArm
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
 from auditapp.preannotation.suggestions.queries.arms import find_arms, is_draft
-from auditapp.preannotation.suggestions.queries.panel import find_look_at, find_showing, list_offers, read_panel
+from auditapp.preannotation.suggestions.queries.panel import PanelState, find_showing, read_panel
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import find_open_draft
@@ -27,17 +24,10 @@ Arm = TurnArm.Arm
 # Whose turns machines may annotate.
 READ_ROLES = (Turn.Role.MODEL, Turn.Role.INTERVIEWER)
 
-# What a person sees where machines do not annotate the turn, or where it is withheld.
-NOTHING: dict[str, Any] = {"annotators": [], "flags": [], "showing": None, "is_withheld": False, "is_draft": False}
-NOTHING |= {"waits_for_turn": False, "turn_sentences": []}
-
 
 @transaction.atomic
-def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> dict[str, Any]:
+def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> PanelState:
     """Show what annotators suggest for the sentence and store that they were shown. Reads sentence.turn.interview.
-
-    Gives what ``read_panel`` does, with whether the turn ``is_withheld``, whether the interview ``is_draft``, and the
-    ``showing``, ``None`` where there was nothing to show, which leaves her as blind as before.
 
     What is suggested for the whole turn is shown at its first sentence, after her decision on every sentence of it. Of a turn
     of the interviewer nothing else is suggested; she is through with one as ``coding/questions.py`` says, and it is withheld
@@ -46,81 +36,64 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> dict[
     Before her own decision only in a draft interview, which opens it for good: what she codes there from now on is
     assisted. On a withheld turn nothing is revealed, so she stays blind. Raises ``NotDecided`` or ``Refused``.
     """
-    if sentence.turn.interview.project_id != project.pk:
+    turn = sentence.turn
+    if turn.interview.project_id != project.pk:
         raise Refused("This sentence is not part of this study.")
     current = read_active_labels(sentence.pk, by.pk)
-    reads_draft = is_draft(sentence.turn.interview_id)
-    is_question = sentence.turn.role == Turn.Role.INTERVIEWER
-    is_through = is_question and is_question_decided(sentence.turn, by.pk)
+    reads_draft = is_draft(turn.interview_id)
+    is_question = turn.role == Turn.Role.INTERVIEWER
+    is_through = is_question and is_question_decided(turn, by.pk)
     if is_question and not (reads_draft or is_through):
         raise NotDecided(QUESTION_UNDECIDED)
     if not (is_question or reads_draft or current.decision_id or current.is_revealed):
         raise NotDecided("Decide on this sentence first (Enter at the desk). Then you can open its suggestions.")
-    if sentence.turn.role not in READ_ROLES or sentence.turn.channel != Turn.Channel.UTTERANCE:
-        return dict(NOTHING)
+    if turn.role not in READ_ROLES or turn.channel != Turn.Channel.UTTERANCE:
+        return PanelState()
     # Her own looks are stored one after the other; other people's go on meanwhile.
     User.objects.select_for_update(no_key=True).get(pk=by.pk)
     former = find_showing(sentence, by)
-    if _find_arm(project, sentence, by) == Arm.WITHHELD:
-        withheld = _make_showing(sentence, by, current, arm=Arm.WITHHELD)
-        showing = _store(withheld, former, project, by)
-        return NOTHING | {"showing": showing, "is_withheld": True, "is_draft": reads_draft}
-    logged = former.suggestions if former else ()
-    panel = read_panel(project, sentence, by, logged=logged, before_decision=reads_draft or is_through)
-    panel |= {"showing": None, "is_withheld": False, "is_draft": reads_draft}
-    if not panel["annotators"]:
-        return panel
-    if reads_draft:
-        find_open_draft(project=project, interview=sentence.turn.interview, by=by)
+    arms = find_arms([turn.pk])
+    if not arms and ensure_arms(project=project, interviews=[turn.interview_id], by=by):
+        arms = find_arms([turn.pk])
+    if arms and arms[turn.pk].arm == Arm.WITHHELD:
+        panel = PanelState(is_draft=reads_draft, is_withheld=True)
     else:
-        if not current.is_revealed:
-            reveal_suggestions(project=project, sentence=sentence, by=by)
-        # What is said of the whole turn is said of all of it: what she codes anywhere in it from now on is assisted.
-        for other in Sentence.objects.select_related("turn__interview").filter(pk__in=panel["turn_sentences"]):
-            reveal_suggestions(project=project, sentence=other, by=by)
-    suggestions = [offer["suggestion"].pk for offer in list_offers(panel)]
-    shown = _make_showing(sentence, by, current, arm=Arm.SHOWN, suggestions=suggestions, is_draft=reads_draft)
-    return panel | {"showing": _store(shown, former, project, by)}
+        logged = former.suggestions if former else ()
+        panel = read_panel(project, sentence, by, logged=logged, is_draft=reads_draft, is_through=is_through)
+        if not panel.annotators:
+            return panel
+        if reads_draft:
+            find_open_draft(project=project, interview=turn.interview, by=by)
+        else:
+            if not current.is_revealed:
+                reveal_suggestions(project=project, sentence=sentence, by=by)
+            # What is said of the whole turn is said of all of it: what she codes anywhere in it from now on is assisted.
+            for other in Sentence.objects.select_related("turn__interview").filter(pk__in=panel.turn_sentences):
+                reveal_suggestions(project=project, sentence=other, by=by)
+    panel.showing = _store_look(project, sentence, by, panel, former=former, current=current)
+    return panel
 
 
-def _find_arm(project: Project, sentence: Sentence, by: User) -> str:
-    arms = find_arms([sentence.turn_id])
-    if not arms and ensure_arms(project=project, interviews=[sentence.turn.interview_id], by=by):
-        arms = find_arms([sentence.turn_id])
-    return arms[sentence.turn_id].arm if arms else Arm.SHOWN
-
-
-def _make_showing(
-    sentence: Sentence,
-    by: User,
-    current: ActiveLabels,
-    *,
-    arm: str,
-    suggestions: Sequence[int] = (),
-    is_draft: bool = False,
+def _store_look(
+    project: Project, sentence: Sentence, by: User, panel: PanelState, *, former: Showing | None, current: ActiveLabels
 ) -> Showing:
-    """A look, not yet stored."""
-    is_question = sentence.turn.role == Turn.Role.INTERVIEWER
-    unit = CodeFamily.Unit.TURN if is_question else CodeFamily.Unit.SENTENCE
-    own = sorted(coding.identifier for coding in current.codings if coding.unit == unit)
-    return Showing(
+    """Her look at the panel: the ``former``, if she saw exactly that before. Looks at other sentences are closed."""
+    arm = Arm.WITHHELD if panel.is_withheld else Arm.SHOWN
+    suggestions = [offer["suggestion"].pk for offer in panel.offers]
+    if former is not None and former.arm == arm and set(former.suggestions) == set(suggestions):
+        return former
+    unit = CodeFamily.Unit.TURN if sentence.turn.role == Turn.Role.INTERVIEWER else CodeFamily.Unit.SENTENCE
+    closed, now = _list_open(project, by), timezone.now()
+    Showing.objects.filter(pk__in=closed).update(closed_at=now)
+    look = Showing.objects.create(
         sentence=sentence,
         coder=by,
         arm=arm,
-        is_draft=is_draft,
-        suggestions=list(suggestions),
-        own_codes=own,
-        shown_at=timezone.now(),
+        is_draft=panel.is_draft and not panel.is_withheld,
+        suggestions=suggestions,
+        own_codes=sorted(coding.identifier for coding in current.codings if coding.unit == unit),
+        shown_at=now,
     )
-
-
-def _store(look: Showing, former: Showing | None, project: Project, by: User) -> Showing:
-    """The current look: ``look``, unless she saw exactly that before. Looks at other sentences are closed."""
-    if former is not None and former.arm == look.arm and set(former.suggestions) == set(look.suggestions):
-        return former
-    closed = _list_open(project, by)
-    Showing.objects.filter(pk__in=closed).update(closed_at=look.shown_at)
-    look.save(force_insert=True)
     trail.record(
         "preannotation.shown",
         target=look,
@@ -156,15 +129,3 @@ def close_showings(*, project: Project, by: User) -> int:
 def _list_open(project: Project, by: User) -> list[int]:
     looks = Showing.objects.filter(coder=by, closed_at__isnull=True, sentence__turn__interview__project=project)
     return list(looks.order_by("pk").values_list("pk", flat=True))
-
-
-def require_shown(suggestion: Suggestion, sentence: Sentence | None, by: User) -> Showing:
-    """Her look at the suggestion: the last at the ``sentence`` it is read at, or, after a boundary edit, one
-    from before. Reads suggestion.sentence. Raises ``Refused`` where she never had one."""
-    turn = suggestion.sentence.turn_id
-    arms = find_arms([turn])
-    showing = (find_showing(sentence, by) if sentence else None) or find_look_at(suggestion, by)
-    is_withheld = bool(arms) and arms[turn].arm == Arm.WITHHELD
-    if is_withheld or showing is None or suggestion.pk not in showing.suggestions:
-        raise Refused("Decide on the sentence yourself first. Then its suggestions are shown.")
-    return showing

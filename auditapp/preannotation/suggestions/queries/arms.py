@@ -28,18 +28,10 @@ def find_plan(project: Project) -> WithholdingPlan | None:
 def find_arms(turn_ids: Collection[int]) -> dict[int, TurnArm]:
     """By turn: its arm and the probability with which it was drawn; a turn of the interviewer has that of its answer. A turn
     without an arm is left out."""
-    found = _read_arms(turn_ids)
+    found = TurnArm.objects.in_bulk(turn_ids)
     others = sorted(set(turn_ids) - found.keys())
     for first in range(0, len(others), MAX_AT_ONCE):
         found |= find_arms_of_questions(Turn.objects.filter(pk__in=others[first : first + MAX_AT_ONCE]))
-    return found
-
-
-def _read_arms(turn_ids: Collection[int]) -> dict[int, TurnArm]:
-    wanted = sorted(turn_ids)
-    found: dict[int, TurnArm] = {}
-    for first in range(0, len(wanted), MAX_AT_ONCE):
-        found |= TurnArm.objects.in_bulk(wanted[first : first + MAX_AT_ONCE])
     return found
 
 
@@ -50,7 +42,7 @@ def find_arms_of_questions(turns: QuerySet[Turn]) -> dict[int, TurnArm]:
     before = drawn.filter(turn__position__lt=OuterRef("position")).order_by("-turn__position").values("pk")[:1]
     asked = turns.filter(role=Turn.Role.INTERVIEWER, channel=Turn.Channel.UTTERANCE).order_by()
     answers: dict[int, int] = dict(asked.values_list("pk", Coalesce(Subquery(after), Subquery(before))))
-    arms = _read_arms({answer for answer in answers.values() if answer is not None})
+    arms = TurnArm.objects.in_bulk({answer for answer in answers.values() if answer is not None})
     return {question: arms[answer] for question, answer in answers.items() if answer in arms}
 
 

@@ -1,15 +1,31 @@
-"""What was suggested for a sentence, annotator by annotator, and what one person made of it."""
+"""What machines suggest for a sentence, as one person may see it: ``PanelState``, read once for a request.
+
+Of several answers of one annotator about a sentence and a code the latest holds (as in machine_labels.py, which does the same
+for a whole study in arrays). After a boundary edit a sentence counts as annotated where all its words were.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from auditapp.preannotation.models import Annotator, CodeChoice, CriticReading, Response, Showing, Suggestion
+from auditapp.batches.models import Cell
+from auditapp.preannotation.models import (
+    KIND,
+    Annotator,
+    CodeChoice,
+    CriticReading,
+    OfflineReading,
+    Reading,
+    Response,
+    Showing,
+    Suggestion,
+)
 from auditapp.preannotation.suggestions.pure.placing import EditedTurn
 from auditapp.preannotation.suggestions.queries.boundary_edits import find_words, read_turns
-from auditapp.preannotation.suggestions.queries.latest_answers import LatestAnswers, is_turn_asked, read_latest_answers
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeFamily
 from transcripts.codebook.queries import current_version
@@ -21,68 +37,189 @@ from transcripts.projects.models import Project
 # How much of the turn is shown on either side of the evidence for a code of the whole turn.
 MAX_AROUND = 120
 
+# Where a suggestion came from: "cell" and the key of a cell, or "run" and the key of a run.
+Origin = tuple[str, int]
+
+
+@dataclass
+class PanelState:
+    """What one person is shown for a sentence; by default nothing, as where no machine annotates and on a withheld turn.
+
+    ``annotators``: what is shown of each of them, in an order of her own. ``flags`` name what in the turn looks like
+    instructions to a machine. ``is_left_aside``: an annotator has the sentence, but only for codes for which another one, or
+    none, is chosen.
+
+    What is suggested for the whole turn is at its first sentence, once she has decided all its sentences or, in a draft and on
+    a turn of the interviewer that she is through with, before; ``waits_for_turn`` says that she has not, whether or not
+    anything was suggested. ``turn_sentences``: those that she learns about with it. ``showing``: her look, ``None`` where there
+    was nothing to show, which leaves her as blind as before.
+    """
+
+    annotators: list[dict[str, Any]] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
+    is_left_aside: bool = False
+    waits_for_turn: bool = False
+    turn_sentences: list[int] = field(default_factory=list)
+    is_draft: bool = False
+    is_withheld: bool = False
+    showing: Showing | None = None
+
+    @property
+    def offers(self) -> list[dict[str, Any]]:
+        """Every suggestion, in the order shown."""
+        return [offer for each in self.annotators for offer in each["offers"]]
+
 
 def read_panel(
-    project: Project, sentence: Sentence, coder: User, *, logged: Sequence[int] = (), before_decision: bool = False
-) -> dict[str, Any]:
-    """What ``annotators`` suggest for ``sentence``, as ``coder`` may see it after her own decision: context of the panel.
+    project: Project,
+    sentence: Sentence,
+    coder: User,
+    *,
+    logged: Sequence[int] = (),
+    is_draft: bool = False,
+    is_through: bool = False,
+) -> PanelState:
+    """What annotators suggest for ``sentence``, as ``coder`` may see it after her own decision.
 
-    ``logged`` is the order in which she saw suggestions before; what came since follows. ``flags`` name what in its turn
-    looks like instructions to a machine. ``is_left_aside``: an annotator has it, but only for codes for which another one,
-    or none, is chosen.
+    ``logged`` is the order in which she saw suggestions before; what came since follows. ``is_draft``: the interview is a
+    draft; ``is_through``: the sentence is of a turn of the interviewer that she is through with.
 
-    What is suggested for the whole turn is at its first sentence, once she has decided all its sentences or, in a draft and
-    on a turn of the interviewer that she is through with, ``before_decision``; ``waits_for_turn`` says that she has not, whether
-    or not anything was suggested. ``turn_sentences``: those that she learns about with it.
-
-    Twelve queries, whatever the study holds, up to four more where its boundaries were edited. Reads
-    sentence.turn.
+    Twelve queries, whatever the study holds, up to four more where its boundaries were edited. Reads sentence.turn.
     """
     turn = read_turns([sentence.turn_id])[sentence.turn_id] if sentence.made_by_id is not None else None
-    of_turn = _list_turn(sentence) if is_turn_asked(project, sentence.turn_id) else []
-    is_first = bool(of_turn) and of_turn[0] == sentence.pk
-    opens_turn = is_first and (before_decision or _list_known(of_turn, coder).issuperset(of_turn))
-    answers = read_latest_answers(project, sentence, turn, of_turn=opens_turn)
+    cells = Cell.objects.filter(arm__batch__project=project, arm__batch__kind=KIND, input_id=sentence.turn_id)
+    of_turn: list[int] = []
+    if cells.filter(arm__settings__turns_of__isnull=False).exists():
+        current = Sentence.objects.current().filter(turn=sentence.turn_id).order_by("start")
+        of_turn = list(current.values_list("pk", flat=True))
+    is_first = of_turn[:1] == [sentence.pk]
+    opens_turn = is_first and (is_draft or is_through or _list_known(of_turn, coder).issuperset(of_turn))
+    answers = _read_answers(project, sentence, turn, of_turn=opens_turn)
     reader = _PanelReader(project, sentence, coder, turn, answers)
-    found = [
-        panel
-        for each in sorted(answers, key=lambda each: reader.draw("annotator", each.annotator.pk))
-        if (panel := reader.read_annotator(each, logged)) is not None
-    ]
-    flags = {flag for each in answers for flag in each.flags}
-    return {
-        "annotators": found,
-        "flags": sorted(flags),
-        "is_left_aside": bool(answers) and not found,
-        "waits_for_turn": is_first and not opens_turn,
-        "turn_sentences": of_turn if opens_turn else [],
-    }
+    ordered = sorted(answers, key=lambda each: reader.draw("annotator", each.annotator.pk))
+    found = [panel for each in ordered if (panel := reader.read_annotator(each, logged)) is not None]
+    return PanelState(
+        annotators=found,
+        flags=sorted({flag for each in answers for flag in each.flags}),
+        is_left_aside=bool(answers) and not found,
+        waits_for_turn=is_first and not opens_turn,
+        turn_sentences=of_turn if opens_turn else [],
+        is_draft=is_draft,
+    )
 
 
-def _list_turn(sentence: Sentence) -> list[int]:
-    """The current sentences of its turn, in order."""
-    return list(Sentence.objects.current().filter(turn=sentence.turn_id).order_by("start").values_list("pk", flat=True))
+@dataclass
+class _Answers:
+    """What one annotator was asked about a sentence, and its latest answers: ``asked`` and ``latest`` by the identifier of a code.
+
+    ``latest``: the answer that holds; of a code that is asked and not there it said nothing. ``partly``: the last that
+    covered a part of the sentence as it is now. ``edited_since``: codes whose answer is about earlier boundaries.
+    ``rejected``: by answer, the codes of proposals for the sentence that could not be used; ``None`` of one without a code.
+    ``codes``: of its codebook, the identifier of each code with its row.
+    """
+
+    annotator: Annotator
+    codes: dict[str, Any]
+    asked: set[str] = field(default_factory=set)
+    latest: dict[str, Origin] = field(default_factory=dict)
+    partly: dict[str, Origin] = field(default_factory=dict)
+    edited_since: set[str] = field(default_factory=set)
+    flags: set[str] = field(default_factory=set)
+    rejected: dict[Origin, list[str | None]] = field(default_factory=dict)
+
+    def add(
+        self, codes: Collection[str], origin: Origin, answered: Collection[int], pk: int, turn: EditedTurn | None
+    ) -> bool:
+        """Take an answer about these sentences of its turn that comes after those before. Whether it says anything of ``pk``."""
+        if pk not in answered and turn and turn.is_met(pk, answered) and not turn.is_covered(pk, answered):
+            self.partly |= dict.fromkeys(codes, origin)
+            self.edited_since |= set(codes) - self.latest.keys()
+            return True
+        if pk in answered:
+            self.edited_since -= set(codes)
+        elif turn and turn.is_covered(pk, answered):
+            self.edited_since |= set(codes)
+        else:
+            return False
+        self.latest |= dict.fromkeys(codes, origin)
+        return True
 
 
-def list_offers(panel: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Every suggestion of a panel, in the order shown."""
-    return [offer for each in panel["annotators"] for offer in each["offers"]]
+def _read_answers(project: Project, sentence: Sentence, turn: EditedTurn | None, *, of_turn: bool) -> list[_Answers]:
+    """Everything annotators were asked about the sentence, by annotator. ``turn``: its turn, where boundaries were edited.
+    ``of_turn``: also what they were asked about its whole turn, which is shown at the first sentence of it.
+
+    Four queries, and only rows that concern its turn or interview, however many batches and annotators the study has.
+    """
+    about = Cell.objects.filter(arm__batch__project=project, arm__batch__kind=KIND, input_id=sentence.turn_id)
+    # Not the instructions: every arm has its own, of many kilobytes.
+    cells = about.select_related("arm__batch", "reading").defer("arm__system_prompt").order_by("pk")
+    asked: list[tuple[int, Cell, Reading | None]] = []
+    for cell in cells:
+        settings, reading = cell.arm.settings, getattr(cell, "reading", None)
+        annotator = settings.get("annotator") or (reading.annotator_id if reading else 0)
+        if annotator and not settings.get("condition") and (of_turn or not settings.get("turns_of")):
+            asked.append((annotator, cell, reading))
+    runs = OfflineReading.objects.filter(interview=sentence.turn.interview_id, run__annotator__project=project)
+    read = list(runs.select_related("run").order_by("run_id", "pk"))
+    keys = {*(annotator for annotator, *_ in asked), *(each.run.annotator_id for each in read)}
+    annotators = Annotator.objects.filter(project=project, pk__in=keys).select_related("variant__account", "version")
+    found = {each.pk: _Answers(each, {}) for each in annotators.order_by("pk")}
+    codes = Code.objects.filter(version__in={each.annotator.version_id for each in found.values()}).order_by("pk")
+    columns = ("version", "identifier", "family__identifier", "family__name", "family__unit", "keyword_rules")
+    rows = list(codes.exclude(family__unit=CodeFamily.Unit.INTERVIEW).values_list(*columns, named=True))
+    for each in found.values():
+        each.codes |= {row.identifier: row for row in rows if row.version == each.annotator.version_id}
+    for annotator, cell, reading in asked:
+        each, answered = found[annotator], _list_answered(cell, reading, sentence, turn)
+        of_family = [name for name, row in each.codes.items() if row.family__identifier == cell.arm.task]
+        named = cell.arm.settings.get("codes", of_family)
+        each.asked.update(named)
+        if each.add(named, ("cell", cell.pk), answered, sentence.pk, turn) and reading:
+            each.flags.update(reading.flags)
+            # An answer that was left out leaves its code, which is kept.
+            unusable = (
+                one for one in reading.rejected if one.get("sentence") == sentence.pk and not one.get("question")
+            )
+            each.rejected["cell", cell.pk] = [one.get("code") for one in unusable]
+    for offline in read:
+        each = found[offline.run.annotator_id]
+        if each.annotator.kind == Annotator.Kind.RULES:
+            # Rules are read sentence by sentence.
+            by_sentence = [row for row in each.codes.values() if row.family__unit == CodeFamily.Unit.SENTENCE]
+            named = [row.identifier for row in by_sentence if row.keyword_rules]
+        else:
+            learnt = each.annotator.recipe.get("codes", {})
+            named = [name for name in each.codes if learnt.get(name, {}).get("threshold") is not None]
+        if each.add(named, ("run", offline.run_id), offline.sentences, sentence.pk, turn):
+            each.asked.update(named)
+    return [each for each in found.values() if each.asked]
+
+
+def _list_answered(cell: Cell, reading: Reading | None, sentence: Sentence, turn: EditedTurn | None) -> Collection[int]:
+    """The sentences that the answer speaks of; one without a list was asked about all its turn then had."""
+    if reading is None or reading.outcome == Reading.Outcome.INVALID:
+        return ()
+    answered = set(reading.asked) - set(reading.missing)
+    if cell.arm.settings.get("turns_of"):
+        return [sentence.pk] if answered else ()
+    if reading.asked or turn is None:
+        return answered if reading.asked else [sentence.pk]
+    is_older = sentence.made_by is not None and sentence.made_by.edited_at >= cell.arm.batch.created_at
+    return turn.list_earlier(sentence.pk) if is_older else [sentence.pk]
 
 
 class _PanelReader:
     """All suggestions for a sentence, with what one person may know of them and made of them.
 
     ``unplaced``: suggestions about words of this sentence and of others, which are read nowhere; only those of which she
-    has her own decision on every one of these, for they tell that a machine suggested something there.
+    has her own decision on every one of these, for they tell that a machine suggested something there. ``reversed``: those left
+    out because the study takes the annotator with its critic. ``active``: the codings she kept that are active; after a
+    boundary edit those whose code is active on this sentence.
     """
 
     def __init__(
-        self,
-        project: Project,
-        sentence: Sentence,
-        coder: User,
-        turn: EditedTurn | None,
-        answers: Sequence[LatestAnswers],
+        self, project: Project, sentence: Sentence, coder: User, turn: EditedTurn | None, answers: Sequence[_Answers]
     ) -> None:
         self.sentence, self.coder = sentence, coder
         annotators = [each.annotator for each in answers]
@@ -92,14 +229,27 @@ class _PanelReader:
         found = list(rows.select_related("code__family", "sentence").order_by("pk"))
         for suggestion in found:
             suggestion.code.version = versions[suggestion.code.version_id]
-        self.suggestions, self.unplaced = _part(found, sentence, coder, turn)
+        self.suggestions, self.unplaced = _part(found, sentence, coder, turn) if turn else (found, [])
         critics = CriticReading.objects.filter(suggestion__in=found).exclude(verdict="").order_by("cell_id")
         self.critics = {critic.suggestion_id: critic for critic in critics}
         responses = Response.objects.filter(suggestion__in=self.suggestions, coder=coder, superseded_at__isnull=True)
         self.responses = {each.suggestion_id: each for each in responses.select_related("coding__code")}
         choices = CodeChoice.objects.filter(project=project, superseded_at__isnull=True)
         self.choices = {choice.code_identifier: choice for choice in choices}
-        self.active = _find_active(self.responses.values(), sentence)
+        believed = {code for code, choice in self.choices.items() if choice.with_critic}
+        self.reversed = {
+            each.pk
+            for each in found
+            if each.code.identifier in believed
+            and each.pk in self.critics
+            and self.critics[each.pk].verdict == CriticReading.Verdict.REVERSED
+        }
+        codings = [response.coding for response in self.responses.values() if response.coding is not None]
+        self.active = {each.pk for each in codings if each.withdrawn_at is None}
+        if carried := [each for each in codings if each.sentence_id != sentence.pk]:
+            own = Coding.objects.active().filter(sentence=sentence, coder=coder)
+            codes = set(own.values_list("code__identifier", flat=True))
+            self.active |= {each.pk for each in carried if each.code.identifier in codes}
         self.codes = find_present_codes(project, self.suggestions)
 
     def draw(self, what: str, pk: int) -> float:
@@ -107,52 +257,52 @@ class _PanelReader:
         seed = f"{self.sentence.pk} {self.coder.pk} {what} {pk}"
         return random.Random(seed).random()  # noqa: S311 - an order, not a secret
 
-    def read_annotator(self, answers: LatestAnswers, logged: Sequence[int]) -> dict[str, Any] | None:
+    def read_annotator(self, answers: _Answers, logged: Sequence[int]) -> dict[str, Any] | None:
         """What is shown of one annotator; ``None`` where it is chosen for none of the codes it was asked about.
 
-        ``read``, ``partly`` and ``silent``: the families for whose codes it annotated the sentence, those for which it had
-        a part of what the sentence is now, and those it was asked for and gave no answer. ``is_edited_since``: its answer is
-        about earlier boundaries. ``unplaced``: suggestions for words of this sentence that no one sentence holds now, as
-        far as she may know of them. ``unusable``: proposals without valid evidence and the like. ``reversed``: suggestions
-        left out because the study takes it with its critic. ``elsewhere``: codes for which the study chose another
-        annotator, or none.
+        ``read``, ``partly`` and ``silent``: the families for whose codes it annotated the sentence (with how many of them where
+        not all), those for which it had a part of what the sentence is now, and those it was asked for and gave no answer.
+        ``is_edited_since``: its answer is about earlier boundaries. ``unplaced``: suggestions for words of this sentence that no
+        one sentence holds now, as far as she may know of them. ``unusable``: proposals without valid evidence and the like.
+        ``reversed``: suggestions left out because the study takes it with its critic. ``elsewhere``: codes for which the study
+        chose another annotator, or none.
         """
-        mine = {code for code in answers.asked if self._is_chosen(answers.annotator, code)}
+        pk, chosen = answers.annotator.pk, self.choices
+        mine = {code for code in answers.asked if code not in chosen or chosen[code].annotator_id == pk}
         if not mine:
             return None
-        places = {pk: place for place, pk in enumerate(logged)}
-        latest = [each for each in self.suggestions if each.code.identifier in mine and _is_latest(each, answers)]
+        # The last about the whole sentence, or else the last about a part.
+        origins = {code: origin for code, origin in (answers.partly | answers.latest).items() if code in mine}
+        places = {shown: place for place, shown in enumerate(logged)}
+        latest = [
+            each
+            for each in (*self.suggestions, *self.unplaced)
+            if each.annotator_id == pk
+            and origins.get(each.code.identifier)
+            == (("cell", each.cell_id) if each.cell_id else ("run", each.run_id or 0))
+        ]
+        lost = {each.pk for each in latest if each in self.unplaced}
         offered = sorted(
-            (each for each in latest if not self._is_left_to_critic(each)),
+            (each for each in latest if each.pk not in lost | self.reversed),
             key=lambda each: (places.get(each.pk, len(places)), self.draw("suggestion", each.pk)),
         )
-        read, partly, silent = _name_families(answers, mine)
-        lost = [each for each in self.unplaced if each.code.identifier in mine and _is_latest(each, answers)]
+        holding = {answers.latest[code] for code in mine if code in answers.latest}
+        unusable = [code for origin in holding for code in answers.rejected.get(origin, ())]
         return {
             "annotator": answers.annotator,
-            "read": read,
-            "partly": partly,
-            "silent": silent,
+            **_name_families(answers, mine),
             "is_edited_since": bool(answers.edited_since & mine),
-            "unplaced": sum(not self._is_left_to_critic(each) for each in lost),
+            "unplaced": len(lost - self.reversed),
             "offers": [self._read_offer(each) for each in offered],
-            "unusable": answers.count_unusable(mine),
-            "reversed": len(latest) - len(offered),
+            "unusable": sum(code is None or code in mine for code in unusable),
+            "reversed": len(latest) - len(lost) - len(offered),
             "elsewhere": len(answers.asked) - len(mine),
         }
-
-    def _is_chosen(self, annotator: Annotator, code: str) -> bool:
-        choice = self.choices.get(code)
-        return choice is None or choice.annotator_id == annotator.pk
-
-    def _is_left_to_critic(self, suggestion: Suggestion) -> bool:
-        choice, critic = self.choices.get(suggestion.code.identifier), self.critics.get(suggestion.pk)
-        return bool(choice and choice.with_critic and critic and critic.verdict == CriticReading.Verdict.REVERSED)
 
     def _read_offer(self, suggestion: Suggestion) -> dict[str, Any]:
         """A suggestion beside what this person made of it (``response``; ``None``: nothing that is in force).
 
-        ``evidence``: the sentence before the quote, the quote, and the rest; ``None`` where the annotator named no quote.
+        ``evidence``: the text before the quote, the quote, and the rest; ``None`` where the annotator named no quote.
         ``answers``: its answers to questions that the code still asks, each with the question's label; ``questions``: those
         to be answered in a form, each with the suggested answer.
         ``code`` is the code as it is now; where there is none, ``obstacle`` says why the suggestion cannot be kept.
@@ -161,78 +311,53 @@ class _PanelReader:
         """
         code, obstacle = self.codes[suggestion.pk]
         response = self.responses.get(suggestion.pk)
+        coding = response.coding if response else None
+        # An answer that no longer fits is left out.
+        kept = keep_answers(suggestion.answers, code) if code else {}
+        asked = [(each, kept.get(each["key"], "")) for each in code.attributes] if code else []
+        text, start, end = self.sentence.turn.text, suggestion.quote_start, suggestion.quote_end
+        evidence = None
+        if start is None or end is None:
+            pass
+        elif suggestion.code.family.unit == CodeFamily.Unit.TURN:
+            first, last = max(0, start - MAX_AROUND), end + MAX_AROUND
+            before, after = "… " if first else "", " …" if last < len(text) else ""
+            evidence = before + text[first:start], text[start:end], text[end:last] + after
+        elif self.sentence.start <= start < end <= self.sentence.end:
+            evidence = text[self.sentence.start : start], text[start:end], text[end : self.sentence.end]
         return {
             "suggestion": suggestion,
             "response": response if response and response.verdict != Response.Verdict.UNDONE else None,
-            "evidence": _cut_out(suggestion, self.sentence),
-            **_read_questions(suggestion, code),
+            "evidence": evidence,
+            "answers": [(each["label"], answer) for each, answer in asked if each["key"] in kept],
+            "questions": [(each, answer) for each, answer in asked if each.get("required") or each["key"] in kept],
             "code": code,
             "obstacle": obstacle,
             "is_changed": code is not None and code.meaning_version > suggestion.code.version.number,
-            "is_removed": response is not None
-            and response.coding is not None
-            and response.coding.pk not in self.active,
+            "is_removed": coding is not None and coding.pk not in self.active,
             "critic": self.critics.get(suggestion.pk),
         }
 
 
-def _is_latest(suggestion: Suggestion, answers: LatestAnswers) -> bool:
-    """Whether the suggestion came in the annotator's latest answer about its code."""
-    origin = ("cell", suggestion.cell_id) if suggestion.cell_id else ("run", suggestion.run_id or 0)
-    is_own = suggestion.annotator_id == answers.annotator.pk
-    return is_own and answers.find_origin(suggestion.code.identifier) == origin
-
-
-def _cut_out(suggestion: Suggestion, sentence: Sentence) -> tuple[str, str, str] | None:
-    text, start, end = sentence.turn.text, suggestion.quote_start, suggestion.quote_end
-    if suggestion.code.family.unit == CodeFamily.Unit.TURN and start is not None and end is not None:
-        first, last = max(0, start - MAX_AROUND), end + MAX_AROUND
-        before, after = text[first:start], text[end:last]
-        return ("… " if first else "") + before, text[start:end], after + (" …" if last < len(text) else "")
-    if start is None or end is None or not sentence.start <= start < end <= sentence.end:
-        return None
-    return text[sentence.start : start], text[start:end], text[end : sentence.end]
-
-
-def _read_questions(suggestion: Suggestion, code: Code | None) -> dict[str, list[tuple[Any, str]]]:
-    """What the offer says of the questions of the code as it is now; an answer that no longer fits is left out."""
-    if code is None:
-        return {"answers": [], "questions": []}
-    kept = keep_answers(suggestion.answers, code)
-    return {
-        "answers": [(each["label"], kept[each["key"]]) for each in code.attributes if each["key"] in kept],
-        "questions": [
-            (each, kept.get(each["key"], "")) for each in code.attributes if each.get("required") or each["key"] in kept
-        ],
-    }
-
-
-def _name_families(answers: LatestAnswers, mine: Collection[str]) -> tuple[list[str], list[str], list[str]]:
-    """The families it read the sentence for, with how many of their codes where not all, those for which it read a part
-    of it, and those it said nothing of."""
-    asked: dict[str, list[str]] = {}
-    for code in sorted(mine):
-        asked.setdefault(answers.families.get(code, code), []).append(code)
-    read: list[str] = []
-    partly: list[str] = []
-    silent: list[str] = []
-    for family, codes in sorted(asked.items()):
-        answered = sum(code in answers.latest for code in codes)
-        if answered:
-            read.append(family if answered == len(codes) else f"{family} ({answered} of {len(codes)} codes)")
-        elif any(code in answers.partly for code in codes):
-            partly.append(family)
-        else:
-            silent.append(family)
-    return read, partly, silent
+def _name_families(answers: _Answers, mine: Collection[str]) -> dict[str, list[str]]:
+    """The families of the codes that are its own, by how much of the sentence it read for them."""
+    asked: dict[str, Counter[str]] = defaultdict(Counter)
+    for code in mine:
+        row = answers.codes.get(code)
+        how = "read" if code in answers.latest else "partly" if code in answers.partly else "silent"
+        asked[row.family__name if row else code][how] += 1
+    named: dict[str, list[str]] = {"read": [], "partly": [], "silent": []}
+    for family, counts in sorted(asked.items()):
+        part = "" if counts["read"] == counts.total() else f" ({counts['read']} of {counts.total()} codes)"
+        how = next(each for each in named if counts[each])
+        named[how].append(family + part if how == "read" else family)
+    return named
 
 
 def _part(
-    found: Sequence[Suggestion], sentence: Sentence, coder: User, turn: EditedTurn | None
+    found: Sequence[Suggestion], sentence: Sentence, coder: User, turn: EditedTurn
 ) -> tuple[list[Suggestion], list[Suggestion]]:
     """Those that are read at the sentence, and those about words of it that are read nowhere and she may know of."""
-    if turn is None:
-        return list(found), []
     places = {each.pk: turn.find_place(find_words(each)) for each in found}
     touched = {each.pk: turn.list_touched(find_words(each)) for each in found if places[each.pk] is None}
     lost = {pk: sentences for pk, sentences in touched.items() if sentence.pk in sentences}
@@ -241,18 +366,6 @@ def _part(
         [each for each in found if places[each.pk] == sentence.pk],
         [each for each in found if each.pk in lost and known.issuperset(lost[each.pk])],
     )
-
-
-def _find_active(responses: Iterable[Response], sentence: Sentence) -> set[int]:
-    """The kept codings that are active; after a boundary edit those whose code is active on this sentence."""
-    codings = [response.coding for response in responses if response.coding is not None]
-    active = {each.pk for each in codings if each.withdrawn_at is None}
-    carried = [each for each in codings if each.sentence_id != sentence.pk]
-    if carried:
-        own = Coding.objects.active().filter(sentence=sentence, coder=carried[0].coder_id)
-        codes = set(own.values_list("code__identifier", flat=True))
-        active |= {each.pk for each in carried if each.code.identifier in codes}
-    return active
 
 
 def _list_known(sentence_ids: Collection[int], coder: User) -> set[int]:
@@ -302,11 +415,6 @@ def _explain_ends(project: Project, gone: Collection[str]) -> dict[str, str]:
 def find_showing(sentence: Sentence, coder: User) -> Showing | None:
     """Her last look at the suggestions of the sentence."""
     return Showing.objects.filter(sentence=sentence, coder=coder).order_by("-pk").first()
-
-
-def was_shown(suggestion: Suggestion, coder: User) -> bool:
-    """Whether the suggestion was among those of any look of hers. Reads suggestion.sentence."""
-    return find_look_at(suggestion, coder) is not None
 
 
 def find_look_at(suggestion: Suggestion, coder: User) -> Showing | None:

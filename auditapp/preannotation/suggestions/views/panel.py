@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -21,7 +20,7 @@ from auditapp.preannotation.suggestions.actions.responses import (
 from auditapp.preannotation.suggestions.actions.showings import close_showings, show_suggestions
 from auditapp.preannotation.suggestions.forms import ResponseForm
 from auditapp.preannotation.suggestions.queries.boundary_edits import find_current_sentences
-from auditapp.preannotation.suggestions.queries.panel import list_offers, was_shown
+from auditapp.preannotation.suggestions.queries.panel import PanelState, find_look_at
 from transcripts.coding.actions import NotDecided
 from transcripts.coding.forms import read_answers
 from transcripts.coding.models import Enactment, Level
@@ -68,22 +67,22 @@ def _panel(
         "levels": Level.choices,
         "enactments": Enactment.choices,
         "error": error,
-        "field": field if _is_editable(shown, open_id, field) else "",
+        "field": field if field and _is_editable(shown, open_id, field) else "",
         "open_id": None if is_at_keep else open_id,
         "keep_id": open_id if is_at_keep else None,
         "held": request.POST if error else {},
     }
     template = "preannotation/panel.html#panel" if request.htmx else "preannotation/panel.html"  # type: ignore[attr-defined]
     response = render(request, template, context, status=422 if error else 200)
-    if shown["is_draft"] and shown["showing"] is not None and not shown["is_withheld"]:
+    if shown.is_draft and shown.showing is not None and not shown.is_withheld:
         # The desk asks for reasons from now on.
         response["HX-Trigger"] = json.dumps({"draft-opened": {"sentence": sentence.pk}})
     return response
 
 
-def _is_editable(panel: dict[str, Any], suggestion_id: int | None, field: str) -> bool:
+def _is_editable(panel: PanelState, suggestion_id: int | None, field: str) -> bool:
     """Whether the form "Keep with changes" of that suggestion is there, with that field in it."""
-    offered = (each for each in list_offers(panel) if each["suggestion"].pk == suggestion_id)
+    offered = (each for each in panel.offers if each["suggestion"].pk == suggestion_id)
     code = next((each["code"] for each in offered if not each["response"]), None)
     if code is None:
         return False
@@ -109,7 +108,7 @@ def respond(request: ProjectRequest, suggestion_id: int) -> HttpResponse:
         pk=suggestion_id,
         annotator__project=request.project,
     )
-    if not was_shown(suggestion, request.user):
+    if find_look_at(suggestion, request.user) is None:
         # As if there were none: she must not know yet that a machine applied something there; on withheld turns, never.
         raise Http404("No such suggestion.")
     sentence = find_current_sentences([suggestion])[suggestion.pk]

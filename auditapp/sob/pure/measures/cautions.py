@@ -208,12 +208,8 @@ def explain_no_width(interval: Interval | None, n: int, *, is_uniform: bool) -> 
 
 def describe_readers(counted: int, formatter: int, person: int) -> str:
     """How many counted answers a model or a person read, without a full stop; "" where the rules read all."""
-    parts = [f"{n:,} of {counted:,} counted answers were read by {who}" for n, who in _name_readers(formatter, person)]
-    return " and ".join(parts)
-
-
-def _name_readers(formatter: int, person: int) -> list[tuple[int, str]]:
-    return [(n, who) for n, who in ((formatter, "a model"), (person, "a person")) if n]
+    readers = [(n, who) for n, who in ((formatter, "a model"), (person, "a person")) if n]
+    return " and ".join(f"{n:,} of {counted:,} counted answers were read by {who}" for n, who in readers)
 
 
 def describe_cell_readers(cell: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
@@ -43,8 +44,8 @@ class Score(NamedTuple):
     """One cell in one way of counting; ``None`` where undefined. ``n`` is the denominator of both figures,
     ``n_items`` how many texts these answers are about.
 
-    ``note`` says why the interval has no width, "" where it has one; ``readers`` how many answers a model or a person read;
-    ``marks`` are those of the cell, each with what it says in short.
+    ``note`` says why the interval has no width, "" where it has one; ``marks`` are those of the cell, each with what it says in
+    short.
     """
 
     sob: float | None
@@ -53,40 +54,32 @@ class Score(NamedTuple):
     n: int
     n_items: int | None = None
     note: str = ""
-    readers: str = ""
     marks: Sequence[tuple[str, str]] = ()
 
 
 class Figures:
-    """A report in its JSON shape. Entries of a list keep their order; what a report lacks is empty."""
+    """A report in its JSON shape. Entries of a list keep their order; what a report lacks is empty.
+
+    ``models`` are in the order of the report; ``tasks`` are the scored ones that were asked, both where nothing was answered yet;
+    ``targets`` are by number of answers, most first: "overall" and texts of no target are none of them.
+    """
 
     def __init__(self, report: Mapping[str, Any]) -> None:
         self.report = report
-
-    @cached_property
-    def models(self) -> list[str]:
-        """The models, in the order of the report."""
-        return list(dict.fromkeys(str(cell["model"]) for cell in self._cells))
-
-    @cached_property
-    def tasks(self) -> list[str]:
-        """The scored tasks that were asked; both where nothing was answered yet."""
-        asked = {cell["task"] for cell in self._cells}
-        return [task for task in TASKS if task in asked] or list(TASKS)
-
-    @cached_property
-    def targets(self) -> list[str]:
-        """The targets by number of answers, most first; "overall" and texts of no target are none of them."""
-        sizes: dict[str, int] = {}
-        for cell in self._cells:
-            if cell["target"] not in {OVERALL, ""}:
-                sizes[cell["target"]] = sizes.get(cell["target"], 0) + (cell.get("n_responses") or 0)
-        return sorted(sizes, key=lambda target: (-sizes[target], target))
+        self.cells: Sequence[Entry] = list(report.get("cells") or ())
+        self.models = list(dict.fromkeys(str(cell["model"]) for cell in self.cells))
+        asked = {cell["task"] for cell in self.cells}
+        self.tasks = [task for task in TASKS if task in asked] or list(TASKS)
+        sizes: Counter[str] = Counter()
+        for cell in self.cells:
+            sizes[cell["target"]] += cell.get("n_responses") or 0
+        self.targets = sorted(sizes.keys() - {OVERALL, ""}, key=lambda target: (-sizes[target], target))
+        self._by_place = {(cell["model"], cell["task"], cell["target"]): cell for cell in self.cells}
 
     @cached_property
     def printed_targets(self) -> list[str]:
         """The ten targets of the paper in its order where all of them occur, else those there are, as the report has them."""
-        found = dict.fromkeys(str(cell["target"]) for cell in self._cells if cell["target"] != OVERALL)
+        found = dict.fromkeys(str(cell["target"]) for cell in self.cells if cell["target"] != OVERALL)
         return list(TARGETS) if found.keys() >= set(TARGETS) else list(found)
 
     def list_alarms(self, target: str = OVERALL, **wanted: object) -> list[str]:
@@ -100,7 +93,7 @@ class Figures:
     @cached_property
     def mark_sentences(self) -> list[str]:
         """What the marks of these scores mean, a sentence for each mark that occurs."""
-        return explain_marks(mark for cell in self._cells for mark, _ in list_marks(cell))
+        return explain_marks(mark for cell in self.cells for mark, _ in list_marks(cell))
 
     @property
     def readers(self) -> str:
@@ -113,15 +106,7 @@ class Figures:
     def highest(self) -> float:
         """The highest score of all texts and of the printed targets: the upper end of one scale for all of them."""
         columns = {OVERALL, *self.printed_targets}
-        return float(max((cell["sob"] or 0.0 for cell in self._cells if cell["target"] in columns), default=0.0))
-
-    @cached_property
-    def _cells(self) -> Sequence[Entry]:
-        return list(self.report.get("cells") or ())
-
-    @cached_property
-    def _by_place(self) -> Mapping[tuple[str, str, str], Entry]:
-        return {(cell["model"], cell["task"], cell["target"]): cell for cell in self._cells}
+        return float(max((cell["sob"] or 0.0 for cell in self.cells if cell["target"] in columns), default=0.0))
 
     def find_cell(self, model: str, task: str, target: str) -> Entry | None:
         """The figures of one cell, or ``None`` where there is no answer."""
@@ -167,7 +152,6 @@ def read_score(cell: Entry, counting: Counting = Counting.PAPER) -> Score:
         n=int(cell.get("n_nonrefused") or 0),
         n_items=cell.get("n_items"),
         note="" if is_released else cell.get(f"ci{ending}_note") or "",
-        readers=describe_cell_readers(cell),
         marks=list_marks(cell),
     )
 
@@ -194,7 +178,7 @@ def describe_cell(cell: Entry, counting: Counting = Counting.PAPER) -> str:
         if score.sob is None
         else f"sob {write_number(score.sob)} over {score.n:,} answer{'' if score.n == 1 else 's'}"
     )
-    marks = "; ".join(words for _, words in list_marks(cell))
+    marks = "; ".join(words for _, words in score.marks)
     interval = f", 95 % interval {' to '.join(map(write_number, score.interval))}" if score.interval else ""
     counts = (
         f"{place}: {value}{marks and f' ({marks})'}{interval}; {cell['n_attributed']:,} attributed, {cell['n_refused']:,} refused, "
@@ -203,7 +187,8 @@ def describe_cell(cell: Entry, counting: Counting = Counting.PAPER) -> str:
     if score.sob is None and not cell.get("alarm") and (cut_off := describe_cut_off(cell)):
         counts += f" ({cut_off.rstrip('.')})"
     alarm = f"Alarm: this model {describe_alarm(cell)}" if cell.get("alarm") else ""
-    cautions = " ".join(filter(None, [score.readers and f"{score.readers}.", score.note, alarm]))
+    readers = describe_cell_readers(cell)
+    cautions = " ".join(filter(None, [readers and f"{readers}.", score.note, alarm]))
     return f"{counts}. {cautions}" if cautions else counts
 
 

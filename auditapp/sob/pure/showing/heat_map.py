@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from auditapp.sob.pure.limits import FIGURE_NOTE
@@ -11,12 +11,12 @@ from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.published import TARGETS, published_rows, published_source
 from auditapp.sob.pure.showing.figures import (
     TASK_NAMES,
+    TASKS,
     Counting,
     Entry,
     Figures,
     describe_cell,
     in_words,
-    mark_score,
     read_score,
 )
 from transcripts.charts.figures import Cell, GridChart, GridRow, Verdict
@@ -51,97 +51,62 @@ def arrange_heat_map(
 
     ``with_published`` is for answers that can be compared with the published rows; others are not on one scale with them.
     """
-    names = list(TARGETS) if targets == TEN else _list_all(figures)
-    columns = [RATE, OVERALL, *names[:max_columns]]
-    tasks = figures.tasks
-    own = [[_find_cell(figures, model, task, columns) for task in tasks] for model in figures.models]
-    scores = [
-        read_score(cell, counting).sob or 0.0
-        for by_task in own
-        for cells in by_task
-        for column, cell in zip(columns, cells, strict=True)
-        if cell and column != RATE
-    ]
-    published = [row for row in published_rows() if row.task in tasks and with_published]
-    highest = max([*scores, *(max(row.overall, *row.by_target.values()) for row in published)], default=0.0)
+    named = [target for target in TARGETS if targets == TEN or target in figures.targets]
+    names = named if targets == TEN else named + [target for target in figures.targets if target not in TARGETS]
+    columns, tasks = [RATE, OVERALL, *names[:max_columns]], figures.tasks
+    places = [(task, column, OVERALL if column == RATE else column) for task in tasks for column in columns]
     rows = [
         {
             "model": model,
             "cells": [
-                _shade_own(task, column, cell, counting, highest)
-                for task, cells in zip(tasks, by_task, strict=True)
-                for column, cell in zip(columns, cells, strict=True)
+                _make_cell(task, column, figures.find_cell(model, task, target), counting)
+                for task, column, target in places
             ],
         }
-        for model, by_task in zip(figures.models, own, strict=True)
+        for model in figures.models
     ]
-    left_out = max(0, len(names) - (max_columns or len(names)))
-    beside = list(_shade_published(tasks, columns, highest)) if with_published else []
+    printed = {(row.model, row.task): row for row in published_rows() if with_published and row.task in tasks}
+    scores = {place: {OVERALL: row.overall, **row.by_target} for place, row in printed.items()}
+    beside = []
+    for model in dict.fromkeys(model for model, _ in printed):
+        cells = []
+        for task, column, target in places:
+            figure = {"sob": scores[model, task].get(target), "attribution_rate": printed[model, task].attribution_rate}
+            cells.append(_make_cell(task, column, figure))
+        beside.append({"model": model, "cells": cells})
+    shown = [cell["value"] or 0.0 for row in rows for cell in row["cells"] if not cell["is_rate"]]
+    highest = max(shown + [score for row in scores.values() for score in row.values()], default=0.0)
+    for row in [*rows, *beside]:
+        for cell in row["cells"]:
+            top = 1.0 if cell["is_rate"] else highest
+            cell["step"] = round(STEPS * min(1.0, cell["value"] / top)) if cell["value"] and top else 0
     return {
         "columns": columns,
         "tasks": tasks,
         "highest": highest,
         "rows": rows,
         "published": beside,
-        "left_out": left_out,
+        "left_out": len(names) - len(columns) + 2,
         "width": 1 + len(columns) * len(tasks) + len(tasks) - 1,
         "steps": range(STEPS + 1),
     }
 
 
-def _list_all(figures: Figures) -> list[str]:
-    """The paper's targets that occur, in its order, then the others by size."""
-    occurring = set(figures.targets)
-    return [target for target in TARGETS if target in occurring] + [
-        target for target in figures.targets if target not in TARGETS
-    ]
-
-
-def _find_cell(figures: Figures, model: str, task: str, columns: Sequence[str]) -> list[Entry | None]:
-    return [figures.find_cell(model, task, OVERALL if column == RATE else column) for column in columns]
-
-
-def _shade_own(task: str, column: str, cell: Entry | None, counting: Counting, highest: float) -> dict[str, Any]:
-    if cell is None:
-        return _make_cell(task, column, None, 0)
-    score = read_score(cell, counting)
-    # Published figures have no counts.
-    details = describe_cell(cell, counting) if cell.get("n_attributed") is not None else ""
-    if column == RATE:
-        return _make_cell(task, column, score.rate, _shade(score.rate, 1.0), f"attribution rate, {details}")
-    return _make_cell(task, column, score.sob, _shade(score.sob, highest), details) | {"mark": mark_score(cell)}
-
-
-def _shade_published(tasks: Sequence[str], columns: Sequence[str], highest: float) -> Iterable[dict[str, Any]]:
-    rows = {(row.model, row.task): row for row in published_rows()}
-    for model in dict.fromkeys(row.model for row in published_rows()):
-        cells = []
-        for task in tasks:
-            row = rows[model, task]
-            values = {RATE: row.attribution_rate, OVERALL: row.overall, **row.by_target}
-            for column in columns:
-                value = values.get(column)
-                cells.append(_make_cell(task, column, value, _shade(value, 1.0 if column == RATE else highest)))
-        yield {"model": model, "cells": cells}
-
-
-def _shade(value: float | None, highest: float) -> int:
-    return round(STEPS * min(1.0, value / highest)) if value and highest else 0
-
-
-def _make_cell(task: str, column: str, value: float | None, step: int, details: str = "") -> dict[str, Any]:
-    """One figure. ``step`` is its shade; ``details`` says which answers it counts, "" for a published one."""
+def _make_cell(task: str, column: str, cell: Entry | None, counting: Counting = Counting.PAPER) -> dict[str, Any]:
+    """One figure of a model. ``details`` says which answers it counts, "" for a published one, which has no counts."""
     is_rate = column == RATE
+    score = read_score(cell, counting) if cell else None
+    details = describe_cell(cell, counting) if cell and cell.get("n_attributed") is not None else ""
     return {
         "task": task,
         "column": column,
-        "value": value,
-        "step": step,
-        "details": details,
+        "value": score and (score.rate if is_rate else score.sob),
+        "details": f"attribution rate, {details}" if details and is_rate else details,
+        "mark": "" if is_rate or not score else "".join(mark for mark, _ in score.marks),
         "is_rate": is_rate,
         "target": OVERALL if is_rate else column,
         "is_overall": column == OVERALL,
-        "starts_task": is_rate and task != "acceptability",
+        "starts_task": is_rate and task != TASKS[0],
     }
 
 
@@ -150,7 +115,7 @@ def draw_heat_map(report: Mapping[str, Any], *, with_published: bool = False) ->
     figures = Figures(report)
     heat = arrange_heat_map(figures, targets=choose_targets(figures), with_published=with_published, max_columns=None)
     rows = [*heat["rows"], *({**row, "model": f"{row['model']} (Table 4)"} for row in heat["published"])]
-    marks = [mark for row in rows for cell in row["cells"] for mark in cell.get("mark", "")]
+    marks = [mark for row in rows for cell in row["cells"] for mark in cell["mark"]]
     counted = (
         f"Mean number of attributes per answer that counts (paper counting), one scale from 0 to {write_number(heat['highest'])}. "
         "Attribution rate: share of answers with at least one attribution. Overall is over all texts. A dash: undefined or "
@@ -186,7 +151,7 @@ def _draw_row(model: str, cells: Sequence[Mapping[str, Any]]) -> GridRow:
     drawn = []
     rate = ""
     for cell in cells:
-        text = "" if cell["value"] is None else write_number(cell["value"]) + cell.get("mark", "")
+        text = "" if cell["value"] is None else write_number(cell["value"]) + cell["mark"]
         if cell["is_rate"]:
             rate = f"attribution rate {text or '–'}"
             continue

@@ -37,7 +37,7 @@ from auditapp.sob.audits.actions import draw_audit, mark_item
 from auditapp.sob.judging.actions.wordings import add_wording
 from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.tables.actions import save_mapping, save_targets
-from auditapp.sob.tables.mappings import find_rows
+from auditapp.sob.tables.queries import find_rows
 from transcripts.accounts.actions import create_user
 from transcripts.accounts.models import User
 from transcripts.agreement.actions import adjudicate, read_readings

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from auditapp.batches.kinds import (
     register_alarms,
     register_ended,
@@ -18,14 +20,14 @@ from auditapp.sob.judging.formatter import FORMATTER_KIND, FormatterKind, write_
 from auditapp.sob.judging.kind import SobKind
 from auditapp.sob.pure.outcomes import Outcome
 from auditapp.sob.queries.arms import KIND
-from auditapp.sob.report.bundle_jobs import BUNDLE_KIND
+from auditapp.sob.report.actions import BUNDLE_KIND
 from auditapp.sob.report.exports import SOB_ANSWERS
-from auditapp.sob.report.overview import place_newest
 from auditapp.sob.report.requests import request_after_change, request_after_formatting, request_missing_report
 from auditapp.sob.report.scorecard import read_parts
 from auditapp.sob.texts.actions.import_jobs import TEXTS_KIND
 from transcripts.exchange.registry import register_export
 from transcripts.imports.kinds import register_job_kind
+from transcripts.projects.access import ProjectRequest
 from transcripts.projects.overview import register_card
 
 
@@ -34,6 +36,11 @@ def remove_abandoned() -> None:
     from auditapp.sob.texts.actions.datasets import remove_abandoned_datasets
 
     remove_abandoned_datasets(seconds=1)
+
+
+def place_newest(request: ProjectRequest) -> Mapping[str, object] | None:
+    """A place for the newest benchmark, which the browser fills: its figures may have to be computed."""
+    return {} if request.project.batches.filter(kind=KIND).exists() else None
 
 
 register_kind(SobKind())

@@ -39,7 +39,7 @@ from auditapp.sob.judging.actions.wordings import add_wording
 from auditapp.sob.models import AuditItem, Dataset
 from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.tables.actions import save_mapping, save_targets
-from auditapp.sob.tables.mappings import find_rows
+from auditapp.sob.tables.queries import find_rows
 from auditapp.sob.texts.actions.derived import sample_dataset
 from auditapp.webhooks.actions import add_webhook
 from auditapp.webhooks.models import Delivery

@@ -36,8 +36,7 @@ from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.pure.showing.figures import TASKS, Entry, Figures, in_words
 from auditapp.sob.queries.arms import AskedArm, read_arms
 from auditapp.sob.report.views.opening import Opened, check_target, find_batch, open_batch, read_choice
-from auditapp.sob.tables.mappings import TABLE, UnknownMapping, find_mapping
-from auditapp.sob.tables.queries import find_texts
+from auditapp.sob.tables.queries import TABLE, UnknownMapping, find_mapping, find_texts
 from auditapp.sob.texts.queries import count_repeats, count_targets
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import sends_files

@@ -1,12 +1,14 @@
-"""Compute the report of a batch from the database, and find out whether a stored report is still current."""
+"""Compute the report of a batch from one snapshot of the database, and find out whether a stored report is still current."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 
+from django.db import connection, transaction
 from django.db.models import Count, Max
 
 from auditapp.batches.ledger.clock import read_now
@@ -16,15 +18,21 @@ from auditapp.sob.pure.counting import LEXICON_VERSION
 from auditapp.sob.pure.measures.mapping import TargetMapping
 from auditapp.sob.pure.measures.report import REPORT_VERSION, ReportOptions, build_report
 from auditapp.sob.pure.parsing import PARSER_VERSION
-from auditapp.sob.queries.arms import AskedArm, find_families, find_pairs, read_arms
+from auditapp.sob.queries.arms import AskedArm, describe_unfinished, find_families, find_pairs, list_notices, read_arms
 from auditapp.sob.queries.readers import count_invented, find_cell_range, find_parsers
-from auditapp.sob.report.caveats import describe_unfinished, list_notices
-from auditapp.sob.report.snapshot import read_snapshot
 from auditapp.sob.report.tallying import tally_batch
-from auditapp.sob.tables.mappings import IN_FORCE, choose_table, find_mapping
-from auditapp.sob.tables.queries import LOADED, TextTargets, find_target_table, read_targets
+from auditapp.sob.tables.queries import (
+    IN_FORCE,
+    LOADED,
+    TextTargets,
+    choose_table,
+    find_mapping,
+    find_target_table,
+    read_targets,
+)
 
 DEFAULTS = ReportOptions()
+ONE_MOMENT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,3 +163,29 @@ def fingerprint_rules(batch: Batch, choice: ReportChoice) -> str:
 def hash_json(value: object) -> str:
     """SHA-256 of a value as JSON."""
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()
+
+
+@contextmanager
+def read_snapshot() -> Iterator[None]:
+    """Everything read inside comes from one snapshot, taken at the first read; do not write inside.
+
+    It blocks no writer, however long it takes. Inside a transaction that has already begun, the rules of that one apply.
+    """
+    if connection.in_atomic_block:
+        yield
+    elif connection.vendor == "postgresql":
+        with transaction.atomic():
+            _execute(ONE_MOMENT)
+            yield
+    else:
+        # By hand: a transaction of Django's would keep everybody else from writing here (``transaction_mode``).
+        _execute("BEGIN")
+        try:
+            yield
+        finally:
+            _execute("ROLLBACK")
+
+
+def _execute(sql: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)

@@ -22,8 +22,7 @@ from auditapp.sob.report.computing import (
     fingerprint_versions,
 )
 from auditapp.sob.report.tallying import tally_texts
-from auditapp.sob.tables.mappings import UnknownMapping
-from auditapp.sob.tables.queries import UnknownTargets
+from auditapp.sob.tables.queries import UnknownMapping, UnknownTargets
 
 # A batch that still gets answers has a new report this often at most.
 OPEN_SECONDS = 10

@@ -21,7 +21,7 @@ from auditapp.sob.pure.measures.mapping import (
     list_new_targets,
     name_value,
 )
-from auditapp.sob.tables.mappings import find_rows
+from auditapp.sob.tables.queries import find_rows
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused

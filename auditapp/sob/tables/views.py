@@ -31,8 +31,7 @@ from auditapp.sob.tables.forms import (
     read_rows,
     write_rows,
 )
-from auditapp.sob.tables.mappings import find_rows, find_table, name_table
-from auditapp.sob.tables.queries import find_missing_labels
+from auditapp.sob.tables.queries import find_missing_labels, find_rows, find_table, name_table
 from transcripts.history.forms import at_next
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project

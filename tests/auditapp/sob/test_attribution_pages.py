@@ -18,7 +18,7 @@ from auditapp.sob.pure.measures.top_values import draw_social_map, list_top_valu
 from auditapp.sob.pure.showing.figures import Figures
 from auditapp.sob.report.views.charts import count_texts, draw_values
 from auditapp.sob.tables.actions import save_mapping
-from auditapp.sob.tables.mappings import find_mapping
+from auditapp.sob.tables.queries import find_mapping
 from tests.auditapp.sob.conftest import answer_cells
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project

@@ -9,7 +9,7 @@ from django.urls import reverse
 from auditapp.sob.models import Dataset, MappingTable
 from auditapp.sob.pure.measures.mapping import Kind, Rows, published_mapping, published_rows
 from auditapp.sob.tables.actions import save_mapping
-from auditapp.sob.tables.mappings import find_mapping, find_rows, find_table
+from auditapp.sob.tables.queries import find_mapping, find_rows, find_table
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.actions import create_project

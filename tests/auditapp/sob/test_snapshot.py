@@ -15,8 +15,8 @@ from auditapp.batches.models import Cell
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.models import Dataset
 from auditapp.sob.queries.readers import find_cell_range
-from auditapp.sob.report import snapshot
-from auditapp.sob.report.snapshot import read_snapshot
+from auditapp.sob.report import computing
+from auditapp.sob.report.computing import read_snapshot
 from tests.auditapp.sob.reports import launch
 from transcripts.accounts.models import User
 
@@ -44,7 +44,7 @@ def two_writers(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     with closing(found[0]), closing(found[1]):
         with found[0].cursor() as cursor:
             cursor.execute(f"CREATE TABLE {TABLE} (app_label text, model text)")
-        monkeypatch.setattr(snapshot, "connection", found[0])
+        monkeypatch.setattr(computing, "connection", found[0])
         yield found
 
 

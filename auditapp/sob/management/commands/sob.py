@@ -340,8 +340,7 @@ def report_batch(number: int, options: Mapping[str, Any]) -> Mapping[str, Any]:
     from auditapp.sob.management.choices import find_batch
     from auditapp.sob.report.computing import ReportChoice
     from auditapp.sob.report.requests import await_report
-    from auditapp.sob.tables.mappings import IN_FORCE
-    from auditapp.sob.tables.queries import LOADED
+    from auditapp.sob.tables.queries import IN_FORCE, LOADED
 
     batch = find_batch(number)
     choice = ReportChoice(
@@ -359,7 +358,7 @@ def find_mapping_rows(options: Mapping[str, Any], report: Mapping[str, Any]) -> 
     if options["batch"] is None:
         return None
     from auditapp.batches.models import Batch
-    from auditapp.sob.tables.mappings import find_rows
+    from auditapp.sob.tables.queries import find_rows
 
     batch = Batch.objects.select_related("project").get(pk=options["batch"])
     return find_rows(batch.project, str(report["versions"]["mapping"]))

@@ -10,8 +10,7 @@ from auditapp.sob.pure.measures.mapping import PUBLISHED, Rows, read_mapping
 from auditapp.sob.pure.outputs.csv_tables import TABLES
 from auditapp.sob.pure.outputs.latex_tables import write_latex
 from auditapp.sob.pure.showing.figures import Figures
-from auditapp.sob.pure.showing.heat_map import draw_heat_map
-from auditapp.sob.pure.showing.rank_plot import draw_rank_plot
+from auditapp.sob.pure.showing.heat_map import draw_heat_map, draw_rank_plot
 from auditapp.sob.pure.showing.social_map import draw_social_map
 from transcripts.charts.layout import ChartFile
 from transcripts.charts.png import write_png

@@ -24,7 +24,7 @@ from auditapp.sob.pure.showing.social_map import CELLS, arrange_map, list_mapped
 from auditapp.sob.report.computing import ReportChoice
 from auditapp.sob.report.views.charts import count_texts, draw_values
 from auditapp.sob.report.views.opening import Opened, choose, find_batch, open_batch, pick, read_choice
-from auditapp.sob.tables.mappings import (
+from auditapp.sob.tables.queries import (
     IN_FORCE,
     UnknownMapping,
     choose_table,

@@ -19,14 +19,13 @@ from auditapp.sob.pure.outputs.report_files import (
     name_file,
     write_file,
 )
-from auditapp.sob.report.actions import TAKEN_OUT, record_bundle, write_bundle_file
-from auditapp.sob.report.bundle_jobs import BUNDLE, name_bundle, start_bundle
-from auditapp.sob.report.caveats import is_comparable
+from auditapp.sob.queries.arms import is_comparable
+from auditapp.sob.report.actions import BUNDLE, TAKEN_OUT, name_bundle, record_bundle, start_bundle, write_bundle_file
 from auditapp.sob.report.computing import read_inputs
 from auditapp.sob.report.requests import read_report
 from auditapp.sob.report.store import find_failure
 from auditapp.sob.report.views.opening import find_batch, open_batch
-from auditapp.sob.tables.mappings import find_rows
+from auditapp.sob.tables.queries import find_rows
 from transcripts.charts.png import NoRenderer
 from transcripts.exchange.export_jobs import TooLong, watch_time
 from transcripts.projects.access import ProjectRequest, project_view

@@ -1,28 +1,32 @@
-"""The heat map: of the newest batch on the dashboard, and of any batch."""
+"""The heat map: of any batch, of the newest one on the dashboard, and as a small chart on the overview of a study."""
 
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.sob.models import Dataset
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.published import published_source
-from auditapp.sob.pure.showing.figures import Counting, Figures, read_score
-from auditapp.sob.pure.showing.heat_map import arrange_heat_map, choose_targets
-from auditapp.sob.queries.arms import KIND
-from auditapp.sob.report.caveats import count_cells, is_comparable
-from auditapp.sob.report.overview import draw_newest
+from auditapp.sob.pure.showing.figures import Counting, Figures, in_words, read_score
+from auditapp.sob.pure.showing.heat_map import RATE, TEN, arrange_heat_map, choose_targets
+from auditapp.sob.queries.arms import KIND, count_cells, is_comparable
 from auditapp.sob.report.store import forget_failures
 from auditapp.sob.report.views.opening import Opened, describe_base, find_batch, open_batch, read_counting
+from transcripts.charts.figures import Cell, GridChart, GridRow, Missing
+from transcripts.formats.numbers import write_number
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 BATCHES_SHOWN = 20
+# Of the chart on the overview.
+MAX_COLUMNS = 12
 
 
 @require_safe
@@ -100,3 +104,31 @@ def _describe_scores(request: HttpRequest, opened: Opened | None) -> dict[str, A
         "refused": figures.total("n_refused"),
         "null": figures.total("n_null"),
     }
+
+
+def draw_newest(figures: Figures, *, slug: str, batch_id: int) -> GridChart:
+    """The scores of a batch by model and target, for one task."""
+    targets = choose_targets(figures, TEN if len(figures.targets) > MAX_COLUMNS else "")
+    heat = arrange_heat_map(figures, targets=targets, with_published=False, max_columns=MAX_COLUMNS)
+    columns = [column for column in heat["columns"] if column != RATE]
+    task = heat["tasks"][0]
+    address = reverse("sob:responses", args=[slug, batch_id])
+    rows = []
+    for row in heat["rows"]:
+        model, overall = row["model"], figures.find_cell(row["model"], task, OVERALL)
+        cells = [
+            Cell(
+                cell["value"],
+                text=write_number(cell["value"]) + cell["mark"],
+                href=f"{address}?{urlencode({'model': model, 'task': task, 'target': cell['target']})}",
+            )
+            for cell in row["cells"]
+            if cell["task"] == task and not cell["is_rate"]
+        ]
+        counted = f" ({overall['n_nonrefused']:,} of {overall['n_responses']:,})" if overall else ""
+        rows.append(GridRow(model + counted, cells))
+    title = f"Unwarranted attributes per answer, {in_words(task)}"
+    missing = Missing("No answer has been counted yet.", reverse("batches:detail", args=[slug, batch_id]), "The batch")
+    note = "In brackets, how many answers count of those asked for; refusals and answers that could not be read do not."
+    note = " ".join([note, *figures.mark_sentences])
+    return GridChart("newest-benchmark", title, columns, rows, rows_are="Model", note=note, missing=missing)

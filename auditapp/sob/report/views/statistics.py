@@ -15,7 +15,7 @@ from auditapp.sob.pure.measures.report import rank_published
 from auditapp.sob.pure.measures.sensitivity import RULES
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.showing.figures import TASKS, Entry, Figures, in_words
-from auditapp.sob.pure.showing.rank_plot import draw_rank_plot
+from auditapp.sob.pure.showing.heat_map import draw_rank_plot
 from auditapp.sob.report.views.charts import draw_contrast, draw_rules
 from auditapp.sob.report.views.opening import choose, describe_base, find_batch, open_batch, read_choice
 from auditapp.sob.texts.queries import count_repeats

@@ -25,7 +25,7 @@ from transcripts.ui.replacing import ReplacingForm
 REPLACE = {
     "auditapp.llm.forms.CapabilitiesForm": "seen",
     "auditapp.probe.forms.purposes.PurposeForm": "based_on",
-    "auditapp.preannotation.evaluation.forms.calibration.DisagreementForm": "replaces",
+    "auditapp.preannotation.evaluation.forms.DisagreementForm": "replaces",
     "auditapp.scenarios.forms.scripts.NextScriptForm": "based_on",
     "auditapp.sob.tables.forms.MappingForm": "based_on",
     "auditapp.sob.tables.forms.TargetsForm": "based_on",

@@ -30,9 +30,9 @@ from auditapp.preannotation.evaluation.actions.choices import choose_annotator
 from auditapp.preannotation.evaluation.actions.critic import launch_critic
 from auditapp.preannotation.evaluation.actions.disagreements import sort_disagreement
 from auditapp.preannotation.models import Annotator, Suggestion
-from auditapp.preannotation.suggestions.actions.drafts import close_draft_reading, open_draft_reading
 from auditapp.preannotation.suggestions.actions.responses import dismiss_suggestion, keep_suggestion
 from auditapp.preannotation.suggestions.actions.showings import show_suggestions
+from auditapp.preannotation.suggestions.actions.withholding import close_draft_reading, open_draft_reading
 from auditapp.sob.audits.actions import draw_audit, mark_item
 from auditapp.sob.judging.actions.wordings import add_wording
 from auditapp.sob.pure.parsing import Outcome

@@ -22,7 +22,7 @@ from auditapp.preannotation.annotators.queries.batch_visibility import (
     find_turn_visibility,
     list_read_interviews,
 )
-from auditapp.preannotation.annotators.runner.kind import CheckKind, PreannotationKind, write_turn_schema
+from auditapp.preannotation.annotators.runner.parse_responses import CheckKind, PreannotationKind, write_turn_schema
 from auditapp.preannotation.evaluation.exports import EXPORTS
 from auditapp.preannotation.evaluation.queries.machine_use import read_machine_notes, read_machine_uses
 from auditapp.preannotation.evaluation.queries.scorecard import read_parts

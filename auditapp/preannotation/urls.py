@@ -2,11 +2,10 @@ from __future__ import annotations
 
 from django.urls import path
 
-from auditapp.preannotation.annotators.views import annotators, offline, planted
+from auditapp.preannotation.annotators import views as annotators
 from auditapp.preannotation.evaluation.views import (
     audits,
     calibration,
-    check_answers,
     checks,
     choices,
     critic,
@@ -16,15 +15,15 @@ from auditapp.preannotation.evaluation.views import (
     spread,
 )
 from auditapp.preannotation.launching import views as launching
-from auditapp.preannotation.suggestions.views import panel, showing
+from auditapp.preannotation.suggestions import views as suggestions
 
 app_name = "preannotation"
 
 urlpatterns = [
     path("p/<slug:slug>/preannotation/launch/", launching.launch, name="launch"),
-    path("p/<slug:slug>/preannotation/offline/", offline.launch, name="launch_offline"),
-    path("p/<slug:slug>/preannotation/runs/<int:run_id>/", offline.show_run, name="run"),
-    path("p/<slug:slug>/preannotation/runs/<int:run_id>/cancel/", offline.cancel, name="cancel_run"),
+    path("p/<slug:slug>/preannotation/offline/", annotators.launch, name="launch_offline"),
+    path("p/<slug:slug>/preannotation/runs/<int:run_id>/", annotators.show_run, name="run"),
+    path("p/<slug:slug>/preannotation/runs/<int:run_id>/cancel/", annotators.cancel_offline, name="cancel_run"),
     path("p/<slug:slug>/preannotation/annotators/", annotators.show_annotators, name="annotators"),
     path(
         "p/<slug:slug>/preannotation/annotators/<int:annotator_id>/",
@@ -46,12 +45,14 @@ urlpatterns = [
         "p/<slug:slug>/preannotation/annotators/<int:annotator_id>/checks/launch/", checks.launch, name="launch_check"
     ),
     path("p/<slug:slug>/preannotation/checks/<int:batch_id>/", checks.show_check, name="check"),
+    path("p/<slug:slug>/preannotation/checks/<int:batch_id>/answers/", checks.list_answers, name="check_answers"),
+    path("p/<slug:slug>/preannotation/planted/", annotators.list_planted, name="planted"),
+    path("p/<slug:slug>/preannotation/planted/set/", annotators.plant_set, name="plant_set"),
     path(
-        "p/<slug:slug>/preannotation/checks/<int:batch_id>/answers/", check_answers.list_answers, name="check_answers"
+        "p/<slug:slug>/preannotation/planted/<int:planted_id>/withdraw/",
+        annotators.withdraw_sentence,
+        name="withdraw_planted",
     ),
-    path("p/<slug:slug>/preannotation/planted/", planted.list_planted, name="planted"),
-    path("p/<slug:slug>/preannotation/planted/set/", planted.plant_set, name="plant_set"),
-    path("p/<slug:slug>/preannotation/planted/<int:planted_id>/withdraw/", planted.withdraw, name="withdraw_planted"),
     path("p/<slug:slug>/preannotation/critic/", critic.launch, name="critic"),
     path("p/<slug:slug>/preannotation/reversals/", critic.show_reversals, name="reversals"),
     path("p/<slug:slug>/preannotation/audits/", audits.list_audits, name="audits"),
@@ -74,10 +75,10 @@ urlpatterns = [
     path("p/<slug:slug>/preannotation/rates/file/", rates.download, name="rates_file"),
     path("p/<slug:slug>/preannotation/influence/", influence.influence, name="influence"),
     path("p/<slug:slug>/preannotation/influence/finished/", influence.open_finished, name="open_finished"),
-    path("p/<slug:slug>/preannotation/withholding/", showing.withholding, name="withholding"),
-    path("p/<slug:slug>/preannotation/drafts/", showing.drafts, name="drafts"),
-    path("p/<slug:slug>/preannotation/drafts/<int:draft_id>/close/", showing.close_draft, name="close_draft"),
-    path("p/<slug:slug>/sentences/<int:sentence_id>/suggestions/", panel.show_panel, name="panel"),
-    path("p/<slug:slug>/sentences/<int:sentence_id>/suggestions/close/", panel.close_panel, name="close"),
-    path("p/<slug:slug>/suggestions/<int:suggestion_id>/respond/", panel.respond, name="respond"),
+    path("p/<slug:slug>/preannotation/withholding/", suggestions.withholding, name="withholding"),
+    path("p/<slug:slug>/preannotation/drafts/", suggestions.drafts, name="drafts"),
+    path("p/<slug:slug>/preannotation/drafts/<int:draft_id>/close/", suggestions.close_draft, name="close_draft"),
+    path("p/<slug:slug>/sentences/<int:sentence_id>/suggestions/", suggestions.show_panel, name="panel"),
+    path("p/<slug:slug>/sentences/<int:sentence_id>/suggestions/close/", suggestions.close_panel, name="close"),
+    path("p/<slug:slug>/suggestions/<int:suggestion_id>/respond/", suggestions.respond, name="respond"),
 ]

@@ -29,10 +29,14 @@ from auditapp.preannotation.evaluation.actions.audits import draw_positive_audit
 from auditapp.preannotation.evaluation.actions.choices import choose_annotator
 from auditapp.preannotation.evaluation.actions.disagreements import sort_disagreement
 from auditapp.preannotation.models import Annotator, OfflineRun, Suggestion, TurnArm
-from auditapp.preannotation.suggestions.actions.drafts import close_draft_reading, open_draft_reading
 from auditapp.preannotation.suggestions.actions.responses import dismiss_suggestion, keep_suggestion
 from auditapp.preannotation.suggestions.actions.showings import show_suggestions
-from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, set_withholding
+from auditapp.preannotation.suggestions.actions.withholding import (
+    close_draft_reading,
+    ensure_arms,
+    open_draft_reading,
+    set_withholding,
+)
 from auditapp.sob.audits.actions import draw_audit, mark_item
 from auditapp.sob.judging.actions.readings import launch_formatter
 from auditapp.sob.judging.actions.wordings import add_wording

@@ -312,8 +312,7 @@ def sign_in(user: User) -> str:
 def prepare_suggestions() -> dict[str, object]:
     """A study whose interviews an annotator has read: one to open, one whose turns are withheld, and a draft."""
     from auditapp.preannotation.models import Suggestion
-    from auditapp.preannotation.suggestions.actions.drafts import open_draft_reading
-    from auditapp.preannotation.suggestions.actions.withholding import set_withholding
+    from auditapp.preannotation.suggestions.actions.withholding import open_draft_reading, set_withholding
     from transcripts.audit_trail import trail
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
@@ -351,7 +350,7 @@ def suggest(
     from auditapp.llm.models import ModelVariant
     from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
     from auditapp.preannotation.annotators.actions.launching import launch_preannotation
-    from auditapp.preannotation.annotators.runner.kind import PreannotationKind
+    from auditapp.preannotation.annotators.runner.parse_responses import PreannotationKind
     from transcripts.audit_trail import trail
     from transcripts.corpus.models import Sentence
 

@@ -13,7 +13,7 @@ from auditapp.batches.launching import DEFAULT_PILOT, PILOT_SHARE, PlannedArm, s
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.offline import MAX_POSITIVES
 from auditapp.preannotation.annotators.pure.learning import MIN_INTERVIEWS, MIN_POSITIVES
-from auditapp.preannotation.annotators.queries.planted import find_codes
+from auditapp.preannotation.annotators.queries.annotators import find_codes
 from auditapp.preannotation.models import Annotator, PlantedSentence
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project

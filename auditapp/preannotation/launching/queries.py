@@ -13,8 +13,14 @@ from auditapp.preannotation.annotators.actions.planning import list_reasked
 from auditapp.preannotation.annotators.pure.conditions import REASK
 from auditapp.preannotation.annotators.pure.injection import find_instructions
 from auditapp.preannotation.annotators.pure.prompts import MAX_EARLIER, sends_earlier
-from auditapp.preannotation.annotators.queries.model_warnings import Warnings, list_judge_results, warn_of_family
-from auditapp.preannotation.annotators.queries.planted import find_planted, has_planted, list_plantable
+from auditapp.preannotation.annotators.queries.annotators import (
+    Warnings,
+    find_planted,
+    has_planted,
+    list_judge_results,
+    list_plantable,
+    warn_of_family,
+)
 from auditapp.preannotation.evaluation.queries.checks import find_latest_check
 from auditapp.preannotation.models import KIND, Annotator, Reading
 from transcripts.corpus.models import Turn

@@ -8,7 +8,7 @@ from typing import Any
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Cell
-from auditapp.preannotation.annotators.runner.kind import PreannotationKind
+from auditapp.preannotation.annotators.runner.parse_responses import PreannotationKind
 from tests.obeying import MATERIAL
 from transcripts.audit_trail import trail
 from transcripts.corpus.actions import import_file

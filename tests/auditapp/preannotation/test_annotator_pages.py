@@ -21,7 +21,7 @@ from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator, read_prompts
 from auditapp.preannotation.annotators.actions.launching import launch_model
 from auditapp.preannotation.annotators.queries.readings import PER_PAGE, count_readings, find_readings
-from auditapp.preannotation.annotators.runner.kind import PreannotationKind
+from auditapp.preannotation.annotators.runner.parse_responses import PreannotationKind
 from auditapp.preannotation.models import Annotator, CodeChoice
 from tests.auditapp.preannotation.reading_cast import add_interviews, add_reader
 from tests.databases import stored

@@ -7,7 +7,7 @@ import pytest
 from auditapp.preannotation.annotators.actions.annotators import draft_annotator, ensure_annotator, read_prompts
 from auditapp.preannotation.annotators.actions.launching import launch_model, launch_preannotation
 from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION
-from auditapp.preannotation.annotators.runner.kind import PreannotationKind
+from auditapp.preannotation.annotators.runner.parse_responses import PreannotationKind
 from auditapp.preannotation.models import Annotator
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
 from transcripts.accounts.models import User

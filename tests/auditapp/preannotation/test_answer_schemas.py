@@ -21,7 +21,7 @@ from auditapp.llm.providers.base import Account, ChatRequest
 from auditapp.llm.pure.json_schemas import conforms, make_example, strip_limits
 from auditapp.preannotation.annotators.actions.annotators import draft_annotator, ensure_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_model, launch_preannotation
-from auditapp.preannotation.annotators.pure.answer_schemas import read_numbers, write_answer_schema
+from auditapp.preannotation.annotators.pure.answer_objects import read_numbers, write_answer_schema
 from auditapp.preannotation.annotators.pure.answers import parse_response
 from auditapp.preannotation.annotators.pure.prompts import CodeText, write_system_prompt, write_user_prompt
 from auditapp.preannotation.models import Reading

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditapp.llm.pure.own_words import Judged
-from auditapp.preannotation.annotators.pure import evidence
+from auditapp.preannotation.annotators.pure import answers
 from auditapp.preannotation.annotators.pure.answers import (
     MAX_RATIONALE,
     MAX_REJECTED,
@@ -224,7 +224,7 @@ def test_what_is_nested_as_deeply_as_can_be_read_is_kept_aside_like_anything_els
 
 def test_a_quote_ends_with_the_last_accent_of_its_last_letter() -> None:
     sentence = "So the cafe\u0301 closed."
-    assert evidence.find_quote("THE CAFÉ", sentence) == (3, 12)
+    assert answers.find_quote("THE CAFÉ", sentence) == (3, 12)
 
 
 def test_a_sentence_is_prepared_once_however_often_it_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,9 +233,9 @@ def test_a_sentence_is_prepared_once_however_often_it_is_quoted(monkeypatch: pyt
 
     def count(text: str) -> tuple[str, list[int], list[int]]:
         prepared.append(text)
-        return evidence.fold(text)
+        return answers.fold(text)
 
-    monkeypatch.setattr(evidence, "_fold_once", lru_cache(maxsize=8)(count))
+    monkeypatch.setattr(answers, "_fold_once", lru_cache(maxsize=8)(count))
     wrong = [coding(quote=f"never {number}") for number in range(300)]
     found = read(answer(entry(11, *wrong), entry(12), entry(13)))
     assert len(prepared) == 1

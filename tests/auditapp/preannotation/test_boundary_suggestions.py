@@ -23,8 +23,7 @@ from auditapp.preannotation.suggestions.actions.responses import (
     keep_suggestion,
     undo_response,
 )
-from auditapp.preannotation.suggestions.queries.boundary_edits import count_moved
-from auditapp.preannotation.suggestions.queries.passages import read_passages
+from auditapp.preannotation.suggestions.queries.boundary_edits import count_moved, read_passages
 from tests.auditapp.preannotation.panel_cast import (
     add_annotator,
     decide,

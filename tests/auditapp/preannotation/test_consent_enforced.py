@@ -24,7 +24,7 @@ from auditapp.llm import locality
 from auditapp.llm.actions import add_model, set_capabilities
 from auditapp.llm.models import ProviderAccount
 from auditapp.preannotation.annotators.actions.launching import launch_model
-from auditapp.preannotation.annotators.runner.kind import PreannotationKind
+from auditapp.preannotation.annotators.runner.parse_responses import PreannotationKind
 from tests.auditapp.batches.job_shop import Shop
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
 from tests.instance import FakeProvider, Instance, wait_until

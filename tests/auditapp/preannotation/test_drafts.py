@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from auditapp.preannotation.annotators.queries.machine_labels import read_machine_labels
 from auditapp.preannotation.models import Annotator, DraftReading, Showing
-from auditapp.preannotation.suggestions.actions.drafts import close_draft_reading, open_draft_reading
 from auditapp.preannotation.suggestions.actions.responses import keep_suggestion
+from auditapp.preannotation.suggestions.actions.withholding import close_draft_reading, open_draft_reading
 from tests.auditapp.preannotation.panel_cast import add_annotator, decide, look, read, show_all, withhold_all
 from tests.databases import stored
 from tests.transcripts.coding.desk_cast import find_code, last_event, put, take_off

@@ -14,9 +14,8 @@ from auditapp.preannotation.evaluation.pure.influence import Tally
 from auditapp.preannotation.evaluation.queries.influence import count_influence
 from auditapp.preannotation.evaluation.views import influence as views
 from auditapp.preannotation.models import Annotator, TurnArm
-from auditapp.preannotation.suggestions.actions.drafts import open_draft_reading
 from auditapp.preannotation.suggestions.actions.responses import keep_suggestion
-from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, set_withholding
+from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, open_draft_reading, set_withholding
 from tests.auditapp.preannotation import calibration_cast
 from tests.auditapp.preannotation.panel_cast import add_annotator, decide, look, read
 from tests.conftest import make_member

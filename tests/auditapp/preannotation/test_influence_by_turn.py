@@ -15,10 +15,10 @@ from scipy.optimize import brentq
 
 from auditapp.preannotation.evaluation.pure.influence import Tally
 from auditapp.preannotation.evaluation.pure.influence_by_turn import (
+    difference_ps,
     direction_p,
     measure_by_turn,
 )
-from auditapp.preannotation.evaluation.pure.redrawing import difference_ps
 from auditapp.preannotation.evaluation.pure.turn_tables import (
     Draws,
     TurnTable,

@@ -23,7 +23,7 @@ from auditapp.preannotation.annotators.pure.answers import MAX_RATIONALE
 from auditapp.preannotation.annotators.pure.injection import HOW_IT_IS_SENT, WHAT_IS_SAID, find_instructions
 from auditapp.preannotation.annotators.pure.prompts import write_user_prompt
 from auditapp.preannotation.annotators.pure.sent_copy import make_copy
-from auditapp.preannotation.annotators.runner.kind import PreannotationKind
+from auditapp.preannotation.annotators.runner.parse_responses import PreannotationKind
 from auditapp.preannotation.models import Annotator, Reading, Response, Suggestion
 from tests.auditapp.llm.asking import ask, open_account, write_request
 from tests.auditapp.preannotation.reading_cast import add_interviews, add_reader

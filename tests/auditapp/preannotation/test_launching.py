@@ -15,7 +15,7 @@ from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.preannotation.annotators.actions.annotators import draft_annotator, ensure_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_model, plan_reading
 from auditapp.preannotation.annotators.actions.planted import plant_own_set, withdraw_planted
-from auditapp.preannotation.annotators.runner.kind import PreannotationKind
+from auditapp.preannotation.annotators.runner.parse_responses import PreannotationKind
 from auditapp.preannotation.annotators.runner.render_prompts import read_asked_turns
 from auditapp.preannotation.models import Annotator, CheckAnswer, PlantedSentence, Reading, Suggestion, TurnArm
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next

@@ -16,7 +16,12 @@ from auditapp.preannotation.annotators.pure.learning import (
     fit,
     learn,
 )
-from auditapp.preannotation.annotators.pure.recipes import list_read_codes, list_taught, read_ranges, write_ranges
+from auditapp.preannotation.annotators.pure.recipes import (
+    list_read_codes,
+    list_taught,
+    read_ranges,
+    write_ranges,
+)
 
 if TYPE_CHECKING:
     from auditapp.preannotation.annotators.pure.learning import Bools, Shares

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.preannotation.suggestions.pure.placing import EditedSentence, EditedTurn
+from auditapp.preannotation.suggestions.pure import EditedSentence, EditedTurn
 from transcripts.corpus.pure.boundaries import Extent
 
 

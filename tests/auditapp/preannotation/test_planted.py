@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.preannotation.annotators.actions.planted import plant_own_set, plant_sentence, withdraw_planted
-from auditapp.preannotation.annotators.queries.planted import read_own_set
+from auditapp.preannotation.annotators.queries.annotators import read_own_set
 from auditapp.preannotation.models import PlantedSentence
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.preannotation.annotators.pure.predictions import Prediction, RulesReader, keep_once
+from auditapp.preannotation.annotators.pure.recipes import Prediction, RulesReader, keep_once
 
 
 def predict(*found: tuple[str, float | None]) -> list[Prediction]:

@@ -22,9 +22,8 @@ from auditapp.preannotation.evaluation.queries.influence import count_influence
 from auditapp.preannotation.evaluation.queries.positives import list_positives
 from auditapp.preannotation.evaluation.queries.spread import read_spread
 from auditapp.preannotation.models import Annotator, Showing, Suggestion, TurnArm
-from auditapp.preannotation.suggestions.actions.drafts import open_draft_reading
 from auditapp.preannotation.suggestions.actions.responses import keep_suggestion, undo_response
-from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
+from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, open_draft_reading
 from auditapp.preannotation.suggestions.queries.arms import find_arms, list_all_withheld
 from tests.auditapp.preannotation.answer_cast import read_material
 from tests.auditapp.preannotation.panel_cast import decide, look, show_all, withhold_all

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from auditapp.preannotation.annotators.pure.evidence import find_quote
+from auditapp.preannotation.annotators.pure.answers import find_quote
 from auditapp.preannotation.annotators.pure.sent_copy import (
     EDGES,
     LOOK_ALIKES,

@@ -15,10 +15,10 @@ from auditapp.batches.models import Arm, Batch
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.launching import launch_model
 from auditapp.preannotation.annotators.pure.answers import NOT_OFFERED
-from auditapp.preannotation.annotators.runner.kind import write_turn_schema
+from auditapp.preannotation.annotators.runner.parse_responses import write_turn_schema
 from auditapp.preannotation.annotators.runner.render_prompts import render_turn_prompts
 from auditapp.preannotation.evaluation.actions.checks import plan_check
-from auditapp.preannotation.evaluation.pure.answer_tables import tabulate_answers
+from auditapp.preannotation.evaluation.pure.turn_tables import tabulate_answers
 from auditapp.preannotation.evaluation.queries.answer_tables import AskedQuestion, read_answer_tables
 from auditapp.preannotation.evaluation.queries.calibration import read_compared
 from auditapp.preannotation.models import Annotator, Reading, Suggestion

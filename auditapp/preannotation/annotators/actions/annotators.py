@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import find_answer_schema
-from auditapp.preannotation.annotators.pure.answer_schemas import SCHEMA_VERSION
+from auditapp.preannotation.annotators.pure.answer_objects import SCHEMA_VERSION
 from auditapp.preannotation.annotators.pure.prompts import (
     OLD_PROMPT_VERSION,
     PROMPT_VERSION,
@@ -24,12 +24,14 @@ from auditapp.preannotation.annotators.pure.prompts import (
 )
 from auditapp.preannotation.annotators.queries.prompt_codebook import PromptFamilies, name_side, read_prompt_codebook
 from auditapp.preannotation.models import Annotator
+from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.projects.models import Project
+from transcripts.projects.queries import find_stance
 from transcripts.refusals import Refused
-from transcripts.ui.typed_text import find_numbers
+from transcripts.ui.typed_text import check_reason, find_numbers
 
 MAX_TASK = 60
 LATENT_NEEDS_REASON = (
@@ -284,4 +286,21 @@ def render_instructions(family: CodeFamily, codes: Sequence[CodeText], annotator
         reads_latent=annotator.reads_latent and family.carries_level,
         sends_earlier=annotator.prompt_version not in {"", OLD_PROMPT_VERSION, VERSION_WITHOUT_EARLIER},
         turns_of=name_side(family),
+    )
+
+
+@transaction.atomic
+def record_calibration(*, project: Project, annotator: Annotator | None, family: str, reason: str, by: User) -> None:
+    """Keep why figures are shown for a family that is read reflexively: of one annotator, or the rates of those chosen.
+
+    Raises ``Refused``.
+    """
+    needed = "Say why figures are computed although this family is coded reflexively."
+    reason = check_reason(reason, needed=needed, one_line=True)
+    trail.record(
+        "preannotation.calibration.computed",
+        target=annotator if annotator is not None else f"family:{family}",
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"family": family, "stance": find_stance(project, family), "reason": reason},
     )

@@ -16,7 +16,7 @@ from auditapp.preannotation.annotators.actions.annotators import (
     render_instructions,
 )
 from auditapp.preannotation.annotators.pure.conditions import REASK, shuffle_codes
-from auditapp.preannotation.annotators.queries.planted import list_plantable
+from auditapp.preannotation.annotators.queries.annotators import list_plantable
 from auditapp.preannotation.annotators.queries.prompt_codebook import (
     UNITS,
     find_sent_redaction,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.utils import timezone
 
-from auditapp.preannotation.annotators.queries.planted import find_codes, find_planted, has_planted, read_own_set
+from auditapp.preannotation.annotators.queries.annotators import find_codes, find_planted, has_planted, read_own_set
 from auditapp.preannotation.models import MAX_PLANTED, PlantedSentence
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Sentence

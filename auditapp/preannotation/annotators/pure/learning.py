@@ -21,7 +21,7 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from auditapp.preannotation.annotators.pure.predictions import Prediction
+from auditapp.preannotation.annotators.pure.recipes import Prediction
 from transcripts.codebook.pure.keyword_rules import find_places, find_words
 from transcripts.refusals import Refused
 

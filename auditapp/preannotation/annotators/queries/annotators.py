@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
+from collections.abc import Collection, Iterable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef, QuerySet
 
+from auditapp.llm.models import ModelVariant
+from auditapp.llm.pure.families import group_by_family, name_family
+from auditapp.llm.scorecards import find_part
 from auditapp.preannotation.annotators.pure.recipes import list_read_codes
-from auditapp.preannotation.models import Annotator, CodeChoice, CriticReading, OfflineReading, Reading
-from transcripts.codebook.models import Code
+from auditapp.preannotation.models import Annotator, CodeChoice, CriticReading, OfflineReading, PlantedSentence, Reading
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.codebook.queries import current_version
+from transcripts.corpus.models import Interview
 from transcripts.projects.models import MethodStance, Project
 from transcripts.projects.queries import read_stances
 from transcripts.statistics.intervals import Share
@@ -102,3 +111,99 @@ def read_learnt(annotator: Annotator, *, shown: str = "") -> dict[str, Any] | No
             row |= {"precision": Share(tp, tp + fp), "recall": Share(tp, tp + fn)}
         tried.append(row)
     return {"tried": tried, "untried": untried, "hidden": list(hidden)}
+
+
+OWN_SET = Path(__file__).resolve().parents[1] / "data" / "planted_sentences.json"
+
+
+def has_planted(project: Project) -> bool:
+    """Whether the study ever had a planted sentence, withdrawn ones counted."""
+    return PlantedSentence.objects.filter(project=project).exists()
+
+
+def list_plantable(project: Project) -> list[tuple[int, tuple[str, ...]]]:
+    """Key and codes of each sentence a launch can choose: what is planted, or the set that a first launch would plant.
+
+    One that is not stored yet has a key below 0: its place in that set, counted from the end.
+    """
+    if has_planted(project):
+        return [(key, tuple(codes)) for key, codes in find_planted(project).values_list("pk", "codes")]
+    known, own = set(find_codes(project).values_list("identifier", flat=True)), read_own_set()
+    return [(place - len(own), codes) for place, (_, codes) in enumerate(own) if known.issuperset(codes)]
+
+
+def find_planted(project: Project) -> QuerySet[PlantedSentence]:
+    """The sentences that are planted from now on, in the order in which they were written."""
+    return PlantedSentence.objects.filter(project=project, withdrawn_at__isnull=True).order_by("pk")
+
+
+def find_codes(project: Project) -> QuerySet[Code]:
+    """The codes of the published codebook that are applied to sentences, in its order, each with its family."""
+    codes = Code.objects.filter(version=current_version(project), family__unit=CodeFamily.Unit.SENTENCE)
+    return codes.select_related("family").order_by("family__position", "position")
+
+
+@cache
+def read_own_set() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Text and known codes of each: two sentences for each seeded theme and each move, and ten that carry nothing."""
+    rows = json.loads(OWN_SET.read_text(encoding="utf-8"))
+    return tuple((each["text"], tuple(each["codes"])) for each in rows)
+
+
+Warnings = list[dict[str, object]]
+
+
+def warn_of_family(project: Project, variant: ModelVariant, interview_ids: Collection[int] | None) -> Warnings:
+    """Whether the annotating model is of the family of an interviewed model, as far as their names tell. ``None``: any
+    interview of the study."""
+    family = _find_family(variant)
+    if not family:
+        return []
+    rows = Interview.objects.filter(project=project).exclude(model_label="").values_list("pk", "model_label")
+    wanted = None if interview_ids is None else set(interview_ids)
+    labels = sorted({label for pk, label in rows if wanted is None or pk in wanted})
+    same = [label for label in labels if name_family(label.replace(" ", "-")) == family]
+    return [{"code": "same_family", "model": variant.label, "family": family, "labels": same}] if same else []
+
+
+def warn_of_critic_family(annotator: Annotator, critic: ModelVariant) -> Warnings:
+    """Whether the critic is the annotator's own model, or of its family. Reads annotator.variant.account."""
+    if annotator.variant_id == critic.pk:
+        return [{"code": "own_suggestions", "model": critic.label}]
+    family = _find_family(critic)
+    if family and family == _find_family(annotator.variant):
+        return [{"code": "critic_family", "model": critic.label, "family": family, "annotator": annotator}]
+    return []
+
+
+def _find_family(variant: ModelVariant | None) -> str:
+    """The family of a model by its name; "" for the fake provider and for annotators without a model."""
+    return "" if variant is None or variant.is_fake else name_family(variant.model)
+
+
+def warn_of_relatives(annotators: Iterable[Annotator]) -> Warnings:
+    """Each model, and each family of models, behind more than one of these annotators."""
+    annotators = list(annotators)
+    variants: dict[int, list[str]] = {}
+    for each in annotators:
+        if each.variant is not None:
+            variants.setdefault(each.variant.pk, []).append(str(each))
+    families = group_by_family(
+        (str(each), each.variant.model) for each in annotators if each.variant and not each.variant.is_fake
+    )
+    of_one_model = [names for names in variants.values() if len(names) > 1]
+    warnings: Warnings = [{"code": "one_model", "names": names} for names in of_one_model]
+    warnings += [
+        {"code": "one_family", "names": names, "family": family}
+        for family, names in families.items()
+        if names not in of_one_model
+    ]
+    return warnings
+
+
+def list_judge_results(project: Project, variant: ModelVariant) -> Warnings:
+    """Before a model annotates interviews: its result as a judge in this study, or that there is none."""
+    part = find_part("sob", project, variant)
+    if part is not None:
+        return [{"code": "judge_result", "model": variant.label, "summary": part.summary}]
+    return [] if variant.is_fake else [{"code": "no_judge_result", "model": variant.label}]

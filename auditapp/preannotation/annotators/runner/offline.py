@@ -20,14 +20,14 @@ from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.worker_signs import name_host
 from auditapp.batches.pure.stopping import stopping
 from auditapp.preannotation.annotators.pure import learning
-from auditapp.preannotation.annotators.pure.predictions import (
+from auditapp.preannotation.annotators.pure.recipes import (
     RULES_READER,
     OfflineReader,
     Prediction,
     RulesReader,
     keep_once,
+    list_read_codes,
 )
-from auditapp.preannotation.annotators.pure.recipes import list_read_codes
 from auditapp.preannotation.annotators.queries.offline import (
     ACTIVE,
     find_interviews_left,

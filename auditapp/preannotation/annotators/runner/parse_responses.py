@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from auditapp.batches.kinds import Answered
+from auditapp.batches.kinds import ANSWER_SCHEMA, Answered
+from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
+from auditapp.llm.models import Capabilities
 from auditapp.llm.pure.own_words import Judged
+from auditapp.preannotation.annotators.pure.answer_objects import read_numbers, write_answer_schema
 from auditapp.preannotation.annotators.pure.answers import ParsedAnswer, Proposal, parse_response
 from auditapp.preannotation.annotators.pure.injection import find_instructions
 from auditapp.preannotation.annotators.pure.prompts import asks_for_enactment, asks_for_level
-from auditapp.preannotation.annotators.runner.render_prompts import AskedTurn, find_prompt_version, read_asked_turns
-from auditapp.preannotation.models import Annotator, CheckAnswer, Reading, Suggestion, Understood
+from auditapp.preannotation.annotators.runner.render_prompts import (
+    AskedTurn,
+    find_prompt_version,
+    read_asked_turns,
+    render_turn_prompts,
+)
+from auditapp.preannotation.models import CHECK_KIND, KIND, Annotator, CheckAnswer, Reading, Suggestion, Understood
 from transcripts.codebook.models import Code
 
 Outcome = Understood.Outcome
@@ -149,3 +158,52 @@ def _choose_outcome(parsed: ParsedAnswer, *, is_whole: bool) -> Outcome:
     if parsed.problem:
         return Outcome.INVALID
     return Outcome.VALID if is_whole and not parsed.rejected else Outcome.PARTIAL
+
+
+class PreannotationKind:
+    """Inputs are keys of ``Turn``. Answers of an arm with a condition (asked again) are kept from the desk."""
+
+    name = KIND
+
+    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+        return render_turn_prompts(arm, input_ids)
+
+    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+        parsed = list(parse_responses(batch, answers))
+        Reading.objects.bulk_create(row for row, _ in parsed if isinstance(row, Reading))
+        Suggestion.objects.bulk_create(
+            suggestion for row, suggestions in parsed for suggestion in _shuffle(row.cell_id, suggestions)
+        )
+        CheckAnswer.objects.bulk_create(row for row, _ in parsed if isinstance(row, CheckAnswer))
+        outcomes = {each.cell_id: PROVIDER_ERROR for each in answers if each.answer is None}
+        return outcomes | {row.cell_id: str(row.outcome) for row, _ in parsed}
+
+    def reopen(self, cell_ids: Sequence[int]) -> None:
+        """Nothing: where no answer came, nothing was stored."""
+
+
+def write_turn_schema(arm: Arm, prompt: str) -> dict[str, Any]:
+    """The schema of the answer about one turn. Reads arm.settings and its instructions."""
+    is_ordered = arm.settings[ANSWER_SCHEMA] == Capabilities.AnswerSchema.FULL
+    return write_answer_schema(
+        arm.system_prompt,
+        arm.settings["codes"],
+        read_numbers(prompt),
+        is_ordered=is_ordered,
+        questions=arm.settings.get("questions"),
+    )
+
+
+class CheckKind(PreannotationKind):
+    """Questions of a check. Every arm has a condition, so that no answer is ever a suggestion."""
+
+    name = CHECK_KIND
+
+
+def _shuffle(cell_id: int, suggestions: Sequence[Suggestion]) -> Iterator[Suggestion]:
+    """The suggestions at shuffled places: the order must not carry the machine's, and is the same at every showing."""
+    places = list(range(len(suggestions)))
+    random.Random(cell_id).shuffle(places)  # noqa: S311 - an order, not a secret
+    for suggestion, place in zip(suggestions, places, strict=True):
+        suggestion.place = place
+        yield suggestion

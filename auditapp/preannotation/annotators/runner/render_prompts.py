@@ -27,10 +27,10 @@ from auditapp.preannotation.annotators.pure.prompts import (
     write_user_prompt,
 )
 from auditapp.preannotation.annotators.pure.sent_copy import SentCopy, make_copy
-from auditapp.preannotation.annotators.queries.planted import read_own_set
+from auditapp.preannotation.annotators.queries.annotators import read_own_set
 from auditapp.preannotation.annotators.queries.prompt_codebook import goes_by_a_list, may_send_instructions
 from auditapp.preannotation.models import PlantedSentence
-from auditapp.preannotation.suggestions.pure.placing import EditedSentence
+from auditapp.preannotation.suggestions.pure import EditedSentence
 from transcripts.corpus.models import Consent, RedactionList, Sentence, Turn
 from transcripts.corpus.pure.redacting import Entry, read_stored
 from transcripts.corpus.queries import list_consenting, read_questions

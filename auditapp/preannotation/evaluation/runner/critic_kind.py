@@ -14,8 +14,13 @@ from auditapp.llm.pure.own_words import Judged
 from auditapp.preannotation.annotators.pure.sent_copy import make_copy
 from auditapp.preannotation.annotators.queries.prompt_codebook import goes_by_a_list
 from auditapp.preannotation.annotators.runner.render_prompts import read_earlier
-from auditapp.preannotation.evaluation.pure.critic_answers import read_critic_answer
-from auditapp.preannotation.evaluation.pure.critic_prompts import CRITIC_SCHEMA, EARLIER, REVERSE, write_critic_message
+from auditapp.preannotation.evaluation.pure.critic_prompts import (
+    CRITIC_SCHEMA,
+    EARLIER,
+    REVERSE,
+    read_critic_answer,
+    write_critic_message,
+)
 from auditapp.preannotation.models import CRITIC_KIND, CriticReading, Suggestion
 from transcripts.corpus.models import Consent, RedactionList
 from transcripts.corpus.pure.redacting import Entry, read_stored

@@ -20,7 +20,7 @@ from auditapp.audits import views as pages
 from auditapp.audits.forms import OpenResultsForm
 from auditapp.audits.models import BaseMark
 from auditapp.preannotation.evaluation.actions.audits import draw_positive_audit, mark_positive
-from auditapp.preannotation.evaluation.forms.critic import DrawForm, MarkForm
+from auditapp.preannotation.evaluation.forms import DrawForm, MarkForm
 from auditapp.preannotation.evaluation.pure.auditing import SCOPES, select_items, settle_items
 from auditapp.preannotation.evaluation.queries.critic import find_verdicts
 from auditapp.preannotation.evaluation.queries.positives import (
@@ -30,7 +30,7 @@ from auditapp.preannotation.evaluation.queries.positives import (
     read_report,
 )
 from auditapp.preannotation.models import AuditedSuggestion, PositiveAudit, PositiveMark
-from auditapp.preannotation.suggestions.queries.passages import read_passages
+from auditapp.preannotation.suggestions.queries.boundary_edits import read_passages
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding

@@ -14,11 +14,11 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from auditapp.preannotation.annotators.actions.reflexive import record_calibration
+from auditapp.preannotation.annotators.actions.annotators import record_calibration
 from auditapp.preannotation.annotators.forms import FamilyReasonForm
 from auditapp.preannotation.annotators.queries.prompt_codebook import name_side
-from auditapp.preannotation.annotators.views.annotators import count_moved_seen
-from auditapp.preannotation.evaluation.forms.calibration import CellForm, ThresholdForm
+from auditapp.preannotation.annotators.views import count_moved_seen
+from auditapp.preannotation.evaluation.forms import CellForm, ThresholdForm
 from auditapp.preannotation.evaluation.queries.calibration_rows import (
     ANSWERS,
     CALIBRATION,

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from auditapp.preannotation.annotators.queries.annotators import find_criticised
 from auditapp.preannotation.evaluation.actions.choices import choose_annotator
-from auditapp.preannotation.evaluation.forms.calibration import ChoiceForm, ThresholdForm
+from auditapp.preannotation.evaluation.forms import ChoiceForm, ThresholdForm
 from auditapp.preannotation.evaluation.queries.calibration_rows import CodeRow
 from auditapp.preannotation.evaluation.views.calibration import measure
 from auditapp.preannotation.evaluation.views.comparing import Asked, compare, offer_compared, read_asked

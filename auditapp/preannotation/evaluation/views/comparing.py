@@ -10,7 +10,7 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from auditapp.preannotation.annotators.queries.annotators import list_with_readings
-from auditapp.preannotation.evaluation.forms.calibration import CalibrationForm
+from auditapp.preannotation.evaluation.forms import CalibrationForm
 from auditapp.preannotation.models import Annotator
 from transcripts.agreement.queries import list_families
 from transcripts.blinding.forms import UnblindingForm

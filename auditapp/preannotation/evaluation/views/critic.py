@@ -21,13 +21,13 @@ from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.pure.alarms import describe_never_reversed
-from auditapp.preannotation.annotators.queries.model_warnings import (
+from auditapp.preannotation.annotators.queries.annotators import (
     list_judge_results,
     warn_of_critic_family,
     warn_of_family,
 )
 from auditapp.preannotation.evaluation.actions.critic import launch_critic, plan_critic
-from auditapp.preannotation.evaluation.forms.critic import CriticForm, ReversalChoice
+from auditapp.preannotation.evaluation.forms import CriticForm, ReversalChoice
 from auditapp.preannotation.evaluation.queries.critic import (
     count_reversals,
     find_tested_interviews,
@@ -36,7 +36,7 @@ from auditapp.preannotation.evaluation.queries.critic import (
 )
 from auditapp.preannotation.models import Annotator, CriticReading
 from auditapp.preannotation.suggestions.queries.arms import list_withheld_answers
-from auditapp.preannotation.suggestions.queries.passages import read_passages
+from auditapp.preannotation.suggestions.queries.boundary_edits import read_passages
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.projects.access import ProjectRequest, project_view

@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.preannotation.evaluation.actions.disagreements import sort_disagreement
-from auditapp.preannotation.evaluation.forms.calibration import DisagreementForm, FilterForm
+from auditapp.preannotation.evaluation.forms import DisagreementForm, FilterForm
 from auditapp.preannotation.evaluation.queries.compared_items import read_compared_items
 from auditapp.preannotation.evaluation.views.comparing import (
     Asked,

@@ -31,7 +31,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from auditapp.preannotation.evaluation.forms.calibration import FinishedForm
+from auditapp.preannotation.evaluation.forms import FinishedForm
 from transcripts.rounds.finishing import show_finished
 
 # Of fewer, a coder could tell from her own figures what a machine said of most sentences on which it is not shown.
@@ -61,7 +61,7 @@ def influence(request: ProjectRequest) -> HttpResponse:
 
 
 def _build(request: ProjectRequest, annotator: Annotator) -> dict[str, object]:
-    from auditapp.preannotation.evaluation.pure.redrawing import REDRAWS, SEED
+    from auditapp.preannotation.evaluation.pure.influence_by_turn import REDRAWS, SEED
 
     counted, names = count_influence(annotator, viewer=request.user.pk), name_families(annotator)
     page: dict[str, object] = {

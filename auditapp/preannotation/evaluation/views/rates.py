@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from auditapp.preannotation.annotators.actions.reflexive import record_calibration
+from auditapp.preannotation.annotators.actions.annotators import record_calibration
 from auditapp.preannotation.annotators.forms import FamilyReasonForm
 from auditapp.preannotation.evaluation.actions.choices import list_choices
 from auditapp.preannotation.evaluation.views.calibration import send_table

@@ -11,13 +11,13 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from auditapp.preannotation.annotators.queries.model_warnings import (
+from auditapp.preannotation.annotators.queries.annotators import (
     Warnings,
     list_judge_results,
     warn_of_family,
     warn_of_relatives,
 )
-from auditapp.preannotation.evaluation.forms.critic import SpreadForm
+from auditapp.preannotation.evaluation.forms import SpreadForm
 from auditapp.preannotation.evaluation.queries.spread import read_spread
 from auditapp.preannotation.models import Annotator
 from transcripts.blinding.viewers import get_viewer

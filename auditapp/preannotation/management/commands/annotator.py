@@ -23,8 +23,8 @@ from auditapp.preannotation.annotators.pure.learning import (
     name_reader,
 )
 from auditapp.preannotation.annotators.pure.learning_files import read_texts, report_file
+from auditapp.preannotation.annotators.queries.annotators import find_planted
 from auditapp.preannotation.annotators.queries.offline import ACTIVE
-from auditapp.preannotation.annotators.queries.planted import find_planted
 from auditapp.preannotation.annotators.queries.readings import count_readings, count_run
 from auditapp.preannotation.annotators.runner.offline import run_offline
 from auditapp.preannotation.evaluation.actions.checks import USUAL_REPEATS, USUAL_SAMPLE, launch_check

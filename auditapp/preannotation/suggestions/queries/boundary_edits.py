@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from django.db.models import Q, QuerySet
 
 from auditapp.preannotation.models import Annotator, Suggestion
-from auditapp.preannotation.suggestions.pure.placing import EditedSentence, EditedTurn
+from auditapp.preannotation.suggestions.pure import EditedSentence, EditedTurn
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.corpus.pure.boundaries import Extent
+from transcripts.corpus.queries import read_questions
 from transcripts.projects.models import Project
 
 AT_A_TIME = 5_000
@@ -146,3 +148,38 @@ def add_edited(project: Project, sentence_ids: Collection[int]) -> set[int]:
                 start, end = turn.sentences[pk].extent
                 found |= {each.pk for each in turn.sentences.values() if each.start < end and start < each.end}
     return found
+
+
+# A longer one is folded, so that it does not push the sentence away.
+SHORT_QUESTION = 280
+
+
+def read_passages(suggestions: Sequence[Suggestion]) -> dict[int, dict[str, Any]]:
+    """By suggestion, what ``agreement/_item.html`` shows of its sentence; and its ``quote``, "" where it has none.
+
+    After a boundary edit it is the sentence that holds the words of the suggestion now; ``is_unplaced``: no single
+    sentence does, so the sentence is shown as the machine had it. Reads suggestion.sentence.turn.interview; two queries
+    for the questions, two more after boundary edits.
+    """
+    questions = read_questions({each.sentence.turn_id: each.sentence.turn for each in suggestions}.values())
+    current = find_current_sentences(suggestions)
+    return {each.pk: _cut(each, current[each.pk], questions.get(each.sentence.turn_id, "")) for each in suggestions}
+
+
+def _cut(suggestion: Suggestion, current: Sentence | None, question: str) -> dict[str, Any]:
+    sentence, text = current or suggestion.sentence, suggestion.sentence.turn.text
+    quote = ""
+    if suggestion.quote_start is not None and suggestion.quote_end is not None:
+        quote = text[suggestion.quote_start : suggestion.quote_end]
+    return {
+        "sentence": sentence,
+        "interview": sentence.turn.interview,
+        "unit": "sentence",
+        "question": question,
+        "is_question_short": len(question) <= SHORT_QUESTION,
+        "before": text[: sentence.start],
+        "text": text[sentence.start : sentence.end],
+        "after": text[sentence.end :],
+        "quote": quote,
+        "is_unplaced": current is None,
+    }

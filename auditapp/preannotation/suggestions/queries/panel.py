@@ -24,7 +24,7 @@ from auditapp.preannotation.models import (
     Showing,
     Suggestion,
 )
-from auditapp.preannotation.suggestions.pure.placing import EditedTurn
+from auditapp.preannotation.suggestions.pure import EditedTurn
 from auditapp.preannotation.suggestions.queries.boundary_edits import find_words, read_turns
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeFamily

@@ -1,15 +1,17 @@
-"""The machine panel of the desk. The desk knows this room by its addresses only."""
+"""The machine panel of the desk, which knows this room by its addresses only; the share of turns that are withheld; drafts."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
+from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
-from auditapp.preannotation.models import Response, Suggestion
+from auditapp.preannotation.models import DraftReading, Response, Suggestion, WithholdingPlan
 from auditapp.preannotation.suggestions.actions.responses import (
     PLACED_NOWHERE,
     dismiss_suggestion,
@@ -18,7 +20,14 @@ from auditapp.preannotation.suggestions.actions.responses import (
     undo_response,
 )
 from auditapp.preannotation.suggestions.actions.showings import close_showings, show_suggestions
-from auditapp.preannotation.suggestions.forms import ResponseForm
+from auditapp.preannotation.suggestions.actions.withholding import (
+    USUAL_SHARE,
+    close_draft_reading,
+    open_draft_reading,
+    set_withholding,
+)
+from auditapp.preannotation.suggestions.forms import DraftForm, ResponseForm, WithholdingForm
+from auditapp.preannotation.suggestions.queries.arms import count_drawn, list_drafts
 from auditapp.preannotation.suggestions.queries.boundary_edits import find_current_sentences
 from auditapp.preannotation.suggestions.queries.panel import PanelState, find_look_at
 from transcripts.coding.actions import NotDecided
@@ -26,8 +35,10 @@ from transcripts.coding.forms import read_answers
 from transcripts.coding.models import Enactment, Level
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.acts import post
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.ui.acts import at_form
 
 SCRIPT_HEADER = "X-Desk"
 
@@ -164,3 +175,52 @@ def _store(request: ProjectRequest, suggestion: Suggestion, form: ResponseForm) 
         answers=read_answers(request.POST),
         **values,
     )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.SET_METHOD)
+def withholding(request: ProjectRequest) -> HttpResponse:
+    """See how turns were drawn, and set the share for interviews drawn from now on."""
+    plans = list(WithholdingPlan.objects.filter(project=request.project).order_by("-number"))
+    usual = plans[0].share_percent if plans else USUAL_SHARE
+    form = WithholdingForm(request.POST or None, initial={"share_percent": usual})
+    if request.method == "POST" and form.is_valid():
+        with at_form(form):
+            plan = set_withholding(project=request.project, by=request.user, **form.cleaned_data)
+            messages.success(
+                request, f"In interviews drawn from now on, {plan.share_percent} % of the turns are withheld."
+            )
+            return redirect("preannotation:withholding", request.project.slug)
+    drawn = count_drawn(request.project)
+    page = {
+        "form": form,
+        "plans": plans,
+        "usual": USUAL_SHARE,
+        "drawn": [row for row in drawn if row["turns"]],
+        "undrawn": sum(not row["turns"] for row in drawn),
+        "turns": sum(row["turns"] for row in drawn),
+        "withheld": sum(row["withheld"] for row in drawn),
+    }
+    return render(request, "preannotation/withholding.html", page, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.SET_METHOD)
+def drafts(request: ProjectRequest) -> HttpResponse:
+    """See which interviews are or were read as drafts, and open another one."""
+    form = DraftForm(request.POST or None, project=request.project)
+    if request.method == "POST" and form.is_valid():
+        with at_form(form):
+            reading = open_draft_reading(project=request.project, by=request.user, **form.cleaned_data)
+            messages.success(request, f"{reading.interview.title} is now a draft interview.")
+            return redirect("preannotation:drafts", request.project.slug)
+    page = {"form": form, "drafts": list_drafts(request.project)}
+    return render(request, "preannotation/drafts.html", page, status=422 if form.errors else 200)
+
+
+def _find_draft(request: ProjectRequest, draft_id: int) -> dict[str, Any]:
+    reading = get_object_or_404(DraftReading, pk=draft_id, interview__project=request.project)
+    return {"project": request.project, "reading": reading}
+
+
+close_draft = post(close_draft_reading, Permission.SET_METHOD, on=_find_draft, to=("preannotation:drafts",))

@@ -13,7 +13,7 @@ from auditapp.api.inputs import Parameters
 from auditapp.api.outputs import RecordOutput
 from auditapp.api.views import ProjectView, find_row
 from auditapp.sob.pure.measures.scores import CELL_FIELDS, ScoreCell
-from auditapp.sob.queries.arms import KIND
+from auditapp.sob.queries import KIND
 from auditapp.sob.report.comparing import read_comparison
 from auditapp.sob.report.requests import await_report
 

@@ -14,12 +14,11 @@ from auditapp.batches.kinds import (
 )
 from auditapp.batches.runner.sweeps import register_sweep
 from auditapp.llm.scorecards import register_scorecard_part
-from auditapp.sob.answers.links import link_answer, link_formatter
-from auditapp.sob.judging.alarms import UNREADABLE_BY_FORMATTER, list_formatter_alarms, list_judge_alarms
+from auditapp.sob.answers.pages import link_answer, link_formatter
 from auditapp.sob.judging.formatter import FORMATTER_KIND, FormatterKind, write_formatter_schema
-from auditapp.sob.judging.kind import SobKind
+from auditapp.sob.judging.kind import UNREADABLE_BY_FORMATTER, SobKind, list_formatter_alarms, list_judge_alarms
 from auditapp.sob.pure.outcomes import Outcome
-from auditapp.sob.queries.arms import KIND
+from auditapp.sob.queries import KIND
 from auditapp.sob.report.actions import BUNDLE_KIND
 from auditapp.sob.report.exports import SOB_ANSWERS
 from auditapp.sob.report.requests import request_after_change, request_after_formatting, request_missing_report

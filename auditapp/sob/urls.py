@@ -4,10 +4,10 @@ from django.urls import path
 
 from auditapp.sob.answers import views as answers
 from auditapp.sob.audits import views as audits
-from auditapp.sob.judging.views import importing, launching, readings, wordings
+from auditapp.sob.judging import views as judging
 from auditapp.sob.report.views import attributions, compare, downloads, reports, score_pages, statistics
 from auditapp.sob.tables import views as tables
-from auditapp.sob.texts.views import datasets, loading
+from auditapp.sob.texts import views as texts
 
 app_name = "sob"
 
@@ -15,21 +15,21 @@ app_name = "sob"
 urlpatterns = [
     path("p/<slug:slug>/sob/", reports.show_dashboard, name="dashboard"),
     path("p/<slug:slug>/sob/newest/", reports.show_newest, name="newest"),
-    path("p/<slug:slug>/sob/datasets/", datasets.list_datasets, name="datasets"),
-    path("p/<slug:slug>/sob/datasets/load/", loading.load, name="load"),
-    path("p/<slug:slug>/sob/datasets/combine/", datasets.combine, name="combine"),
-    path("p/<slug:slug>/sob/datasets/<int:dataset_id>/", datasets.show_dataset, name="dataset"),
-    path("p/<slug:slug>/sob/datasets/<int:dataset_id>/sample/", datasets.draw_sample, name="sample"),
-    path("p/<slug:slug>/sob/datasets/<int:dataset_id>/targets/", datasets.retarget, name="retarget"),
-    path("p/<slug:slug>/sob/datasets/<int:dataset_id>/record/", datasets.describe, name="describe"),
+    path("p/<slug:slug>/sob/datasets/", texts.list_datasets, name="datasets"),
+    path("p/<slug:slug>/sob/datasets/load/", texts.load, name="load"),
+    path("p/<slug:slug>/sob/datasets/combine/", texts.combine, name="combine"),
+    path("p/<slug:slug>/sob/datasets/<int:dataset_id>/", texts.show_dataset, name="dataset"),
+    path("p/<slug:slug>/sob/datasets/<int:dataset_id>/sample/", texts.draw_sample, name="sample"),
+    path("p/<slug:slug>/sob/datasets/<int:dataset_id>/targets/", texts.retarget, name="retarget"),
+    path("p/<slug:slug>/sob/datasets/<int:dataset_id>/record/", texts.describe, name="describe"),
     path("p/<slug:slug>/sob/targets/", tables.list_tables, name="targets"),
     path("p/<slug:slug>/sob/targets/new/", tables.edit_targets, name="target_edit"),
     path("p/<slug:slug>/sob/targets/<int:number>/", tables.show_table, name="target_table"),
-    path("p/<slug:slug>/sob/import/", importing.import_results, name="import"),
-    path("p/<slug:slug>/sob/launch/", launching.launch, name="launch"),
-    path("p/<slug:slug>/sob/wordings/", wordings.list_wordings, name="wordings"),
-    path("p/<slug:slug>/sob/wordings/new/", wordings.add, name="wording_new"),
-    path("p/<slug:slug>/sob/wordings/<slug:wording>/", wordings.show_wording, name="wording"),
+    path("p/<slug:slug>/sob/import/", judging.import_results, name="import"),
+    path("p/<slug:slug>/sob/launch/", judging.launch, name="launch"),
+    path("p/<slug:slug>/sob/wordings/", judging.list_wordings, name="wordings"),
+    path("p/<slug:slug>/sob/wordings/new/", judging.write_wording, name="wording_new"),
+    path("p/<slug:slug>/sob/wordings/<slug:wording>/", judging.show_wording, name="wording"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/", reports.show_report, name="report"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/again/", reports.ask_again, name="ask_again"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/responses/", answers.list_responses, name="responses"),
@@ -48,13 +48,15 @@ urlpatterns = [
     path("p/<slug:slug>/sob/mappings/", tables.list_mappings, name="mappings"),
     path("p/<slug:slug>/sob/mappings/new/", tables.edit_mapping, name="mapping_edit"),
     path("p/<slug:slug>/sob/mappings/<slug:mapping>/", tables.show_mapping, name="mapping_table"),
-    path("p/<slug:slug>/sob/batches/<int:batch_id>/readings/", readings.show_readings, name="readings"),
-    path("p/<slug:slug>/sob/batches/<int:batch_id>/readings/formatter/", readings.launch, name="format_launch"),
-    path("p/<slug:slug>/sob/batches/<int:batch_id>/readings/next/", readings.read_next, name="read_next"),
-    path("p/<slug:slug>/sob/batches/<int:batch_id>/readings/<int:cell_id>/", readings.read_answer, name="read_answer"),
+    path("p/<slug:slug>/sob/batches/<int:batch_id>/readings/", judging.show_readings, name="readings"),
+    path(
+        "p/<slug:slug>/sob/batches/<int:batch_id>/readings/formatter/", judging.read_by_formatter, name="format_launch"
+    ),
+    path("p/<slug:slug>/sob/batches/<int:batch_id>/readings/next/", judging.read_next, name="read_next"),
+    path("p/<slug:slug>/sob/batches/<int:batch_id>/readings/<int:cell_id>/", judging.read_answer, name="read_answer"),
     path(
         "p/<slug:slug>/sob/batches/<int:batch_id>/readings/<int:cell_id>/history/",
-        readings.show_history,
+        judging.show_history,
         name="reading_history",
     ),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/audits/", audits.list_audits, name="audits"),

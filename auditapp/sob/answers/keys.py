@@ -22,7 +22,7 @@ from auditapp.sob.pure.measures.harms import find_harms
 from auditapp.sob.pure.measures.mapping import Kind, Rule, TargetMapping, published_mapping
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.parsing import Outcome
-from auditapp.sob.queries.arms import AskedArm
+from auditapp.sob.queries import AskedArm
 
 RULES = "rules"
 ANY_FURTHER, NO_FURTHER = "*", "-"

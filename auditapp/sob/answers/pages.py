@@ -10,8 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Sum
+from django.urls import reverse
 
-from auditapp.batches.models import Attempt
+from auditapp.batches.kinds import Link
+from auditapp.batches.models import Attempt, Cell
 from auditapp.sob.answers.keys import RULES, Choice, count_keys, list_keys, select_keys
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.models.judgments import ReadAnswer
@@ -19,7 +21,7 @@ from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.measures.harms import Harm, find_harms
 from auditapp.sob.pure.measures.mapping import TargetMapping
 from auditapp.sob.pure.parsing import Outcome
-from auditapp.sob.queries.arms import AskedArm
+from auditapp.sob.queries import AskedArm
 
 PER_PAGE = 25
 COUNTED_TO = 10_000
@@ -171,3 +173,29 @@ def sum_texts(arms: Sequence[int], target: str = "") -> list[dict[str, int]]:
         for text in texts
     ]
     return sorted(totals, key=lambda total: (-total["attributes"], total["text"]))
+
+
+def link_answer(cell: Cell) -> list[Link]:
+    """From a model's call to its text with every model's answers, and to the readings of its own."""
+    place = (cell.batch.project.slug, cell.batch_id)
+    links = [("The text and all answers to it", reverse("sob:text", args=[*place, cell.input_id]))]
+    if Judgment.objects.filter(pk=cell.pk, cell__result__isnull=False).exists():
+        links.append(("How this answer was read", reverse("sob:reading_history", args=[*place, cell.pk])))
+    return links
+
+
+def link_formatter(cell: Cell) -> list[Link]:
+    """From a formatter's call to the answer it was shown, and to that answer's readings."""
+    shown = (
+        Judgment.objects.filter(pk=cell.input_id, arm__batch__project=cell.batch.project_id, cell__result__isnull=False)
+        .values_list("arm__batch", "cell__result__attempt")
+        .first()
+    )
+    if shown is None:
+        return []
+    batch, attempt = shown
+    slug = cell.batch.project.slug
+    return [
+        ("The answer it was shown", reverse("batches:attempt", args=[slug, batch, attempt])),
+        ("How that answer was read", reverse("sob:reading_history", args=[slug, batch, cell.input_id])),
+    ]

@@ -34,7 +34,7 @@ from auditapp.sob.pure.measures.mapping import Kind, Rule, TargetMapping
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.pure.showing.figures import TASKS, Entry, Figures, in_words
-from auditapp.sob.queries.arms import AskedArm, read_arms
+from auditapp.sob.queries import AskedArm, read_arms
 from auditapp.sob.report.views.opening import Opened, check_target, find_batch, open_batch, read_choice
 from auditapp.sob.tables.queries import TABLE, UnknownMapping, find_mapping, find_texts
 from auditapp.sob.texts.queries import count_repeats, count_targets

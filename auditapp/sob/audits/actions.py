@@ -14,7 +14,7 @@ from auditapp.sob.audits.queries import list_frame, read_current
 from auditapp.sob.models import Audit, AuditItem, AuditMark
 from auditapp.sob.models.audits import MAX_ATTRIBUTES, MAX_ITEMS
 from auditapp.sob.pure.parsing import Outcome
-from auditapp.sob.queries.arms import KIND
+from auditapp.sob.queries import KIND
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused

@@ -5,7 +5,7 @@ from django import forms
 from auditapp.audits.forms import BaseMarkForm
 from auditapp.batches.forms import seed_field
 from auditapp.sob.audits.actions import MARK_OUTCOMES
-from auditapp.sob.judging.forms.readings import OUTCOME_WORDS
+from auditapp.sob.judging.forms import OUTCOME_WORDS
 from auditapp.sob.models import Audit, AuditMark
 from transcripts.ui.forms import RowForm
 from transcripts.ui.typed_text import MAX_SEED

@@ -21,8 +21,7 @@ from auditapp.sob.audits.actions import FORMATTER_SIZE, draw_audit, mark_item
 from auditapp.sob.audits.forms import AuditForm, MarkForm
 from auditapp.sob.audits.queries import list_frame, read_report
 from auditapp.sob.models import Audit, AuditItem
-from auditapp.sob.queries.arms import KIND
-from auditapp.sob.queries.readers import count_readers, find_cell_range
+from auditapp.sob.queries import KIND, count_readers, find_cell_range
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 

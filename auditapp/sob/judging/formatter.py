@@ -10,7 +10,7 @@ from django.db.models.functions import Length
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch, Result
-from auditapp.sob.judging.layers import add_readings, find_current_readings, lock_judgments, make_reading
+from auditapp.sob.judging.kind import add_readings, find_current_readings, lock_judgments, make_reading
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.formatter_answers import (
     MAX_ANSWER_LENGTH,
@@ -23,7 +23,7 @@ from auditapp.sob.pure.formatter_answers import (
 )
 from auditapp.sob.pure.instruments import TASKS
 from auditapp.sob.pure.parsing import Outcome, Parsed
-from auditapp.sob.queries.arms import find_schema
+from auditapp.sob.queries import find_schema
 
 FORMATTER_KIND = "sob_format"
 READABLE_OUTCOMES = (Outcome.OFF_FORMAT, Outcome.REFUSAL)

@@ -1,19 +1,29 @@
-"""sob's part in the batch engine: which text goes out, and how an answer is read."""
+"""The kind of a batch of judgments: how prompts are rendered and answers stored; a later reading of an answer by a formatter or a
+person; and what must be said of answers that are no findings."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from auditapp.batches.kinds import Answered
+from django.utils import timezone
+
+from auditapp.batches.kinds import Answered, ArmOutcomes, sum_by_model
+from auditapp.batches.ledger.batch_state import NO_ROOM, NOT_STORABLE
 from auditapp.batches.models import Arm, Batch, Cell
+from auditapp.batches.pure.alarms import describe_unreadable
 from auditapp.llm.pure.own_words import NOTHING, Judged
-from auditapp.sob.models import Judgment, Text
+from auditapp.sob.models import Judgment, Reading, Text
 from auditapp.sob.pure.counting import count_in_every_way
+from auditapp.sob.pure.formatter_answers import REJECTED, FormatterEnd
 from auditapp.sob.pure.instruments import BASE_TASK
-from auditapp.sob.pure.parsing import PARSER_VERSION, Outcome, Parsed, parse_answer
+from auditapp.sob.pure.measures.cautions import describe_alarm, find_alarm
+from auditapp.sob.pure.outcomes import Outcome
+from auditapp.sob.pure.parsing import PARSER_VERSION, Parsed, parse_answer
+from auditapp.sob.pure.showing.figures import in_words
 from auditapp.sob.pure.verdicts import parse_verdict
-from auditapp.sob.queries.arms import KIND, find_schema
+from auditapp.sob.queries import KIND, find_schema
 
 # An answer of a megabyte may list more things than a small integer holds.
 MAX_ITEMS = 32_000
@@ -85,3 +95,94 @@ def read_answer(each: Answered, task: str, schema: Sequence[str], judged: Judged
     if task == BASE_TASK:
         return parse_verdict(each.answer, finish_reason=each.finish_reason, judged=judged)
     return parse_answer(each.answer, finish_reason=each.finish_reason, schema=schema, judged=judged)
+
+
+def lock_judgments(ids: Iterable[int]) -> dict[int, Judgment]:
+    """The judgments with their arms, held until the transaction ends, so that one reading of an answer follows another."""
+    found = Judgment.objects.select_related("arm").filter(pk__in=list(ids)).order_by("pk")
+    return {each.pk: each for each in found.select_for_update(of=("self",), no_key=True)}
+
+
+def find_current_readings(ids: Iterable[int]) -> dict[int, Reading]:
+    """The current reading by judgment, if it is not that of the rules."""
+    return {
+        each.judgment_id: each for each in Reading.objects.filter(judgment__in=list(ids), superseded_by__isnull=True)
+    }
+
+
+def make_reading(judgment: Judgment, current: Reading | None, parsed: Parsed, **who: Any) -> Reading:
+    """The next reading of an answer, not stored yet. Reads judgment.arm."""
+    return Reading(
+        judgment=judgment,
+        number=current.number + 1 if current else 1,
+        made_at=timezone.now(),
+        **write_reading(parsed, find_schema(judgment.arm)),
+        **who,
+    )
+
+
+def add_readings(rows: Sequence[Reading], current: dict[int, Reading]) -> None:
+    """Store readings, at most one of each answer, each in place of the one before. Reads reading.judgment."""
+    Reading.objects.bulk_create(rows)
+    first: list[Judgment] = []
+    former: list[Reading] = []
+    for row in rows:
+        before = current.get(row.judgment_id)
+        if before is None:
+            row.judgment.superseded_by = row
+            first.append(row.judgment)
+        else:
+            before.superseded_by = row
+            former.append(before)
+    Judgment.objects.bulk_update(first, ["superseded_by"], batch_size=200)
+    Reading.objects.bulk_update(former, ["superseded_by"], batch_size=200)
+
+
+# What a call to the formatter can end in without a reading that says something of the answer.
+UNREADABLE_BY_FORMATTER = frozenset({FormatterEnd.UNREADABLE, *REJECTED})
+
+
+def list_judge_alarms(outcomes: ArmOutcomes) -> list[str]:
+    """A sentence for every model and task whose answers, as they came, are no evidence. Reads arm.variant."""
+    found = ((arm, _describe(arm, counts)) for arm, counts in outcomes)
+    return [f"{arm.variant.label}, {in_words(arm.task)}: {said}" for arm, said in found if said]
+
+
+def _describe(arm: Arm, counts: Mapping[str, int]) -> str:
+    count = Counter({str(outcome): counts.get(outcome, 0) for outcome in Outcome})
+    # Where thinking used up the limit, the engine says so instead of the rules; what could not be stored came all the same.
+    count[str(Outcome.TRUNCATED)] += counts.get(NO_ROOM, 0)
+    count[str(Outcome.OFF_FORMAT)] += counts.get(NOT_STORABLE, 0)
+    answered = count[Outcome.ATTRIBUTED] + count[Outcome.UNKNOWN] + count[Outcome.VERDICT]
+    refused, cut_off = count[Outcome.REFUSAL], count[Outcome.TRUNCATED]
+    alarm = find_alarm(
+        answered=answered,
+        unknown=count[Outcome.UNKNOWN],
+        came=count.total() - count[Outcome.PROVIDER_ERROR],
+        read_by_rules=answered + refused,
+        refused=refused,
+        cut_off=cut_off,
+    )
+    if alarm is None:
+        return ""
+    cell = {
+        "alarm": alarm,
+        "n_responses": count.total(),
+        "n_nonrefused": answered,
+        "n_refused": refused,
+        "outcomes": count,
+        "output_limit": arm.variant.max_tokens,
+    }
+    return describe_alarm(cell, as_came=True)
+
+
+def list_formatter_alarms(outcomes: ArmOutcomes) -> list[str]:
+    """A sentence for every formatter that could read nothing. Reads arm.variant."""
+    alarms = []
+    for label, counts in sum_by_model(outcomes).items():
+        no_room = counts[NO_ROOM]
+        unread = sum(counts[end] for end in UNREADABLE_BY_FORMATTER) + counts[NOT_STORABLE] + no_room
+        readable = sum(counts[end] for end in {*FormatterEnd} - UNREADABLE_BY_FORMATTER - {FormatterEnd.NO_ANSWER})
+        said = describe_unreadable(unread + readable, readable, no_room)
+        alarms += [f"{label}: {said}"] if said else []
+    return alarms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from auditapp.batches.models import Batch
 from auditapp.sob.models import Dataset
-from auditapp.sob.queries.arms import KIND
+from auditapp.sob.queries import KIND
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import create_project
 from transcripts.projects.management.finding import find_study

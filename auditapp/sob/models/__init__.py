@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from auditapp.sob.models.audits import Audit, AuditItem, AuditMark, AuditOpening
-from auditapp.sob.models.judgments import Judgment, ReadAnswer, Reading
-from auditapp.sob.models.reports import StoredReport
+from auditapp.sob.models.judgments import Judgment, ReadAnswer, Reading, StoredReport
 from auditapp.sob.models.tables import MappingTable, TargetTable, TermsNotice, Wording
 from auditapp.sob.models.texts import Dataset, Text
 

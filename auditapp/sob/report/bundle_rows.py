@@ -19,7 +19,7 @@ from auditapp.sob.pure.measures.report import REPORT_VERSION
 from auditapp.sob.pure.outputs import bundle_writing as names
 from auditapp.sob.pure.outputs.bundle_writing import Record, hash_text
 from auditapp.sob.pure.parsing import PARSER_VERSION
-from auditapp.sob.queries.arms import find_schema
+from auditapp.sob.queries import find_schema
 from auditapp.sob.report.computing import ReportChoice, find_sources
 from auditapp.sob.tables.queries import find_rows, find_table, find_texts
 from auditapp.sob.texts.queries import find_asked_texts

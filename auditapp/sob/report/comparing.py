@@ -14,7 +14,7 @@ from auditapp.sob.pure.measures.report import ReportOptions, choose_targets, mak
 from auditapp.sob.pure.measures.tallies import ItemMatrix
 from auditapp.sob.pure.showing.comparison import Making, find_differences, is_comparable
 from auditapp.sob.pure.showing.figures import Figures
-from auditapp.sob.queries.arms import AskedArm, find_schema, list_wordings
+from auditapp.sob.queries import AskedArm, find_schema, list_wordings
 from auditapp.sob.report.computing import ReportInputs, read_inputs
 from auditapp.sob.report.requests import await_report
 from auditapp.sob.report.store import read_texts

@@ -18,8 +18,17 @@ from auditapp.sob.pure.counting import LEXICON_VERSION
 from auditapp.sob.pure.measures.mapping import TargetMapping
 from auditapp.sob.pure.measures.report import REPORT_VERSION, ReportOptions, build_report
 from auditapp.sob.pure.parsing import PARSER_VERSION
-from auditapp.sob.queries.arms import AskedArm, describe_unfinished, find_families, find_pairs, list_notices, read_arms
-from auditapp.sob.queries.readers import count_invented, find_cell_range, find_parsers
+from auditapp.sob.queries import (
+    AskedArm,
+    count_invented,
+    describe_unfinished,
+    find_cell_range,
+    find_families,
+    find_pairs,
+    find_parsers,
+    list_notices,
+    read_arms,
+)
 from auditapp.sob.report.tallying import tally_batch
 from auditapp.sob.tables.queries import (
     IN_FORCE,

@@ -15,10 +15,9 @@ from auditapp.llm.models import ModelVariant
 from auditapp.llm.scorecards import ScorecardFigure, ScorecardPart
 from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.pure.instruments import BASE_TASK, TASKS
-from auditapp.sob.pure.limits import READING
-from auditapp.sob.pure.measures.cautions import describe_alarm, describe_cell_readers, list_marks
+from auditapp.sob.pure.measures.cautions import READING, describe_alarm, describe_cell_readers, list_marks
 from auditapp.sob.pure.metrics import OVERALL
-from auditapp.sob.queries.arms import KIND
+from auditapp.sob.queries import KIND
 from auditapp.sob.report.computing import read_inputs
 from auditapp.sob.report.requests import read_report
 from transcripts.formats.numbers import write_estimate, write_number

@@ -14,7 +14,7 @@ from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.worker_signs import SILENT_AFTER, name_host
 from auditapp.batches.models import OPEN_STATES, Batch, WorkerSign
 from auditapp.sob.models import StoredReport
-from auditapp.sob.queries.arms import KIND
+from auditapp.sob.queries import KIND
 from auditapp.sob.report.computing import (
     ReportChoice,
     ReportInputs,

@@ -20,8 +20,7 @@ from auditapp.sob.pure.measures.attributions import AttributionTally
 from auditapp.sob.pure.measures.mapping import TargetMapping
 from auditapp.sob.pure.measures.tallies import USABLE, Group, ItemMatrix, Repeats, Tallies
 from auditapp.sob.pure.parsing import Outcome
-from auditapp.sob.queries.arms import AskedArm, read_arms
-from auditapp.sob.queries.readers import find_cell_range
+from auditapp.sob.queries import AskedArm, find_cell_range, read_arms
 from auditapp.sob.tables.queries import TextTargets, read_targets
 from auditapp.sob.texts.queries import hash_asked_texts, read_asked_texts
 

@@ -12,7 +12,7 @@ from django.db.models import Count, Max, QuerySet
 
 from auditapp.batches.models import Batch, Cell
 from auditapp.sob.models import Dataset, TargetTable, Text
-from auditapp.sob.queries.arms import KIND
+from auditapp.sob.queries import KIND
 from transcripts.projects.models import Project
 
 MAX_COLUMNS = 8

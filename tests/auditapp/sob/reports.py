@@ -12,8 +12,7 @@ from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.sob.judging.actions.launching import launch_sob
-from auditapp.sob.judging.kind import SobKind
-from auditapp.sob.judging.layers import add_readings, find_current_readings, lock_judgments, make_reading
+from auditapp.sob.judging.kind import SobKind, add_readings, find_current_readings, lock_judgments, make_reading
 from auditapp.sob.models import Dataset, Judgment, Reading, Text
 from auditapp.sob.pure.measures.tallies import Observation
 from auditapp.sob.pure.parsing import Outcome, parse_answer

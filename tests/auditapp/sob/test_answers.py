@@ -11,12 +11,12 @@ from django.utils import timezone
 from auditapp.batches.models import Batch
 from auditapp.sob.answers import keys as answer_keys
 from auditapp.sob.answers import pages as answers
+from auditapp.sob.answers.actions import COLUMNS, write_answers
 from auditapp.sob.answers.keys import Choice, choose_arms
 from auditapp.sob.answers.pages import iterate_answers, read_page
-from auditapp.sob.answers.rows import COLUMNS, write_answers
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.measures.harms import Harm
-from auditapp.sob.queries.arms import read_arms
+from auditapp.sob.queries import read_arms
 from tests.auditapp.sob.conftest import answer_cells
 
 WHITE = '{"Race": "White"}'
@@ -158,7 +158,7 @@ class TestFile:
         assert self.read(choose(batch))[0]["target"] == "'=HYPERLINK(1)"
 
     def test_headings_stand_once_however_many_pieces(self, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("auditapp.sob.answers.rows.ROWS_AT_A_TIME", 1)
+        monkeypatch.setattr("auditapp.sob.answers.actions.ROWS_AT_A_TIME", 1)
         answer_cells(batch, [WHITE] * 3)
         assert len(self.read(choose(batch))) == 3
 

@@ -23,7 +23,7 @@ from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.judging.actions.wordings import add_wording
 from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.pure.parsing import ATTRIBUTES
-from auditapp.sob.queries.arms import find_schema
+from auditapp.sob.queries import find_schema
 from auditapp.sob.report.comparing import read_comparison
 from auditapp.sob.report.computing import read_inputs
 from auditapp.sob.report.requests import read_report

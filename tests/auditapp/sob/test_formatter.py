@@ -29,7 +29,7 @@ from auditapp.sob.judging.formatter import (
     FormatterKind,
     list_for_formatter,
 )
-from auditapp.sob.judging.layers import find_current_readings
+from auditapp.sob.judging.kind import find_current_readings
 from auditapp.sob.judging.queries import count_layers, list_formatter_runs
 from auditapp.sob.models import Dataset, Judgment, Reading
 from auditapp.sob.pure.formatter_answers import (

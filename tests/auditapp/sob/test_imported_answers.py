@@ -30,12 +30,11 @@ from auditapp.sob.pure.importing_results import (
     match_rows,
     read_results,
 )
-from auditapp.sob.pure.importing_results.literals import NoLiteral, read_literal
-from auditapp.sob.pure.importing_results.sob_results import _MODELS, read_response
+from auditapp.sob.pure.importing_results.sob_results import _MODELS, NoLiteral, read_literal, read_response
 from auditapp.sob.pure.instruments import get_instrument
 from auditapp.sob.pure.measures.report import PUBLISHED_FAMILIES
 from auditapp.sob.pure.parsing import ATTRIBUTES
-from auditapp.sob.queries.arms import find_pairs, read_arms
+from auditapp.sob.queries import find_pairs, read_arms
 from auditapp.sob.report.computing import ReportChoice, compute_report
 from auditapp.sob.texts.actions.datasets import load_dataset
 from transcripts.accounts.models import User

@@ -24,7 +24,7 @@ from auditapp.sob.management.choices import find_dataset
 from auditapp.sob.models import Dataset, Judgment, TermsNotice
 from auditapp.sob.pure.instruments import get_instrument
 from auditapp.sob.pure.parsing import ATTRIBUTES
-from auditapp.sob.queries.arms import find_families, find_pairs, read_arms
+from auditapp.sob.queries import find_families, find_pairs, read_arms
 from auditapp.sob.texts.actions.datasets import load_dataset
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from tests.instance import Instance

@@ -9,7 +9,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.sob.answers.keys import Choice, choose_arms, list_keys
 from auditapp.sob.models import Dataset, Judgment, TargetTable, Text
 from auditapp.sob.pure.measures.tallies import Tallies, tally_observations
-from auditapp.sob.queries.arms import find_families, find_pairs, read_arms
+from auditapp.sob.queries import find_families, find_pairs, read_arms
 from auditapp.sob.report.tallying import tally_batch
 from auditapp.sob.tables.queries import UnknownTargets, read_targets
 from tests.auditapp.sob.reports import ANSWERS, VERDICTS, add_arm, answer_all, launch, observe, read_again, store

@@ -14,7 +14,7 @@ from django.db.utils import ConnectionHandler
 from auditapp.batches.models import Cell
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.models import Dataset
-from auditapp.sob.queries.readers import find_cell_range
+from auditapp.sob.queries import find_cell_range
 from auditapp.sob.report import computing
 from auditapp.sob.report.computing import read_snapshot
 from tests.auditapp.sob.reports import launch

@@ -28,7 +28,7 @@ from auditapp.sob.pure.importing_results import (
     read_results,
 )
 from auditapp.sob.pure.instruments import UnknownInstrument, get_instrument
-from auditapp.sob.queries.arms import IMPORTED_MARK, KIND
+from auditapp.sob.queries import IMPORTED_MARK, KIND
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused

@@ -13,7 +13,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.sob.judging.actions.wordings import NOT_COMPARABLE, find_instrument
 from auditapp.sob.models import Dataset, TermsNotice
 from auditapp.sob.pure.instruments import BASE, BASE_TASK, Instrument
-from auditapp.sob.queries.arms import KIND
+from auditapp.sob.queries import KIND
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project

@@ -19,13 +19,13 @@ from auditapp.sob.judging.formatter import (
     find_unread,
     list_for_formatter,
 )
-from auditapp.sob.judging.layers import add_readings, find_current_readings, lock_judgments, make_reading
+from auditapp.sob.judging.kind import add_readings, find_current_readings, lock_judgments, make_reading
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.formatter_answers import MAX_ANSWER_LENGTH, load_prompt
 from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.parsing import Outcome, Parsed, is_known
 from auditapp.sob.pure.verdicts import VERDICTS
-from auditapp.sob.queries.arms import KIND, find_schema
+from auditapp.sob.queries import KIND, find_schema
 from auditapp.sob.report.requests import request_after_change
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

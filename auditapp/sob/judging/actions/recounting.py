@@ -13,7 +13,7 @@ from auditapp.sob.judging.kind import MAX_ITEMS
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.counting import LEXICON_VERSION, count_in_every_way
 from auditapp.sob.pure.parsing import Outcome
-from auditapp.sob.queries.arms import find_schema
+from auditapp.sob.queries import find_schema
 from auditapp.sob.report.store import outdate_reports
 from transcripts.audit_trail import trail
 

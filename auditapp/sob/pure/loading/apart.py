@@ -18,7 +18,7 @@ from typing import Any
 from auditapp.sob.pure.loading.dataset_texts import DatasetText
 from auditapp.sob.pure.loading.drawing import Draw, SampleError
 from auditapp.sob.pure.loading.normalising import TargetLabels, make_labels
-from auditapp.sob.pure.loading.parquet import make_environment
+from auditapp.sob.pure.loading.opening import make_environment
 from auditapp.sob.pure.loading.previewing import Plan, Preview, plan_file, preview_file
 from auditapp.sob.pure.loading.published_sources import Provenance, find_published_source
 from transcripts.formats.problems import ReadError

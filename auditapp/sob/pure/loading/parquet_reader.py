@@ -1,4 +1,4 @@
-"""The program that ``parquet.py`` starts: a parquet file on standard input, one JSON object on standard output.
+"""The program that ``opening.py`` starts: a parquet file on standard input, one JSON object on standard output.
 
 It imports nothing of ours and writes nothing of a file's content but the rows themselves.
 """

@@ -13,8 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from auditapp.sob.pure.loading.data_warnings import describe_data_warnings, describe_unknown_labels, list_rows
-from auditapp.sob.pure.loading.dataset_texts import DatasetText, NumberedText
+from auditapp.sob.pure.loading.dataset_texts import (
+    DatasetText,
+    NumberedText,
+    describe_data_warnings,
+    describe_unknown_labels,
+    list_rows,
+)
 from auditapp.sob.pure.loading.drawing import SAME_AGAIN, Draw, Statement, draw_sample, drop_repeated
 from auditapp.sob.pure.loading.normalising import TargetLabels, load_published_targets
 from auditapp.sob.pure.loading.opening import OpenedFile, open_file

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from auditapp.sob.pure.counting import LEXICON_VERSION, OVERALL
-from auditapp.sob.pure.limits import READING
 from auditapp.sob.pure.measures.attributions import AttributionTally, list_mapping
 from auditapp.sob.pure.measures.cautions import (
+    READING,
     describe_cut_off,
     find_base_alarm,
     list_alarms,

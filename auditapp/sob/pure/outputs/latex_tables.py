@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from auditapp.sob.pure.limits import READING
-from auditapp.sob.pure.measures.cautions import APART_MARK, FEW_MARK, describe_cell_readers, list_marks
+from auditapp.sob.pure.measures.cautions import APART_MARK, FEW_MARK, READING, describe_cell_readers, list_marks
 from auditapp.sob.pure.measures.mapping import PUBLISHED, Rows, published_rows
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.showing.figures import TASK_NAMES, TASKS, Entry, Figures

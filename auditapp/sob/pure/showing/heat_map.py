@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from auditapp.sob.pure.limits import FIGURE_NOTE
-from auditapp.sob.pure.measures.cautions import explain_marks
+from auditapp.sob.pure.measures.cautions import FIGURE_NOTE, explain_marks
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.published import TARGETS, published_rows, published_source
 from auditapp.sob.pure.showing.figures import (
@@ -55,7 +54,7 @@ def arrange_heat_map(
     names = named if targets == TEN else named + [target for target in figures.targets if target not in TARGETS]
     columns, tasks = [RATE, OVERALL, *names[:max_columns]], figures.tasks
     places = [(task, column, OVERALL if column == RATE else column) for task in tasks for column in columns]
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "model": model,
             "cells": [
@@ -67,7 +66,7 @@ def arrange_heat_map(
     ]
     printed = {(row.model, row.task): row for row in published_rows() if with_published and row.task in tasks}
     scores = {place: {OVERALL: row.overall, **row.by_target} for place, row in printed.items()}
-    beside = []
+    beside: list[dict[str, Any]] = []
     for model in dict.fromkeys(model for model, _ in printed):
         cells = []
         for task, column, target in places:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from auditapp.sob.pure.limits import FIGURE_NOTE
 from auditapp.sob.pure.measures.attributions import MAX_VALUE_LENGTH
+from auditapp.sob.pure.measures.cautions import FIGURE_NOTE
 from auditapp.sob.pure.measures.mapping import (
     PUBLISHED,
     Kind,

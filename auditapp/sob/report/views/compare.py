@@ -16,7 +16,7 @@ from auditapp.sob.pure.parsing import ATTRIBUTES
 from auditapp.sob.pure.published import published_rows, published_source
 from auditapp.sob.pure.showing.comparison import Making, compare_figures, compare_published, find_differences
 from auditapp.sob.pure.showing.figures import TASKS, Entry, Figures, name_pair
-from auditapp.sob.queries.arms import KIND
+from auditapp.sob.queries import KIND
 from auditapp.sob.report.comparing import choose_models, compare_sides, describe_making, list_alarms, read_side
 from auditapp.sob.report.store import read_texts
 from auditapp.sob.report.views.charts import draw_pairs, judge_pair

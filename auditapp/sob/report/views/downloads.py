@@ -19,7 +19,7 @@ from auditapp.sob.pure.outputs.report_files import (
     name_file,
     write_file,
 )
-from auditapp.sob.queries.arms import is_comparable
+from auditapp.sob.queries import is_comparable
 from auditapp.sob.report.actions import BUNDLE, TAKEN_OUT, name_bundle, record_bundle, start_bundle, write_bundle_file
 from auditapp.sob.report.computing import read_inputs
 from auditapp.sob.report.requests import read_report

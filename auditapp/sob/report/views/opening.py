@@ -14,8 +14,7 @@ from auditapp.sob.models import Dataset, StoredReport
 from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.showing.figures import Counting, Figures
-from auditapp.sob.queries.arms import KIND, list_wordings
-from auditapp.sob.queries.readers import count_readers
+from auditapp.sob.queries import KIND, count_readers, list_wordings
 from auditapp.sob.report.computing import ReportChoice, ReportInputs, read_inputs
 from auditapp.sob.report.requests import read_report
 from auditapp.sob.report.store import find_failure, find_start

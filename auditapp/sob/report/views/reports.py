@@ -16,7 +16,7 @@ from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.published import published_source
 from auditapp.sob.pure.showing.figures import Counting, Figures, in_words, read_score
 from auditapp.sob.pure.showing.heat_map import RATE, TEN, arrange_heat_map, choose_targets
-from auditapp.sob.queries.arms import KIND, count_cells, is_comparable
+from auditapp.sob.queries import KIND, count_cells, is_comparable
 from auditapp.sob.report.store import forget_failures
 from auditapp.sob.report.views.opening import Opened, describe_base, find_batch, open_batch, read_counting
 from transcripts.charts.figures import Cell, GridChart, GridRow, Missing

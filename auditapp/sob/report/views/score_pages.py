@@ -12,7 +12,7 @@ from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.pure.published import published_rows
 from auditapp.sob.pure.showing.figures import Entry, Figures, read_score
-from auditapp.sob.queries.arms import is_comparable
+from auditapp.sob.queries import is_comparable
 from auditapp.sob.report.views.opening import Opened, choose, find_batch, open_batch, read_choice, read_counting
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission

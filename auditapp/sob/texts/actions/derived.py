@@ -11,8 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from auditapp.sob.models import Dataset, TargetTable
-from auditapp.sob.pure.loading.data_warnings import describe_data_warnings, describe_unknown_labels, list_rows
-from auditapp.sob.pure.loading.dataset_texts import DatasetText, NumberedText
+from auditapp.sob.pure.loading.dataset_texts import (
+    DatasetText,
+    NumberedText,
+    describe_data_warnings,
+    describe_unknown_labels,
+    list_rows,
+)
 from auditapp.sob.pure.loading.drawing import (
     DEFAULT_SEED,
     SAME_AGAIN,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from auditapp.sob.pure.loading import opening, parquet, row_files
+from auditapp.sob.pure.loading import opening, row_files
 from auditapp.sob.pure.loading.opening import open_file, unpack_gzip
 from transcripts.formats.problems import ReadError
 
@@ -104,12 +104,12 @@ def test_parquet_reader_is_not_told_our_secrets(monkeypatch: pytest.MonkeyPatch,
         encoding="utf-8",
     )
     monkeypatch.setenv("FIELD_KEY", "secret")
-    monkeypatch.setattr(parquet, "READER", reader)
+    monkeypatch.setattr(opening, "READER", reader)
     assert "found False" in refuse(PARQUET)
 
 
 def test_parquet_reader_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "SECONDS", 0.01)
+    monkeypatch.setattr(opening, "SECONDS", 0.01)
     assert "not read in 0.01 s" in refuse(PARQUET)
 
 
@@ -120,10 +120,10 @@ def test_parquet_reader_that_takes_too_long_is_stopped(monkeypatch: pytest.Monke
 def test_parquet_of_too_much_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limit: str, finding: str
 ) -> None:
-    lines = parquet.READER.read_text(encoding="utf-8").splitlines()
+    lines = opening.READER.read_text(encoding="utf-8").splitlines()
     (place,) = (place for place, line in enumerate(lines) if line.startswith(f"{limit} = "))
     lines[place] = f"{limit} = 1"
     reader = tmp_path / "reader.py"
     reader.write_text("\n".join(lines), encoding="utf-8")
-    monkeypatch.setattr(parquet, "READER", reader)
+    monkeypatch.setattr(opening, "READER", reader)
     assert finding in refuse(PARQUET)

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from auditapp.audits.pure.marks import measure_kappa
-from auditapp.sob.audits.pure.report import (
+from auditapp.sob.audits.pure import (
     Item,
     Mark,
     build_audit_report,

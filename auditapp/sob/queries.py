@@ -1,5 +1,6 @@
 """What a batch asked: its arms under the names that its figures carry, their families and pairs; who read its answers (rules,
-formatters and people, and which of the formatters invent readings); and what must be said of both."""
+formatters and people, and which of the formatters invent readings); what is missing, and what cannot be compared.
+"""
 
 from __future__ import annotations
 
@@ -45,19 +46,24 @@ class AskedArm(NamedTuple):
 def read_arms(batch: Batch) -> list[AskedArm]:
     """The arms in the order of the launch. One query."""
     arms = list(Arm.objects.filter(batch=batch).select_related("variant__account").order_by("pk"))
-    wordings = Counter((arm.variant_id, arm.task) for arm in arms)
-    several = {variant for (variant, _), count in wordings.items() if count > 1}
-    names = {arm.pk: _name_model(arm, arm.variant_id in several) for arm in arms}
+    # The wording by name, or by the beginning of its hash.
+    wordings = {arm.pk: str(arm.settings.get("instrument") or arm.prompt_hash[:8]) for arm in arms}
+    asked = Counter((arm.variant_id, arm.task) for arm in arms)
+    several = {variant for (variant, _), count in asked.items() if count > 1}
+    names = {
+        arm.pk: f"{arm.variant.label} ({wordings[arm.pk]})" if arm.variant_id in several else arm.variant.label
+        for arm in arms
+    }
     shared = Counter((names[arm.pk], arm.task) for arm in arms)
     for arm in arms:
         if shared[names[arm.pk], arm.task] > 1:
-            names[arm.pk] = f"{arm.variant.label} ({name_instrument(arm)} {arm.prompt_hash[:8]})"
+            names[arm.pk] = f"{arm.variant.label} ({wordings[arm.pk]} {arm.prompt_hash[:8]})"
     return [
         AskedArm(
             arm.pk,
             names[arm.pk],
             arm.task,
-            name_instrument(arm),
+            wordings[arm.pk],
             arm.variant,
             str(arm.settings.get("family") or ""),
             str(arm.settings.get("sha256") or arm.prompt_hash),
@@ -65,15 +71,6 @@ def read_arms(batch: Batch) -> list[AskedArm]:
         )
         for arm in arms
     ]
-
-
-def name_instrument(arm: Arm) -> str:
-    """The wording an arm was asked in, by name, or by the beginning of its hash."""
-    return str(arm.settings.get("instrument") or arm.prompt_hash[:8])
-
-
-def _name_model(arm: Arm, with_wording: bool) -> str:
-    return f"{arm.variant.label} ({name_instrument(arm)})" if with_wording else arm.variant.label
 
 
 def find_families(arms: Sequence[AskedArm]) -> dict[str, str]:

@@ -9,7 +9,7 @@ import pytest
 
 from auditapp.llm.pure.own_words import MAX_TRIES, Judged, takes_back
 from auditapp.preannotation.annotators.pure.answers import parse_response
-from auditapp.preannotation.evaluation.pure.critic_prompts import read_critic_answer
+from auditapp.preannotation.evaluation.pure.critic import read_critic_answer
 from auditapp.probe.pure.parsing import OK, parse_answer
 from auditapp.scenarios.pure.outcomes import read_expected, read_outcome
 from auditapp.sob.pure.formatter_answers import FormatterEnd, read_formatter_answer

@@ -1,4 +1,6 @@
-"""Pages of annotators: what each was asked and said, runs of those that need no call, planted sentences."""
+"""Pages of annotators: their settings, their exact instructions, and how their answers were parsed; runs by rules or by what was
+learnt, each launch with what it would go by; and the study's invented sentences with known codes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What part of an annotator's work is compared, and what people decide about it."""
+"""What part of an annotator's work is compared and what people decide about it; checks, critics and audits."""
 
 from __future__ import annotations
 

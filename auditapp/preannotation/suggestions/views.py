@@ -1,4 +1,6 @@
-"""The machine panel of the desk, which knows this room by its addresses only; the share of turns that are withheld; drafts."""
+"""The machine panel of the desk, which knows this room by its addresses only; and what coders are shown: the share of turns that
+never shows suggestions, and draft interviews.
+"""
 
 from __future__ import annotations
 

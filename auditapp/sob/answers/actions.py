@@ -1,4 +1,4 @@
-"""Export the answers that a page lists. Every export is recorded."""
+"""Export the answers that a page lists: those of one cell as CSV, line by line. Every export is recorded."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """The answers behind a number, a page at a time, each with the current reading and those before it.
 
 Pages go by key, so that the last page of a million answers comes as fast as the first.
+
+A call of the benchmark leads to the text it was asked about, the answer it read, and how that was read.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The kind of a batch of judgments: how prompts are rendered and answers stored; a later reading of an answer by a formatter or a
-person; and what must be said of answers that are no findings."""
+"""The kind of a batch of judgments: how prompts are rendered and answers stored. Of an answer's readings rules come first, then a
+formatter, then people; all are kept, the last one counts. The alarms are those of what came, as the rules read it.
+"""
 
 from __future__ import annotations
 

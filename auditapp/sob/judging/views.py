@@ -1,4 +1,9 @@
-"""Launching and importing batches, readings of answers, and the study's own wordings."""
+"""Launching a batch in two steps, or importing answers of another run: first a preview of the file, then the batch, with
+nothing stored in between. How answers were read, layer by layer, with the queue of those that only a person can read. The
+published wordings, and those a study has written.
+
+People who read an answer see neither the model that gave it nor what a formatter made of it.
+"""
 
 from __future__ import annotations
 

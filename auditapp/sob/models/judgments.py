@@ -2,6 +2,8 @@
 
 A judgment is the reading by rules, made when the answer was stored and never changed. What the rules could not read is
 read by a formatter or a person: further readings, each kept, the last of which counts.
+
+The report of a batch is kept as it was last computed, so that pages and files need not compute it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Export a batch: its report as files, and all of it as a bundle. Every export is recorded."""
+"""Export a batch: its report as files, and all of it as a bundle, by a worker where that takes long. Every export is recorded."""
 
 from __future__ import annotations
 

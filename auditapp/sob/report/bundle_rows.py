@@ -21,7 +21,7 @@ from auditapp.sob.pure.outputs.bundle_writing import Record, hash_text
 from auditapp.sob.pure.parsing import PARSER_VERSION
 from auditapp.sob.queries import find_schema
 from auditapp.sob.report.computing import ReportChoice, find_sources
-from auditapp.sob.tables.queries import find_rows, find_table, find_texts
+from auditapp.sob.tables.queries import find_rows, find_table, find_texts, name_choice
 from auditapp.sob.texts.queries import find_asked_texts
 
 AT_A_TIME = 2_000
@@ -88,7 +88,7 @@ def _write_settings(source: BundleSource) -> Record:
 
 def _write_mapping(source: BundleSource) -> Record:
     project, name = source.batch.project, source.options.mapping_name
-    table = find_table(project, name)
+    table = find_table(project, name_choice(name))
     return {"name": name, "rows": find_rows(project, name), "reason": table.reason if table else ""}
 
 

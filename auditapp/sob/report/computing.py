@@ -34,8 +34,8 @@ from auditapp.sob.tables.queries import (
     IN_FORCE,
     LOADED,
     TextTargets,
-    choose_table,
     find_mapping,
+    find_table,
     find_target_table,
     read_targets,
 )
@@ -88,13 +88,14 @@ def read_inputs(batch: Batch, choice: ReportChoice | None = None) -> ReportInput
     judgments = Judgment.objects.filter(arm__in=[arm.arm_id for arm in arms]).values("arm_id", "outcome")
     counts = judgments.annotate(n=Count("*")).order_by("arm_id", "outcome")
     outcomes = list(counts.values_list("arm_id", "outcome", "n"))
+    tables = find_table(batch.project, choice.mapping), find_target_table(batch, choice.targets)
     return ReportInputs(
         batch,
         choice,
         arms,
         cells,
         n_answers=sum(n for *_, n in outcomes),
-        rules=fingerprint_rules(batch, choice),
+        rules=fingerprint_versions() + hash_json([table and table.pk for table in tables])[:48],
         answers=hash_json([batch.state, str(batch.finished_at), batch.spent_nano, readings, outcomes]),
     )
 
@@ -158,15 +159,8 @@ def _name_parsers(options: ReportOptions, parsers: Sequence[str]) -> ReportOptio
 
 
 def fingerprint_versions() -> str:
-    """A hash of the versions that the figures depend on: how every ``fingerprint_rules`` of this program begins."""
+    """A hash of the versions that the figures depend on: how ``ReportInputs.rules`` begin."""
     return hash_json([PARSER_VERSION, LEXICON_VERSION, REPORT_VERSION])[:16]
-
-
-def fingerprint_rules(batch: Batch, choice: ReportChoice) -> str:
-    """A hash of the tables and versions that the figures depend on. Reads batch.project."""
-    mapping = choose_table(batch.project, choice.mapping)
-    targets = find_target_table(batch, choice.targets)
-    return fingerprint_versions() + hash_json([mapping and mapping.pk, targets and targets.pk])[:48]
 
 
 def hash_json(value: object) -> str:

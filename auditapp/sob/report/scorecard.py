@@ -15,7 +15,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.llm.scorecards import ScorecardFigure, ScorecardPart
 from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.pure.instruments import BASE_TASK, TASKS
-from auditapp.sob.pure.measures.cautions import READING, describe_alarm, describe_cell_readers, list_marks
+from auditapp.sob.pure.measures.cautions import READING, describe_alarm, describe_readers, list_marks
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.queries import KIND
 from auditapp.sob.report.computing import read_inputs
@@ -113,7 +113,7 @@ def list_cautions(cell: Mapping[str, Any]) -> list[str]:
     """Why the score may mislead: its marks, and who else than the rules read the answers."""
     return [
         *(words for _, words in list_marks(cell)),
-        *filter(None, [describe_cell_readers(cell)]),
+        *filter(None, [describe_readers(cell)]),
     ]
 
 

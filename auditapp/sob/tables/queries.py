@@ -122,17 +122,20 @@ def find_mapping(project: Project, choice: str = IN_FORCE) -> TargetMapping:
 
     Its ``name`` is "published" or "table N", and goes into a report's versions.
     """
-    table = choose_table(project, choice)
+    table = find_table(project, choice)
     return published_mapping() if table is None else read_mapping(table.rows, name_table(table.number))
 
 
-def choose_table(project: Project, choice: str = IN_FORCE) -> MappingTable | None:
-    """The table that a choice comes to; ``None`` for the published mapping. Raises ``UnknownMapping``."""
+def find_table(project: Project, choice: str = IN_FORCE) -> MappingTable | None:
+    """The table that a choice comes to: the study's newest in force, ``None`` where it has none and for the published mapping.
+    Raises ``UnknownMapping``."""
     if choice == PUBLISHED:
         return None
+    tables = MappingTable.objects.filter(project=project).order_by("-number")
     if choice == IN_FORCE:
-        return find_table(project)
-    table = find_table(project, choice.replace(TABLE, "table ", 1)) if choice.startswith(TABLE) else None
+        return tables.first()
+    numbers = find_numbers([choice.removeprefix(TABLE)] if choice.startswith(TABLE) else [])
+    table = tables.filter(number__in=numbers).first()
     if table is None:
         raise UnknownMapping(f"There is no mapping {choice!r} in this study. Write published or table:N.")
     return table
@@ -143,17 +146,9 @@ def name_choice(name: str) -> str:
     return name.replace("table ", TABLE, 1)
 
 
-def find_table(project: Project, name: str | None = None) -> MappingTable | None:
-    """The study's newest table, or the one of that name; ``None`` for the published one and where there is none."""
-    tables = MappingTable.objects.filter(project=project).order_by("-number")
-    if name is None:
-        return tables.first()
-    return tables.filter(number__in=find_numbers([name.removeprefix("table ")])).first()
-
-
-def find_rows(project: Project, name: str | None = None) -> Rows:
-    """The rows of the mapping in force, or of the one of that name, as they were written."""
-    table = None if name == PUBLISHED else find_table(project, name)
+def find_rows(project: Project, name: str = IN_FORCE) -> Rows:
+    """The rows of the mapping in force, or of the one of that name, as they were written. Raises ``UnknownMapping``."""
+    table = find_table(project, name_choice(name))
     return published_rows() if table is None else order_rows(table.rows)
 
 

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from auditapp.sob.pure.measures.cautions import (
     FEW_MARK,
     FEW_SENTENCE,
-    describe_cell_readers,
+    describe_readers,
     list_marks,
 )
 from auditapp.sob.pure.showing.figures import Score, in_words
@@ -28,7 +28,7 @@ def usable(cell: Any) -> str:
     """The denominator of a cell, and below it how many of these answers a model or a person read."""
     if not cell:
         return "–"
-    readers = describe_cell_readers(cell)
+    readers = describe_readers(cell)
     return format_html("{}{}", f"{cell['n_nonrefused']:,}", _write_below(readers))
 
 

@@ -1,4 +1,8 @@
-"""Pages of the texts. They are masked until asked for, one by one; no address or title contains any of them."""
+"""Pages of the texts. They are masked until asked for, one by one; no address or title contains any of them.
+
+A file is loaded after a preview. Nothing is kept between the two steps: with htmx the file stays chosen, without it the same file
+is chosen again, and a file that is not the one that was looked at is refused.
+"""
 
 from __future__ import annotations
 

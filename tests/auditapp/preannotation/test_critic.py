@@ -19,7 +19,7 @@ from auditapp.llm.models import ProviderAccount
 from auditapp.llm.pure.json_schemas import conforms
 from auditapp.preannotation.annotators.pure.prompts import CodeText
 from auditapp.preannotation.evaluation.actions.critic import plan_critic
-from auditapp.preannotation.evaluation.pure.critic_prompts import (
+from auditapp.preannotation.evaluation.pure.critic import (
     read_critic_answer,
     write_critic_instructions,
     write_critic_message,

@@ -18,7 +18,7 @@ from auditapp.preannotation.annotators.pure.answers import NOT_OFFERED
 from auditapp.preannotation.annotators.runner.parse_responses import write_turn_schema
 from auditapp.preannotation.annotators.runner.render_prompts import render_turn_prompts
 from auditapp.preannotation.evaluation.actions.checks import plan_check
-from auditapp.preannotation.evaluation.pure.turn_tables import tabulate_answers
+from auditapp.preannotation.evaluation.pure.calibrating import tabulate_answers
 from auditapp.preannotation.evaluation.queries.answer_tables import AskedQuestion, read_answer_tables
 from auditapp.preannotation.evaluation.queries.calibration import read_compared
 from auditapp.preannotation.models import Annotator, Reading, Suggestion

@@ -9,7 +9,7 @@ from django.urls import reverse
 from auditapp.sob.models import Dataset, MappingTable
 from auditapp.sob.pure.measures.mapping import Kind, Rows, published_mapping, published_rows
 from auditapp.sob.tables.actions import save_mapping
-from auditapp.sob.tables.queries import find_mapping, find_rows, find_table
+from auditapp.sob.tables.queries import UnknownMapping, find_mapping, find_rows, find_table
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.actions import create_project
@@ -96,11 +96,13 @@ class TestSaving:
         save_mapping(project=project, rows=ROWS, reason="x", by=lead)
         other = create_project(slug="other", name="Other", by=lead)
         assert find_mapping(other).name == "published"
-        assert find_table(other, "table 1") is None
+        with pytest.raises(UnknownMapping):
+            find_table(other, "table:1")
 
-    def test_a_name_of_no_table_finds_none(self, project: Project) -> None:
-        for name in ["table x", "table 99999999999999999999", "table 7", "²"]:
-            assert find_table(project, name) is None
+    @pytest.mark.parametrize("name", ["table:x", "table:99999999999999999999", "table:7", "²", "7", "table 7"])
+    def test_a_name_of_no_table_is_refused(self, project: Project, name: str) -> None:
+        with pytest.raises(UnknownMapping, match="Write published or table:N"):
+            find_table(project, name)
 
 
 def fill_form(*rows: tuple[str, str, str], reason: str = "Because.", **others: str) -> dict[str, str]:

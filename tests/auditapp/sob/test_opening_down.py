@@ -16,7 +16,7 @@ from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.models import Dataset
-from auditapp.sob.report.computing import ReportChoice, compute_report, fingerprint_rules
+from auditapp.sob.report.computing import ReportChoice, compute_report, read_inputs
 from auditapp.sob.tables.actions import save_mapping
 from auditapp.sob.texts.actions.datasets import load_dataset
 from tests.auditapp.sob.conftest import answer_cells
@@ -159,7 +159,7 @@ class TestMappingOfARequest:
 
     def test_reports_under_two_mappings_are_kept_apart(self, pages: Pages) -> None:
         published, own = ReportChoice(mapping="published"), ReportChoice(mapping="table:1")
-        assert fingerprint_rules(pages.batch, published) != fingerprint_rules(pages.batch, own)
+        assert read_inputs(pages.batch, published).rules != read_inputs(pages.batch, own).rules
         names = [compute_report(pages.batch, each).report["versions"]["mapping"] for each in (published, own)]
         assert names == ["published", "table 1"]
 

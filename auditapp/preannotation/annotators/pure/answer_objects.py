@@ -1,6 +1,10 @@
 """Finding the answer in what a model sent: a JSON object, whatever is around it, whole or cut off.
 
 Only strict JSON is read; nothing is repaired. Of an answer that was cut off the elements count that came whole.
+
+The JSON schema of an annotator's answers is what a server that honours schemas is made to answer with. It holds a model to the
+sentences of its question, in order, and to the codes it was asked for. Whether a quote is in its sentence it cannot say:
+answers are parsed and checked as any others.
 """
 
 from __future__ import annotations

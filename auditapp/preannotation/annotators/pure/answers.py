@@ -3,6 +3,8 @@ sentence, says a thing twice, or has no evidence in the sentence, is kept aside 
 
 Anything around the answer (fences, prose, thinking, an object that holds it) is allowed. An answer that was cut
 off keeps the entries that are whole.
+
+The words that a machine quotes are found verbatim, except for white space, quotation marks, case and how accents are composed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""The annotators of a study, what each has annotated, and the codes it is chosen for."""
+"""The annotators of a study: what each has annotated, the codes it is chosen for, the invented sentences it can be tested with, and
+what to consider before a model annotates or judges.
+
+Models judge their own answers more kindly, and two models of one family are not independent evidence. Families are
+recognised by model names. Each warning is a ``code`` with its values; ``preannotation/_warning.html`` has the words.
+"""
 
 from __future__ import annotations
 

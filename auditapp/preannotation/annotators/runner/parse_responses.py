@@ -1,4 +1,6 @@
-"""Parsing responses about turns into what is stored of them: the same for every kind of batch that asks about turns."""
+"""Pre-annotation's part in the batch engine, where a cell is one turn under one code family, or one code; and parsing responses
+about turns into what is stored of them, the same for every kind of batch that asks about turns.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import find_answer_schema
 from auditapp.preannotation.annotators.queries.prompt_codebook import find_sent_redaction, make_code_text
-from auditapp.preannotation.evaluation.pure.critic_prompts import (
+from auditapp.preannotation.evaluation.pure.critic import (
     CRITIC_VERSION,
     write_critic_instructions,
 )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auditapp.preannotation.annotators.queries.machine_turn_labels import read_turn_labels
-from auditapp.preannotation.evaluation.pure.turn_tables import AnswerTable, tabulate_answers
+from auditapp.preannotation.evaluation.pure.calibrating import AnswerTable, tabulate_answers
 from auditapp.preannotation.evaluation.queries.calibration import Compared, ComparedCode
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Coding, Layer

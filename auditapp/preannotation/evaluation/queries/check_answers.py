@@ -1,4 +1,6 @@
-"""From a figure of a check down to the answers behind it: which sentences, which codes each answer applied, which call it was."""
+"""From a figure of a check down to the answers behind it: which sentences, which codes each answer applied, which call it was;
+and the turns of a reading that were asked about again, with what was said of them the first time.
+"""
 
 from __future__ import annotations
 

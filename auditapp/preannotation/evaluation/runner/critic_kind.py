@@ -14,7 +14,7 @@ from auditapp.llm.pure.own_words import Judged
 from auditapp.preannotation.annotators.pure.sent_copy import make_copy
 from auditapp.preannotation.annotators.queries.prompt_codebook import goes_by_a_list
 from auditapp.preannotation.annotators.runner.render_prompts import read_earlier
-from auditapp.preannotation.evaluation.pure.critic_prompts import (
+from auditapp.preannotation.evaluation.pure.critic import (
     CRITIC_SCHEMA,
     EARLIER,
     REVERSE,

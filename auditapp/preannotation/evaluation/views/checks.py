@@ -1,4 +1,6 @@
-"""What checks of an annotator found, figure by figure, and the launch of one."""
+"""What checks of an annotator found, figure by figure, and the launch of one; the answers behind a figure, as far as this
+person may see what machines said of single sentences.
+"""
 
 from __future__ import annotations
 

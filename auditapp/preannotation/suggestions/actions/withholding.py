@@ -1,5 +1,6 @@
-"""What coders are shown: the turns that never show suggestions, the only ones on which suggestions influenced nobody (method
-brief 2.3), and interviews that are read as drafts, with suggestions before one's own decision, whose labels are in no measure."""
+"""What coders are shown: the turns that never show suggestions, the only ones on which suggestions influenced nobody (method brief
+2.3); and interviews that are read as drafts, with suggestions before one's own decision and no label made after one in any measure.
+"""
 
 from __future__ import annotations
 

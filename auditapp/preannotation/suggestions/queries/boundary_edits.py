@@ -1,4 +1,4 @@
-"""What boundary edits made of sentences, and of machines' answers about them.
+"""What boundary edits made of sentences, and of machines' answers about them; a sentence that a machine labelled, as pages show it.
 
 Suggestions stay at the sentence they were made for. One whose words (its quote; without one, its whole sentence) lie
 inside one current sentence is read there; any other is placed nowhere, and counted. One about a whole turn is read at the

@@ -381,7 +381,7 @@ def write_as(form: str, report: Mapping[str, Any], mapping: Rows | None = None) 
 
 def write_text(report: Mapping[str, Any]) -> str:
     """Scores for a terminal: a row per task and model, a column per target, two decimals, a dash where undefined."""
-    from auditapp.sob.pure.measures.cautions import describe_cell_readers, name_providers
+    from auditapp.sob.pure.measures.cautions import describe_readers, name_providers
     from auditapp.sob.pure.showing.figures import Figures, mark_score
 
     cautions = [f"Notice: {report['notice']}" if report["notice"] else "", name_providers(report["providers"])]
@@ -400,7 +400,7 @@ def write_text(report: Mapping[str, Any]) -> str:
     readers = [
         f"{cell['model']}, {cell['task']}: {read}."
         for cell in report["cells"]
-        if cell["target"] == "overall" and (read := describe_cell_readers(cell))
+        if cell["target"] == "overall" and (read := describe_readers(cell))
     ]
     written = [
         str(table.to_string(na_rep="–")),

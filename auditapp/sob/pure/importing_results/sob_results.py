@@ -2,7 +2,8 @@
 
 One row an answer: model_name, prompt_name, data_name, id, text, the targets, response, reasoning, gen_error. ``response``
 is what a second model made of the answer, as Python writes it: a dictionary, Unknown, refusal, or an empty cell. What
-the model itself said is not in the table, and no reading of ours claims to be it.
+the model itself said is not in the table, and no reading of ours claims to be it. Such values are read without
+running anything.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""A text as read from a file, before it is stored."""
+"""A text as read from a file, before it is stored, and warnings about texts. No row is changed; a warning names the rows, never
+their text.
+"""
 
 from __future__ import annotations
 

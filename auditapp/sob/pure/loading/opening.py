@@ -1,4 +1,8 @@
-"""From the bytes of any file we take to its rows: by what it holds, not by its name."""
+"""From the bytes of any file we take to its rows: by what it holds, not by its name.
+
+Parquet is binary and read by a library in C: a hostile file may ask for any amount of memory or crash its reader. So the reader
+runs in a process of its own with limits, and neither the web process nor a worker ever loads it.
+"""
 
 from __future__ import annotations
 

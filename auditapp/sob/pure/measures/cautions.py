@@ -1,4 +1,6 @@
-"""What must be said with a figure so that it does not mislead: few texts, no width, who read the answers, alarms. Pure."""
+"""What must be said with a figure so that it does not mislead: few texts, no width, who read the answers, alarms, and
+what must be read with every score (method briefs R37 and R51). Pure.
+"""
 
 from __future__ import annotations
 
@@ -206,17 +208,14 @@ def explain_no_width(interval: Interval | None, n: int, *, is_uniform: bool) -> 
     )
 
 
-def describe_readers(counted: int, formatter: int, person: int) -> str:
-    """How many counted answers a model or a person read, without a full stop; "" where the rules read all."""
-    readers = [(n, who) for n, who in ((formatter, "a model"), (person, "a person")) if n]
+def describe_readers(*cells: Mapping[str, Any]) -> str:
+    """How many counted answers of these cells a model or a person read, without a full stop; "" where the rules read all, and of
+    published cells."""
+    counted, formatter, person = (
+        sum(cell.get(name) or 0 for cell in cells) for name in ("n_nonrefused", "n_formatter", "n_person")
+    )
+    readers = [(n, who) for n, who in ((formatter, "a model"), (person, "a person")) if counted and n]
     return " and ".join(f"{n:,} of {counted:,} counted answers were read by {who}" for n, who in readers)
-
-
-def describe_cell_readers(cell: Mapping[str, Any]) -> str:
-    """As ``describe_readers`` for one cell; "" also for a published one."""
-    if not cell.get("n_nonrefused"):
-        return ""
-    return describe_readers(cell["n_nonrefused"], cell.get("n_formatter") or 0, cell.get("n_person") or 0)
 
 
 def write_notice(
@@ -226,9 +225,7 @@ def write_notice(
 
     ``notices`` are the caller's own. ``invented`` counts readings by a formatter that invents them.
     """
-    overall = [cell for cell in cells if cell["target"] == OVERALL]
-    counts = [sum(cell[name] or 0 for cell in overall) for name in ("n_nonrefused", "n_formatter", "n_person")]
-    readers = describe_readers(*counts)
+    readers = describe_readers(*(cell for cell in cells if cell["target"] == OVERALL))
     sentences = [
         *notices,
         *([FAKE_SENTENCE] if "fake" in providers else []),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from auditapp.sob.pure.measures.cautions import APART_MARK, FEW_MARK, READING, describe_cell_readers, list_marks
+from auditapp.sob.pure.measures.cautions import APART_MARK, FEW_MARK, READING, describe_readers, list_marks
 from auditapp.sob.pure.measures.mapping import PUBLISHED, Rows, published_rows
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.showing.figures import TASK_NAMES, TASKS, Entry, Figures
@@ -125,7 +125,7 @@ def _describe_cautions(figures: Figures) -> str:
         f"{model}, {TASK_NAMES[task].lower()}: {read}"
         for model in figures.models
         for task in figures.tasks
-        if (read := describe_cell_readers(figures.find_cell(model, task, OVERALL) or {}))
+        if (read := describe_readers(figures.find_cell(model, task, OVERALL) or {}))
     ]
     sentences = [
         *([f"{'; '.join(readers)}."] if readers else [figures.readers]),

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from auditapp.sob.pure.measures.cautions import (
     BY_RULES,
     describe_alarm,
-    describe_cell_readers,
     describe_cut_off,
     describe_readers,
     explain_marks,
@@ -99,7 +98,7 @@ class Figures:
     def readers(self) -> str:
         """Who read the counted answers of all scores, in a sentence; "" before there are any, and where it is not known."""
         counted = self.total("n_nonrefused")
-        read = describe_readers(counted, self.total("n_formatter"), self.total("n_person"))
+        read = describe_readers(*self.find("cells", target=OVERALL))
         return f"{read}." if read else BY_RULES if counted and self.report.get("providers") else ""
 
     @cached_property
@@ -187,7 +186,7 @@ def describe_cell(cell: Entry, counting: Counting = Counting.PAPER) -> str:
     if score.sob is None and not cell.get("alarm") and (cut_off := describe_cut_off(cell)):
         counts += f" ({cut_off.rstrip('.')})"
     alarm = f"Alarm: this model {describe_alarm(cell)}" if cell.get("alarm") else ""
-    readers = describe_cell_readers(cell)
+    readers = describe_readers(cell)
     cautions = " ".join(filter(None, [readers and f"{readers}.", score.note, alarm]))
     return f"{counts}. {cautions}" if cautions else counts
 

@@ -27,7 +27,6 @@ from auditapp.sob.report.views.opening import Opened, choose, find_batch, open_b
 from auditapp.sob.tables.queries import (
     IN_FORCE,
     UnknownMapping,
-    choose_table,
     find_rows,
     find_table,
     name_choice,
@@ -97,7 +96,7 @@ def show_map(request: ProjectRequest, batch_id: int) -> HttpResponse:
             "cells": CELLS,
             "rows": list_mapped(opened.figures, model, rule),
             "mapping_name": name,
-            "mapping_table": None if name == PUBLISHED else find_table(request.project, name),
+            "mapping_table": find_table(request.project, name_choice(name)),
             "newest_name": in_force,
             "source": published_source(),
         }
@@ -112,7 +111,7 @@ def _read_mapping(request: ProjectRequest, in_force: str) -> str:
     """The mapping that an address asks for; empty for the one in force, under any name."""
     asked = read_choice(request, "mapping")["mapping"]
     try:
-        choose_table(request.project, asked)
+        find_table(request.project, asked)
     except UnknownMapping as error:
         raise Http404(str(error)) from error
     return IN_FORCE if asked == name_choice(in_force) else asked

@@ -240,7 +240,7 @@ def test_who_read_the_counted_answers_is_counted_without_refusals() -> None:
     sentence = "2 of 4 counted answers were read by a model and 1 of 4 counted answers were read by a person"
     assert sentence in describe_cell(cells[0])
     assert Figures({"cells": cells}).readers == f"{sentence}."
-    assert describe_readers(4, 0, 0) == ""
+    assert describe_readers({"n_nonrefused": 4}) == ""
 
 
 def test_all_read_by_rules_is_said_only_where_it_is_known() -> None:

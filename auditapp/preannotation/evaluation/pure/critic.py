@@ -1,4 +1,5 @@
-"""The prompts of a critic: one suggestion, to be tested against its source. Plain Python: texts in, text out.
+"""The prompts of a critic, one suggestion to be tested against its source, and its answers: one of two words with its reason,
+or why the answer is of no use. Plain Python: texts in, text out.
 
 A second reading of positives alone, for annotators that did well on a test put 8 to 54 % false positives on what came
 after (method brief 2.1.6). The critic sees the sentence marked inside its turn, after the question before it, and what

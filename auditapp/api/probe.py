@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from auditapp.api.batches import ReportOutput, describe_reported
 from auditapp.api.errors import InvalidParameters
-from auditapp.api.inputs import Choice, Parameters
+from auditapp.api.inputs import Choice, Numeral, Parameters
 from auditapp.api.views import ProjectView, find_row
 from auditapp.probe.pure.tables import AXES
 from auditapp.probe.queries.purposes import ProbeIsOff, require_figures
@@ -22,12 +22,17 @@ class ReadProbeReport(ProjectView):
     """Table 1 and Table 2 of a probe, as ``manage.py probe report --json`` prints them. No answer to a single text is there."""
 
     class Query(Parameters):
-        """What Table 2 counts."""
+        """What Table 2 counts, and what else is compared."""
 
         axis = Choice(
             list(AXES),
             default=AXES[0],
             help_text="By the name-inferred category (truth) or by what the model predicted.",
+        )
+        other = Numeral(
+            required=False,
+            min_value=1,
+            help_text="Number of another probe of the study, whose models are compared too.",
         )
         coder = serializers.CharField(
             required=False,
@@ -42,6 +47,10 @@ class ReadProbeReport(ProjectView):
         by_model = serializers.JSONField(
             help_text="`table1` and `table2` of each model; docs/reference/probe.md describes them. `table2` is null without "
             "rationales that you may see."
+        )
+        comparisons = serializers.JSONField(
+            help_text="Two models under one condition, or two conditions of one model, on the texts that both were asked about: "
+            "the first less the second. docs/reference/probe.md describes them."
         )
         coder = serializers.CharField(help_text="Whose codings make Table 2; may be empty.")
         tests = serializers.CharField(help_text="Which tests and intervals these are.")
@@ -60,11 +69,14 @@ class ReadProbeReport(ProjectView):
     permission = Permission.SEE_ALL_CODINGS
 
     def get(self, request: Request, slug: str, batch_id: int) -> Response:
-        batch = find_row(self.project.batches.filter(kind=KIND), batch_id, "probe")
+        probes = self.project.batches.filter(kind=KIND)
+        batch = find_row(probes, batch_id, "probe")
         batch.project = self.project
+        other = find_row(probes, self.query["other"], "probe") if self.query.get("other") else None
         try:
             require_figures(self.project)
-            report, _ = read_report(batch, user=self.person, axis=self.query["axis"], coder=self.query.get("coder", ""))
+            asked = {"axis": self.query["axis"], "coder": self.query.get("coder", "")}
+            report, _ = read_report(batch, user=self.person, other=other, **asked)
         except ProbeIsOff as error:
             raise PermissionDenied(str(error)) from error
         except Refused as error:

@@ -3,17 +3,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from django import forms
+from django.db.models import QuerySet
 
 from auditapp.batches.forms import seed_field
+from auditapp.batches.models import Batch
 from auditapp.probe.actions.rationales import MAX_SEED
 from auditapp.probe.pure.tables import AXES
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
 from transcripts.projects.roles import ROLES, Permission
 
+BATCHES_OFFERED = 100
+
 
 class ReportForm(forms.Form):
-    """By what Table 2 counts, and whose codings it is made of."""
+    """With which other probe this one is compared; by what Table 2 counts, and whose codings it is made of."""
 
     axis = forms.ChoiceField(
         label="Table 2 by",
@@ -22,8 +26,15 @@ class ReportForm(forms.Form):
     )
     coder = forms.ChoiceField(label="Codings of", required=False)
 
-    def __init__(self, data: object, counts: Mapping[str, int]) -> None:
+    def __init__(self, data: object, counts: Mapping[str, int], *, has_themes: bool, others: QuerySet[Batch]) -> None:
         super().__init__(data)  # type: ignore[arg-type]
+        offered = [(str(each.pk), f"{each.pk} · {each.title}") for each in others[:BATCHES_OFFERED]]
+        if offered:
+            self.fields["with"] = forms.ChoiceField(
+                label="Compare with", required=False, choices=[("", "this probe itself"), *offered]
+            )
+        if not has_themes:
+            del self.fields["axis"]
         if counts:
             self.fields["coder"].choices = [(who, f"{who} ({count})") for who, count in counts.items()]  # type: ignore[attr-defined]
         else:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from auditapp.probe.pure.comparing import name_measure
 from auditapp.probe.pure.limits import CATEGORIES
 from auditapp.probe.pure.parsing import SUBSETS
 from auditapp.probe.pure.tables import ALL, DEGENERATE, FEW, INFINITIES, is_few
+from transcripts.formats.comparisons import describe_comparisons
 from transcripts.formats.numbers import NONE, write_estimate, write_number, write_p, write_percent, write_signed
+from transcripts.statistics.figures import explain_marks_in
 
 
 def list_funnel(funnel: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -22,7 +25,13 @@ def list_funnel(funnel: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def list_report(report: Mapping[str, Any]) -> Iterator[str]:
-    """Both tables of each model, the warnings, and what must be read beside them."""
+    """Both tables of each model, the comparisons, the warnings, what marks say, and what must be read with all of it."""
+    lines = list(_list_lines(report))
+    yield from lines
+    yield from explain_marks_in(lines, "texts")
+
+
+def _list_lines(report: Mapping[str, Any]) -> Iterator[str]:
     for model in report["models"]:
         tables = report["by_model"][model]
         yield f"Table 1{', ' + model if model else ''}"
@@ -30,6 +39,9 @@ def list_report(report: Mapping[str, Any]) -> Iterator[str]:
         if tables["table2"] is not None:
             yield f"Table 2{', ' + model if model else ''}, by {tables['table2']['axis']}"
             yield from _list_table2(tables["table2"])
+    yield from describe_comparisons(
+        report["comparisons"], "texts", lambda each: f"{each['under']}, {name_measure(each)}".removeprefix(", ")
+    )
     yield report["tests"]
     yield from report["notes"]
     yield from (f"Note: {sentence}" for sentence in report["warnings"])
@@ -54,12 +66,6 @@ def _list_table1(table: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {condition}, beside: {beside}, androgynous or unknown {rows['not_scored']}"
     if any(rows[subset]["degenerate"] for key, rows in table.items() if key != "paired" for subset in (ALL, *SUBSETS)):
         yield f"  {DEGENERATE}"
-    paired = table["paired"]
-    if paired:
-        yield (
-            f"  pairs: {paired['reviews']} texts, right under control alone {paired['control_only']}, under primed alone "
-            f"{paired['primed_only']}, P {write_p(paired['p_mcnemar'])} (McNemar; by Holm {write_p(paired['p_mcnemar_holm'])})"
-        )
 
 
 def _list_table2(table: Mapping[str, Any]) -> Iterator[str]:

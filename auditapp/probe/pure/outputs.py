@@ -147,5 +147,5 @@ FUNNEL = ReportTable(
 
 def caption_table(table: ReportTable[Report], report: Report) -> str:
     """What must be read with a table of a report, for its LaTeX."""
-    tests = [report["tests"], *report["notes"]] if table is TABLE1 else []
+    tests = [report["tests"], *report["notes"]] if table is not TABLE2 else []
     return " ".join([table.caption, *tests, *report["caveats"]])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from auditapp.probe.pure.limits import CAVEATS, CONTROL, MAY_ABSTAIN, PRIMED
+from auditapp.probe.pure.comparing import compare_trials
+from auditapp.probe.pure.limits import CAVEATS, MAY_ABSTAIN
 from auditapp.probe.pure.parsing import PARSER_VERSION, SUBSETS
 from auditapp.probe.pure.tables import (
     ALL,
@@ -22,14 +23,20 @@ from auditapp.probe.pure.tables import (
 
 TESTS = (
     "Difference: Newcombe's interval. P: Pearson's chi-square without a correction for continuity, and Fisher's exact test. "
-    "Accuracy: Wilson's interval. Pairs: McNemar's exact test. All intervals are of 95 %; texts are taken for independent. "
-    "Holm: adjusted over all P of Table 1, Pearson's and Fisher's of each model, condition and subset, and McNemar's of each model."
+    "Accuracy: Wilson's interval. Two models, or two conditions, on the same texts: the mean difference with Student's interval "
+    "over texts, and P of tossed signs (with one answer to each text, McNemar's exact test), adjusted over all comparisons of "
+    "their kind (Holm). All intervals are of 95 %; texts are taken for independent. Holm in Table 1: adjusted over all its P, "
+    "Pearson's and Fisher's of each model, condition and subset."
 )
 
 
-def make_report(trials: Sequence[Trial], themes: Themes | None = None, *, axis: str = AXES[0]) -> dict[str, Any]:
-    """{"models", "by_model": {model: {"table1", "table2"}}, "tests", "family", "notes", "parser", "warnings", "caveats"}.
+def make_report(
+    trials: Sequence[Trial], themes: Themes | None = None, *, axis: str = AXES[0], others: Sequence[Trial] = ()
+) -> dict[str, Any]:
+    """{"models", "by_model": {model: {"table1", "table2"}}, "comparisons", "tests", "family", "notes", "parser", "warnings",
+    "caveats"}.
 
+    ``comparisons`` are those of ``compare_trials``; with ``others``, the trials of another batch, also with its models.
     ``family`` is the number of P that Holm adjusts in Table 1, ``notes`` say which answers its rows are of. Where there is just
     one model, "table1" and "table2" are given as well. "table2" is ``None`` without ``themes``. Models are never pooled.
     """
@@ -44,14 +51,16 @@ def make_report(trials: Sequence[Trial], themes: Themes | None = None, *, axis: 
         if themes is not None:
             warnings += _warn_of_themes(model, own, themes)
     family = adjust_tests(tables1.values())
+    comparisons, apart = compare_trials(trials, others)
     report: dict[str, Any] = {
         "models": models,
         "by_model": by_model,
+        "comparisons": comparisons,
         "tests": f"{TESTS} These are {family}.",
         "family": family,
         "notes": list_notes(tables1),
         "parser": PARSER_VERSION,
-        "warnings": warnings,
+        "warnings": [*warnings, *apart],
         "caveats": list(CAVEATS),
     }
     return report | (by_model[models[0]] if len(models) == 1 else {})
@@ -85,8 +94,6 @@ def list_warnings(model: str, table1: Mapping[str, Any]) -> list[str]:
             said.append(f"{of}{condition}: {lost} of {asked} answers are no prediction and are counted beside.")
     if MAY_ABSTAIN in table1 and not table1[MAY_ABSTAIN]["not_counted"]["abstained"]:
         said.append(f"{of}{MAY_ABSTAIN}: the model never abstained.")
-    if table1["paired"] is None and {CONTROL, PRIMED} <= table1.keys():
-        said.append(f"{of}no text was answered under control and primed, so the conditions are not paired.")
     return said
 
 

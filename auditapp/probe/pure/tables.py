@@ -27,7 +27,7 @@ NOT_COUNTED = (INVALID, REFUSED, NO_ANSWER, ABSTAINED)
 
 AXES = ("truth", "prediction")
 PLUS_INFINITY, MINUS_INFINITY = "+INF", "-INF"
-TESTED = ("p_chi2", "p_fisher", "p_mcnemar")
+TESTED = ("p_chi2", "p_fisher")
 CHOSEN_BY_ANSWERS = (
     "The rows “Emotion or style”, “Other evidence” and “None” are chosen by the model's own answer, as in the published table: by "
     "the evidence that it named. A difference in them, or between them, does not show an effect of a cue or of the prompt."
@@ -93,13 +93,13 @@ def adjust_tests(tables: Iterable[Mapping[str, Any]]) -> int:
     """Add Holm's P to each P of the tables 1 of all models of a report, and return how many they are.
 
     The family is every P that is printed: of each model, condition and subset both Pearson's and Fisher's, so that nobody chooses
-    the smaller of the two, and McNemar's of each model.
+    the smaller of the two.
     """
     tests = []
     for table in tables:
         for condition, found in table.items():
-            rows = [found] if condition == "paired" and found else [found[key] for key in (ALL, *SUBSETS) if found]
-            tests += [(row, key) for row in rows for key in TESTED if row.get(key) is not None]
+            rows = [found[key] for key in (ALL, *SUBSETS)] if condition != "paired" else []
+            tests += [(row, key) for row in rows for key in TESTED if row[key] is not None]
     for (row, key), p in zip(tests, adjust_holm([row[key] for row, key in tests]), strict=True):
         row[f"{key}_holm"] = p
     return len(tests)
@@ -177,7 +177,6 @@ def pair_conditions(trials: Iterable[Trial]) -> dict[str, Any] | None:
         "control_only": control_only,
         "primed_only": primed_only,
         "p_mcnemar": measure_mcnemar(control_only, primed_only),
-        "p_mcnemar_holm": None,
     }
 
 

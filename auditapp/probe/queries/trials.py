@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count
 
-from auditapp.batches.models import Batch
+from auditapp.batches.models import Arm, Batch
 from auditapp.probe.models import RationaleTurn, ReviewSet
 from auditapp.probe.models import Trial as TrialRow
 from auditapp.probe.pure.limits import CATEGORIES
@@ -117,12 +117,19 @@ def read_coded(batch: Batch, *, user: User | None, coder: str = "") -> Coded | N
 
 
 def read_report(
-    batch: Batch, *, user: User | None, axis: str = AXES[0], coder: str = ""
+    batch: Batch, *, user: User | None, axis: str = AXES[0], coder: str = "", other: Batch | None = None
 ) -> tuple[dict[str, Any], Coded | None]:
-    """The report of a batch as pages, API and command show it; where the purpose was withdrawn, its caveats say so. Reads
-    batch.project. Raises ``Refused``."""
+    """The report of a batch as pages, API and command show it; where the purpose was withdrawn, its caveats say so. The
+    models of ``other``, a probe of the same study, are compared with its own. Reads batch.project. Raises ``Refused``.
+    """
     coded = read_coded(batch, user=user, coder=coder)
-    report = make_report(read_trials(batch), None if coded is None else coded.themes, axis=axis)
+    other = None if other == batch else other
+    named = [each._replace(model=f"{each.model} (batch {other.pk})") for each in read_trials(other)] if other else []
+    report = make_report(read_trials(batch), None if coded is None else coded.themes, axis=axis, others=named)
+    if other and (conditions := _find_changed_prompts(batch, other)):
+        report["warnings"].append(
+            f"Batch {other.pk} was asked with another wording under {' and '.join(conditions)}: what differs may be the wording."
+        )
     report["batch"] = batch.pk
     report["parser"] = read_parsers(batch)
     purpose = find_latest(batch.project)
@@ -133,6 +140,14 @@ def read_report(
         others = ", ".join(f"{who} ({count})" for who, count in coded.counts.items() if who != coded.coder)
         report["warnings"].append(f"Table 2 is {coded.coder}'s reading. Others have read too: {others}.")
     return report, coded
+
+
+def _find_changed_prompts(batch: Batch, other: Batch) -> list[str]:
+    """The conditions under which two probes were asked with different prompts."""
+    asked: dict[str, set[str]] = defaultdict(set)
+    for condition, prompt in Arm.objects.filter(batch__in=[batch, other]).values_list("task", "prompt_hash"):
+        asked[condition].add(prompt)
+    return sorted(condition for condition, prompts in asked.items() if len(prompts) > 1)
 
 
 def count_reviews(reviews: ReviewSet) -> dict[str, int]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from auditapp.probe.pure.comparing import COMPARED_WORDS, COMPARISONS, name_measure
 from auditapp.probe.pure.listing import write_ratio
 from auditapp.probe.pure.outputs import CONDITION_NAMES, SUBSET_NAMES
 from auditapp.probe.pure.parsing import SUBSETS
@@ -21,7 +22,9 @@ from auditapp.probe.pure.tables import (
 )
 from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart, Tone, Verdict
 from transcripts.charts.verdicts import CANNOT_TELL, judge_cases, judge_difference
+from transcripts.formats.comparisons import draw_comparisons
 from transcripts.formats.numbers import write_estimate, write_number, write_p
+from transcripts.statistics.figures import explain_marks
 
 DEGENERATE_VERDICT = Verdict("degenerate", Tone.BAD)
 
@@ -85,13 +88,6 @@ def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
         )
         if abstentions := describe_abstentions(found):
             notes.append(f"{name}: {abstentions}")
-    paired = table["paired"]
-    if paired:
-        notes.append(
-            f"Control and primed on the same {paired['reviews']} texts: right under control alone {paired['control_only']}, "
-            f"under primed alone {paired['primed_only']}, P {write_p(paired['p_mcnemar'])} (McNemar, exact), by "
-            f"Holm {write_p(paired['p_mcnemar_holm'])}."
-        )
     notes.append(CHOSEN_BY_ANSWERS)
     chart = RowChart(
         f"table1-{place}",
@@ -194,6 +190,32 @@ def draw_table2(model: str, table: Mapping[str, Any], links: Mapping[str, str], 
         ["Theme", "W", "M", "ln(W/M)", "of shares", "with 0.5 added", ""],
         lines,
         _explain_table2(table),
+    )
+
+
+def draw_compared(report: Mapping[str, Any]) -> Section:
+    """Models, and conditions, against each other on the same texts."""
+    rows = report["comparisons"]
+    chart = draw_comparisons(
+        rows,
+        "texts",
+        name_measure,
+        key="compared",
+        title="Differences between two shares of the same texts, with 95 % intervals",
+        missing="No two models or conditions were asked about the same text.",
+        by_pair=True,
+    )
+    return Section(
+        chart.key,
+        "Compared on the same texts",
+        COMPARED_WORDS,
+        chart,
+        COMPARISONS.list_heads(),
+        [[Figure(cell) for cell in row] for row in COMPARISONS.print_rows(report)],
+        [
+            *explain_marks((row["mark"] for row in rows), "texts"),
+            *([DEGENERATE] if any(row["degenerate"] for row in rows) else []),
+        ],
     )
 
 

@@ -17,37 +17,48 @@ from auditapp.llm.queries import list_noted
 from auditapp.probe.actions.rationales import PER_THREAD, store_rationales
 from auditapp.probe.forms.reports import RationalesForm, ReportForm
 from auditapp.probe.models import ReviewSet
+from auditapp.probe.pure.comparing import COMPARISONS
 from auditapp.probe.pure.outputs import FUNNEL, TABLE1, TABLE2, caption_table
 from auditapp.probe.pure.tables import AXES
 from auditapp.probe.pure.themes import write_theme_codebook
 from auditapp.probe.queries.method import describe_probe
 from auditapp.probe.queries.purposes import describe_withdrawal
-from auditapp.probe.queries.trials import Coded, find_rationale_study, read_report
-from auditapp.probe.views.drawing import TEST_HEADS, draw_table1, draw_table2
+from auditapp.probe.queries.trials import KIND, Coded, find_rationale_study, read_report
+from auditapp.probe.views.drawing import TEST_HEADS, draw_compared, draw_table1, draw_table2
 from auditapp.probe.views.gate import ProbeRequest, find_batch, probe_view
 from transcripts.formats.report_tables import ReportTable
 from transcripts.projects.downloads import address_files, offer_table
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form
+from transcripts.ui.typed_text import find_numbers
 
-TABLES: dict[str, ReportTable[Any]] = {"table1": TABLE1, "table2": TABLE2, "funnel": FUNNEL}
+TABLES: dict[str, ReportTable[Any]] = {
+    "table1": TABLE1,
+    "table2": TABLE2,
+    "comparisons": COMPARISONS,
+    "funnel": FUNNEL,
+}
 
 
 @require_safe
 @probe_view(Permission.SEE_ALL_CODINGS, reads_figures=True)
 def show_report(request: ProbeRequest, batch_id: int) -> HttpResponse:
-    """Both tables. A theme leads to its rationales in the study in which they are coded, as far as the person may see them."""
+    """Both tables, and models and conditions compared on the same texts. A theme leads to its rationales in the study in which they
+    are coded, as far as the person may see them."""
     batch = find_batch(request, batch_id)
     report, coded = _read(request, batch_id)
     arms = list(batch.arms.select_related("variant__account"))
     links = _link_themes(coded)
+    others = request.project.batches.filter(kind=KIND).exclude(pk=batch.pk).order_by("-pk")
     sections = []
     for place, model in enumerate(report["models"], 1):
         tables = report["by_model"][model]
         sections.append(draw_table1(model, tables["table1"], place=place))
         if tables["table2"] is not None:
             sections.append(draw_table2(model, tables["table2"], links, place=place))
+    if sections:
+        sections.append(draw_compared(report))
     context = {
         "batch": batch,
         "report": report,
@@ -55,8 +66,8 @@ def show_report(request: ProbeRequest, batch_id: int) -> HttpResponse:
         "has_rationales": find_rationale_study(batch) is not None,
         "sections": sections,
         "test_heads": TEST_HEADS,
-        "form": ReportForm(request.GET, coded.counts if coded else {}),
-        "query": [(name, request.GET[name]) for name in ("axis", "coder") if request.GET.get(name)],
+        "form": ReportForm(request.GET, coded.counts if coded else {}, has_themes=coded is not None, others=others),
+        "query": [(name, request.GET[name]) for name in ("axis", "coder", "with") if request.GET.get(name)],
         "reviews": _find_reviews(request, batch.parameters.get("reviews")),
         "purpose": request.purpose,
         "withdrawal": describe_withdrawal(request.purpose),
@@ -68,6 +79,7 @@ def show_report(request: ProbeRequest, batch_id: int) -> HttpResponse:
             for what, words, is_there in (
                 ("table1", "Table 1", True),
                 ("table2", "Table 2", bool(coded)),
+                ("comparisons", "Comparisons", bool(report["comparisons"])),
                 ("funnel", "Funnel", "reviews" in batch.parameters),
             )
             if is_there
@@ -78,15 +90,17 @@ def show_report(request: ProbeRequest, batch_id: int) -> HttpResponse:
 
 
 def _read(request: ProbeRequest, batch_id: int) -> tuple[dict[str, Any], Coded | None]:
-    """The report as it was asked for; another axis than there is, or a coder who is none, is answered with the usual one."""
+    """The report as it was asked for. An axis, a coder or a batch to compare with that there is not is passed over."""
     batch = find_batch(request, batch_id)
     asked = request.POST if request.method == "POST" else request.GET
     axis = asked.get("axis", AXES[0])
     axis = axis if axis in AXES else AXES[0]
+    other = request.project.batches.filter(kind=KIND, pk__in=find_numbers([asked.get("with", "")])).first()
+    read = partial(read_report, batch, user=request.user, axis=axis, other=other)
     try:
-        return read_report(batch, user=request.user, axis=axis, coder=asked.get("coder", ""))
+        return read(coder=asked.get("coder", ""))
     except Refused:
-        return read_report(batch, user=request.user, axis=axis)
+        return read()
 
 
 def _link_themes(coded: Coded | None) -> dict[str, str]:

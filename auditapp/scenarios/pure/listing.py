@@ -7,12 +7,12 @@ from typing import Any
 
 from auditapp.scenarios.pure.outputs import (
     describe_calibration,
-    describe_comparisons,
     describe_gaps,
     name_arm,
     write_mark,
 )
 from auditapp.scenarios.pure.readings import describe_readings
+from transcripts.formats.comparisons import describe_comparisons
 from transcripts.formats.numbers import write_estimate, write_number, write_p
 from transcripts.formats.problems import show_count
 from transcripts.statistics.figures import explain_marks_in
@@ -40,7 +40,7 @@ def _list_lines(report: Mapping[str, Any]) -> Iterator[str]:
     for arm in report["arms"]:
         yield f"{name_arm(arm)}: {_rate(arm)}"
         yield from _list_groups(arm["groups"]["groups"])
-    yield from describe_comparisons(report)
+    yield from describe_comparisons(report["comparisons"], "cases", lambda each: str(each["under"]))
     yield from describe_gaps(report)
     yield from describe_calibration(report)
 

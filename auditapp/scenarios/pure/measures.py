@@ -15,8 +15,8 @@ from itertools import combinations
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from transcripts.formats.comparisons import Sides, compare_sides
 from transcripts.statistics.calibration import TOO_FEW, Calibration, Stated, measure_calibration
-from transcripts.statistics.comparing import Comparison, adjust_comparisons, compare_units
 from transcripts.statistics.figures import MIN_CLUSTERS, mark_clusters
 from transcripts.statistics.intervals import (
     Interval,
@@ -191,9 +191,8 @@ def measure_comparisons(plays: Iterable[PlayOutcome]) -> list[dict[str, Any]]:
     """All pairs of models under one condition, of conditions of one model, and of one model's reasoning on and off under one
     condition, each with its ``kind``: the first rate less the second, on the cases that both met.
 
-    A case's value is the share right of its plays with an outcome. Interval, P and verdict are those of ``compare_units``; P is
-    adjusted (Holm) over all comparisons of the kind. ``left_out`` cases have an outcome on one side only. Pairs without a common
-    case are left out.
+    A case's value is the share right of its plays with an outcome. Rows are those of ``compare_sides``; the comparisons of a kind
+    are one family. Pairs without a common case are left out.
     """
     played: dict[Arm, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     bases = {}
@@ -204,19 +203,12 @@ def measure_comparisons(plays: Iterable[PlayOutcome]) -> list[dict[str, Any]]:
     means = {
         arm: {case: Fraction(sum(each), len(each)) for case, each in cases.items()} for arm, cases in played.items()
     }
-    pairs: dict[str, list[tuple[Arm, Arm]]] = {kind: [] for kind in (MODELS, CONDITIONS, REASONING)}
+    families: dict[str, list[Sides]] = {kind: [] for kind in (MODELS, CONDITIONS, REASONING)}
     for one, other in combinations(sorted(means, key=_place_arm), 2):
-        if means[one].keys() & means[other].keys() and (kind := _find_kind(one, other, bases)):
-            pairs[kind].append((other, one) if kind == REASONING and one[2] is False else (one, other))
-    return [
-        _describe_comparison(kind, first, second, means, found)
-        for kind, sides in pairs.items()
-        for (first, second), found in zip(
-            sides,
-            adjust_comparisons([compare_units(means[first], means[second]) for first, second in sides]),
-            strict=True,
-        )
-    ]
+        if kind := _find_kind(one, other, bases):
+            arms = (other, one) if kind == REASONING and one[2] is False else (one, other)
+            families[kind].append(_name_sides(kind, *arms, means))
+    return [row for family in families.values() for row in compare_sides(family, "cases")]
 
 
 def _place_arm(arm: Arm) -> tuple[str, bool, str, bool]:
@@ -236,36 +228,10 @@ def _find_kind(one: Arm, other: Arm, bases: Mapping[Arm, str]) -> str:
     return MODELS if bases[one] != bases[other] and not is_opposite else ""
 
 
-def _describe_comparison(
-    kind: str, first: Arm, second: Arm, means: Mapping[Arm, Mapping[str, Fraction]], found: Comparison
-) -> dict[str, Any]:
-    common = means[first].keys() & means[second].keys()
-    sides = [arm[1] if kind == CONDITIONS else _name_model(arm[0], arm[2]) for arm in (first, second)]
-    return {
-        "kind": kind,
-        "under": _name_model(first[0], first[2]) if kind == CONDITIONS else first[1],
-        "first": sides[0],
-        "second": sides[1],
-        "cases": found.units,
-        "mark": found.mark,
-        "left_out": found.left_out,
-        "first_rate": float(sum(means[first][case] for case in common) / len(common)),
-        "second_rate": float(sum(means[second][case] for case in common) / len(common)),
-        "difference": found.value,
-        "ci": _bound_rates(found),
-        "p": found.p,
-        "p_holm": found.p_adjusted,
-        "method": found.method,
-        "verdict": found.verdict,
-    }
-
-
-def _bound_rates(found: Comparison) -> list[float] | None:
-    """The interval of a difference of rates, within -1 and 1; None where all cases differ alike, so that nothing says how far
-    it could be off."""
-    if found.interval is None or found.is_uniform:
-        return None
-    return [max(-1.0, found.interval.low), min(1.0, found.interval.high)]
+def _name_sides(kind: str, first: Arm, second: Arm, means: Mapping[Arm, Mapping[str, Fraction]]) -> Sides:
+    under = _name_model(first[0], first[2]) if kind == CONDITIONS else first[1]
+    names = [arm[1] if kind == CONDITIONS else _name_model(arm[0], arm[2]) for arm in (first, second)]
+    return Sides({"kind": kind, "under": under}, names[0], names[1], means[first], means[second])
 
 
 def measure_groups(plays: Iterable[PlayOutcome]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from transcripts.charts.verdicts import CANNOT_TELL, judge_cases
+from transcripts.formats.comparisons import declare_comparisons
 from transcripts.formats.numbers import NONE, write_estimate, write_number, write_p
 from transcripts.formats.problems import show_count
 from transcripts.formats.report_tables import ReportTable
@@ -20,7 +20,6 @@ HEADS = {
     "low": "from",
     "high": "to",
     "p_mcnemar": "P (not adjusted)",
-    "p": "P (tossed signs)",
     "p_holm": "P (Holm)",
     "left_out": "Left out",
     "n": "Of plays",
@@ -44,8 +43,6 @@ HEADS = {
     "ece": "Calibration error",
     "without": "None stated",
     "no_ece": "Why no error",
-    "first_rate": "Rate, first",
-    "second_rate": "Rate, second",
 }
 """How pages and LaTeX head a column that CSV names; others with a capital."""
 
@@ -61,7 +58,6 @@ def _write_reasoning(is_on: bool | None) -> str:
 WRITERS: Mapping[str, Callable[[Any], str]] = {
     "mark": _write_mark,
     "reasoning": _write_reasoning,
-    "p": write_p,
     "p_mcnemar": write_p,
     "p_holm": write_p,
 }
@@ -132,11 +128,6 @@ def name_bin(each: Mapping[str, Any]) -> str:
     return f"{each['low']:.1f} to {each['high']:.1f}"
 
 
-def _list_comparisons(report: Report) -> Rows:
-    for each in report["comparisons"]:
-        yield {**each, **_name_ends(each["ci"]), "verdict": judge_comparison(each)}
-
-
 def _name(arm: Mapping[str, Any]) -> Mapping[str, object]:
     return {name: arm[name] for name in ("model", "condition", "reasoning")}
 
@@ -159,12 +150,11 @@ ARMS = _declare(
     "model condition reasoning group right n cases mark rate low high n_probability brier ece left_out",
     _list_arms,
 )
-COMPARISONS = _declare(
-    "comparisons",
+COMPARISONS = declare_comparisons(
     "Two models, two conditions of one model, or one model with reasoning and without, on the cases that both met: first minus "
     "second.",
-    "kind under first second cases mark left_out first_rate second_rate difference low high p p_holm verdict",
-    _list_comparisons,
+    "kind under",
+    "cases",
 )
 GAPS = _declare(
     "gaps",
@@ -231,24 +221,6 @@ def describe_calibration(report: Report) -> Iterator[str]:
         yield f"{stated}{without}; {error}Brier score {write_number(found['brier'], 3)}. {found['no_ece']}".rstrip()
 
 
-def describe_comparisons(report: Report) -> Iterator[str]:
-    """A sentence for each comparison."""
-    for each in report["comparisons"]:
-        yield (
-            f"{each['under']}: {each['first']} {write_number(each['first_rate'], 3)}, {each['second']} "
-            f"{write_number(each['second_rate'], 3)}, on {show_count(each['cases'], 'case')}{write_mark(each)}; difference "
-            f"{write_estimate(each['difference'], each['ci'])}, P {write_p(each['p_holm'])} (Holm): {judge_comparison(each)}"
-        )
-
-
 def write_mark(figures: Mapping[str, Any]) -> str:
     """The mark of figures in brackets, as sentences have it; "" without one."""
     return f" ({figures['mark']})" if figures["mark"] else ""
-
-
-def judge_comparison(each: Mapping[str, Any]) -> str:
-    """What a comparison says, in a few words."""
-    if few := judge_cases(each["cases"]):
-        return few.words
-    sides = {"higher": each["first"], "lower": each["second"]}
-    return f"{sides[each['verdict']]} higher" if each["verdict"] in sides else CANNOT_TELL

@@ -15,7 +15,6 @@ from auditapp.scenarios.pure.outputs import (
     RETENTION,
     describe_calibration,
     describe_gaps,
-    judge_comparison,
     name_arm,
     name_bin,
     name_condition,
@@ -34,11 +33,12 @@ from transcripts.charts.figures import (
     Verdict,
 )
 from transcripts.charts.verdicts import CANNOT_TELL, judge_cases, judge_ratio
+from transcripts.formats.comparisons import draw_comparisons
 from transcripts.formats.numbers import write_estimate
 from transcripts.formats.problems import show_count
 from transcripts.formats.report_tables import ReportTable
 from transcripts.statistics.calibration import MIN_STATED
-from transcripts.statistics.comparing import LEVEL, Direction
+from transcripts.statistics.comparing import LEVEL
 from transcripts.statistics.figures import explain_marks
 
 Report = Mapping[str, Any]
@@ -144,31 +144,20 @@ def _judge_retention(figures: Mapping[str, Any]) -> Verdict:
 
 
 def _draw_comparisons(report: Report) -> Section:
-    rows = [
-        Row(
-            f"{each['first']} minus {each['second']}, {_count(each)}",
-            [_dot(each["difference"], each["ci"])],
-            group=f"{KINDS[each['kind']]}: {each['under']}",
-            verdict=Verdict(
-                judge_comparison(each), Tone.NONE if each["verdict"] in {None, Direction.CANNOT_TELL} else Tone.WARN
-            ),
-        )
-        for each in report["comparisons"]
-    ]
-    chart = RowChart(
-        "scenario-comparisons",
-        "Differences between two rates of expected answers on the same cases, with 95 % intervals",
-        rows,
-        high=None,
-        references=[Reference(0.0, "the same rate")],
-        missing=Missing("No two models or conditions have met the same case yet."),
+    chart = draw_comparisons(
+        report["comparisons"],
+        "cases",
+        lambda each: f"{KINDS[each['kind']]}: {each['under']}",
+        key="scenario-comparisons",
+        title="Differences between two rates of expected answers on the same cases, with 95 % intervals",
+        missing="No two models or conditions have met the same case yet.",
     )
     return _make_section(
         chart,
         "Comparisons",
         "Two models under one condition, two conditions of one model, or one model with reasoning and without, on the cases "
         "that both met. Repeats of a case are averaged, and the interval counts cases. P values are adjusted for all "
-        "comparisons of their kind (Holm); a verdict needs an interval on one side of 0 and an adjusted P below 0.05.",
+        "comparisons of their kind.",
         table=COMPARISONS,
         report=report,
     )

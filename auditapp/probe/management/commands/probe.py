@@ -28,7 +28,7 @@ from transcripts.formats.problems import ReadError
 from transcripts.projects.management.finding import find_study
 from transcripts.refusals import Refused
 from transcripts.ui import usual
-from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, pick, read_pairs, reading
+from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, find_row, pick, read_pairs, reading
 from transcripts.ui.typed_text import find_number
 
 MAX_RULES_BYTES = 1_000_000
@@ -171,7 +171,7 @@ def read_conditions(pairs: list[str]) -> dict[str, int]:
 class Report(ActCommand):
     """Reads a file, without a database, or a batch, and prints."""
 
-    help = "Print Table 1 and Table 2 of a gender-cue probe, with their tests."
+    help = "Print Table 1 and Table 2 of a gender-cue probe, and its models and conditions compared, with their tests."
     requires_system_checks = []
     takes = (
         OneOf(usual.MAYBE_FILE.but(help="trials as JSON lines"), MAYBE_BATCH.but(help="a batch of the kind probe")),
@@ -180,6 +180,9 @@ class Report(ActCommand):
             "--axis", choices=AXES, default=AXES[0], help="of Table 2: the name-inferred category, or the prediction"
         ),
         usual.CODER.but(help="of a batch: whose codings make Table 2"),
+        Argument(
+            "--with", type=int, metavar="N", dest="other", help="of a batch: compare with this probe of the study too"
+        ),
     )
 
     def handle(self, *args: object, **options: Any) -> None:
@@ -187,6 +190,8 @@ class Report(ActCommand):
             raise CommandError("--themes is for files; the themes of a batch are the codings of its rationales.")
         if options["batch"] is None and options["coder"]:
             raise CommandError("--coder is for batches; the themes of a file name nobody.")
+        if options["batch"] is None and options["other"]:
+            raise CommandError("--with is for batches; several models of a file are compared as they are.")
         report = _report_file(options) if options["batch"] is None else _report_batch(options)
         self.answer(report, list_report(report))
 
@@ -204,11 +209,14 @@ def _report_file(options: dict[str, Any]) -> dict[str, Any]:
 def _report_batch(options: dict[str, Any]) -> dict[str, Any]:
     from auditapp.probe.management.choices import find_batch
     from auditapp.probe.queries.purposes import require_figures
-    from auditapp.probe.queries.trials import read_report
+    from auditapp.probe.queries.trials import KIND, read_report
 
     batch = find_batch(options["batch"])
     require_figures(batch.project)
-    report, _ = read_report(batch, user=None, axis=options["axis"], coder=options["coder"])
+    probes, other = batch.project.batches.filter(kind=KIND), None
+    if options["other"] is not None:
+        other = find_row(probes, f"probe of the study {batch.project.slug}", pk=options["other"])
+    report, _ = read_report(batch, user=None, axis=options["axis"], coder=options["coder"], other=other)
     return report
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.showing.figures import Entry, Figures, in_words, read_score
-from transcripts.charts.figures import Dot, Part, Reference, Row, RowChart, Tone, Verdict
+from transcripts.charts.figures import Dot, Part, Reference, Row, RowChart, Verdict
 from transcripts.charts.verdicts import (
-    CANNOT_TELL,
     LEADING_RULE,
     judge_cases,
     judge_difference,
@@ -17,16 +16,11 @@ from transcripts.charts.verdicts import (
     judge_within,
     summarise,
 )
+from transcripts.formats.comparisons import chart_differences, draw_difference, judge_sides
 from transcripts.formats.numbers import write_number
-from transcripts.statistics.comparing import Direction
 from transcripts.statistics.figures import FEW
 
 CHARTED_VALUES = 3
-CHARTED_PAIRS = 100
-PAIRS_RULE = (
-    "First higher, second higher: the 95 % interval is on one side of 0, and P, adjusted by Holm, is below .05. Cannot tell: "
-    f"anything else, which does not show that the models are alike. Few texts: fewer than {FEW}."
-)
 Link = Callable[..., str]
 
 
@@ -136,30 +130,23 @@ def draw_contrast(entries: Sequence[Entry]) -> RowChart:
 def draw_pairs(lines: Sequence[dict[str, Any]], *, by_target: bool) -> RowChart:
     """By how much the first of two models attributes more than the second on the same texts: a row for each line's ``test``."""
     drawn = []
-    for line in lines[:CHARTED_PAIRS]:
+    for line in lines:
         test: Entry = line["test"]
         low, high = test["ci"] or (None, None)
-        dot = Dot(test["difference"], low, high, text=_write(test["difference"], low, high))
+        dot = draw_difference(test["difference"], test["ci"], _write(test["difference"], low, high))
         name = test["target"] if by_target else line["name"]
         drawn.append(Row(name, [dot], verdict=line["verdict"], href=line["href"], group=in_words(test["task"])))
-    left_out = len(lines) - len(drawn)
-    return RowChart(
+    return chart_differences(
+        drawn,
         key="pairs",
         title=f"Score on the same texts: {lines[0]['name'] if by_target and lines else 'first model minus second'}",
-        rows=drawn,
-        high=None,
-        references=[Reference(0.0, "0")],
-        summary=summarise((row.verdict for row in drawn), "targets" if by_target else "comparisons"),
-        note=f"{PAIRS_RULE} {f'{left_out:,} more pairs are in the table.' if left_out else ''}".strip(),
+        things="targets" if by_target else "comparisons",
     )
 
 
 def judge_pair(test: Entry) -> Verdict:
     """The verdict on two models, in words."""
-    if few := judge_cases(test["n_items"], FEW, "texts"):
-        return few
-    words = {Direction.HIGHER: "first higher", Direction.LOWER: "second higher"}.get(test["verdict"])
-    return Verdict(words, Tone.WARN) if words else Verdict(CANNOT_TELL)
+    return judge_sides(test["n_items"], "texts", test["verdict"])
 
 
 def _write(value: float | None, low: float | None, high: float | None) -> str:

@@ -1,0 +1,214 @@
+"""Two that met the same texts, cases or questions, compared one by one: the rows of such comparisons, and their table, chart and
+sentences, the same wherever two are compared. transcripts.statistics.comparing has the arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from transcripts.charts.figures import Dot, Missing, Reference, Row, RowChart, Tone, Verdict
+from transcripts.charts.verdicts import CANNOT_TELL, judge_cases, summarise
+from transcripts.formats.numbers import write_estimate, write_number, write_p
+from transcripts.formats.problems import show_count
+from transcripts.formats.report_tables import ReportTable
+from transcripts.statistics.comparing import LEVEL, Comparison, Direction, adjust_comparisons, compare_units
+from transcripts.statistics.figures import FEW
+
+Compared = Mapping[str, Any]
+"""A row of ``compare_sides``."""
+Shares = Mapping[Any, Fraction]
+"""By unit (a text, a case, a question), how large a share of its repeats has what is compared."""
+CHARTED = 100
+RULE = (
+    f"One is higher where the 95 % interval is on one side of 0 and P, adjusted (Holm), is below {LEVEL}. Cannot tell: anything "
+    "else, which does not show that the two are alike."
+)
+HEADS = {
+    "left_out": "Left out",
+    "first_rate": "Rate, first",
+    "second_rate": "Rate, second",
+    "low": "from",
+    "high": "to",
+    "p": "P (tossed signs)",
+    "p_holm": "P (Holm)",
+    "family": "P adjusted over",
+}
+
+
+class Sides(NamedTuple):
+    """Two to be compared: ``about`` has the columns that say in what, by their names."""
+
+    about: Mapping[str, Any]
+    first: str
+    second: str
+    first_shares: Shares
+    second_shares: Shares
+
+    @property
+    def common(self) -> list[Hashable]:
+        """The units that both have a share of."""
+        return [unit for unit in self.first_shares if unit in self.second_shares]
+
+
+def compare_sides(
+    family: Iterable[Sides], things: str, *, units: str = "", clusters: Mapping[Any, Hashable] | None = None
+) -> list[dict[str, Any]]:
+    """Comparisons of two that are one family: a row for each that has a common unit.
+
+    ``things`` are what is independent, in the plural, such as texts: the column that counts them. Where several units lie in one of
+    them, ``clusters`` says in which each lies, and ``units`` what these are called. ``left_out``: units with a share on one side
+    only. ``difference`` is the first rate less the second, both means over the common units; ``ci``, ``p``, ``p_holm`` (over the
+    ``family``, which is its size), ``mark`` and ``verdict`` are those of ``compare_units``.
+    """
+    compared = [each for each in family if each.common]
+    found = adjust_comparisons(
+        [compare_units(each.first_shares, each.second_shares, clusters=clusters) for each in compared]
+    )
+    return [
+        {
+            **sides.about,
+            "first": sides.first,
+            "second": sides.second,
+            **({units: each.units} if units else {}),
+            things: each.clusters,
+            "mark": each.mark,
+            "left_out": each.left_out,
+            "first_rate": _average(sides.first_shares, sides.common),
+            "second_rate": _average(sides.second_shares, sides.common),
+            "difference": each.value,
+            "ci": bound_rates(each),
+            "p": each.p,
+            "p_holm": each.p_adjusted,
+            "family": len(compared),
+            "method": each.method,
+            "verdict": each.verdict,
+        }
+        for sides, each in zip(compared, found, strict=True)
+    ]
+
+
+def _average(shares: Shares, units: Sequence[Hashable]) -> float:
+    return float(sum(shares[unit] for unit in units) / len(units))
+
+
+def bound_rates(found: Comparison) -> list[float] | None:
+    """The interval of a difference of rates, within -1 and 1; None where all units differ alike, so that nothing says how far it
+    could be off."""
+    if found.interval is None or found.is_uniform:
+        return None
+    return [max(-1.0, found.interval.low), min(1.0, found.interval.high)]
+
+
+def name_apart(family: Iterable[Sides], thing: str) -> list[str]:
+    """A sentence for each two that have no unit in common, once; ``thing`` is what a unit is called."""
+    apart = dict.fromkeys((each.about.get("under", ""), each.first, each.second) for each in family if not each.common)
+    return [
+        f"{under}: {first} and {second} have no {thing} in common and are not compared.".removeprefix(": ")
+        for under, first, second in apart
+    ]
+
+
+def declare_comparisons(
+    caption: str, about: str, things: str, *, units: str = "", after: str = "", heads: Mapping[str, str] = {}
+) -> ReportTable[Mapping[str, Any]]:
+    """The table of a report's ``comparisons``; ``about`` and ``after`` name its first columns and its last, with blanks between."""
+    counts, figures = (
+        f"{units} {things} mark left_out",
+        "first_rate second_rate difference low high p p_holm family verdict",
+    )
+    names = f"{about} first second {counts} {figures} {after}"
+
+    def read_rows(report: Mapping[str, Any]) -> Iterator[Compared]:
+        for each in report["comparisons"]:
+            low, high = each["ci"] or (None, None)
+            yield {**each, "low": low, "high": high, "verdict": judge_comparison(each, things).words}
+
+    writers: dict[str, Callable[[Any], str]] = {"p": write_p, "p_holm": write_p, "mark": _write_mark}
+    return ReportTable("comparisons", caption, names.split(), read_rows, {**HEADS, **heads}, writers)
+
+
+def _write_mark(mark: str | None) -> str:
+    return mark or ""
+
+
+def judge_comparison(each: Compared, things: str) -> Verdict:
+    """What a comparison says of the two, in a few words."""
+    return judge_sides(each[things], things, each["verdict"], each["first"], each["second"])
+
+
+def judge_sides(count: int, things: str, verdict: str | None, first: str = "first", second: str = "second") -> Verdict:
+    """The same of the ``verdict`` of a comparison over ``count`` independent things."""
+    if few := judge_cases(count, FEW, things):
+        return few
+    sides = {Direction.HIGHER.value: first, Direction.LOWER.value: second}
+    return Verdict(f"{sides[verdict]} higher", Tone.WARN) if verdict in sides else Verdict(CANNOT_TELL)
+
+
+def describe_comparisons(rows: Iterable[Compared], things: str, name: Callable[[Compared], str]) -> Iterator[str]:
+    """A sentence for each comparison; ``name`` says in what the two are compared."""
+    for each in rows:
+        mark = f" ({each['mark']})" if each["mark"] else ""
+        yield (
+            f"{name(each)}: {each['first']} {write_number(each['first_rate'], 3)}, {each['second']} "
+            f"{write_number(each['second_rate'], 3)}, on {show_count(each[things], things.removesuffix('s'))}{mark}; difference "
+            f"{write_estimate(each['difference'], each['ci'])}, P {write_p(each['p_holm'])} (Holm): "
+            f"{judge_comparison(each, things).words}"
+        )
+
+
+def draw_comparisons(
+    rows: Sequence[Compared],
+    things: str,
+    name: Callable[[Compared], str],
+    *,
+    key: str,
+    title: str,
+    missing: str,
+    by_pair: bool = False,
+) -> RowChart:
+    """Comparisons as a chart: the pairs under what ``name`` says of each, or ``by_pair`` the reverse; ``missing`` says why there is
+    none."""
+    drawn = []
+    for each in rows:
+        pair = f"{each['first']} minus {each['second']}"
+        under = f"{each['under']}: " if each.get("under") else ""
+        group, line = (f"{under}{pair}", name(each)) if by_pair else (name(each), pair)
+        text = write_estimate(each["difference"], each["ci"])
+        dot = draw_difference(each["difference"], each["ci"], text)
+        verdict = judge_comparison(each, things)
+        drawn.append(Row(f"{line}, {_count(each, things)}", [dot], group=group, verdict=verdict))
+    return chart_differences(drawn, key=key, title=title, missing=Missing(missing))
+
+
+def _count(each: Compared, things: str) -> str:
+    return ", ".join([show_count(each[things], things.removesuffix("s")), *filter(None, [each["mark"]])])
+
+
+def draw_difference(value: float | None, interval: Sequence[float] | None, text: str) -> Dot:
+    """A difference with its interval."""
+    low, high = interval or (None, None)
+    return Dot(value, low, high, text=text)
+
+
+def chart_differences(
+    rows: Sequence[Row],
+    *,
+    key: str,
+    title: str,
+    things: str = "comparisons",
+    note: str = "",
+    missing: Missing | None = None,
+) -> RowChart:
+    """Differences around 0, the first ``CHARTED`` of them; ``things`` are what the verdicts are of."""
+    left_out = f"{len(rows) - CHARTED:,} more are in the table." if len(rows) > CHARTED else ""
+    return RowChart(
+        key,
+        title,
+        rows[:CHARTED],
+        high=None,
+        references=[Reference(0.0, "0")],
+        summary=summarise((row.verdict for row in rows[:CHARTED]), things),
+        note=" ".join(filter(None, [note or RULE, left_out])),
+        missing=missing,
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -19,6 +20,10 @@ _TIES = 1 + 1e-7
 _ROUNDING = 1e-12
 MAX_WINDOW = 1 << 17
 """Up to this number of sums is computed exactly; for more, drawing is faster."""
+_NOTHING = -46.0
+"""The logarithm of a factor that changes no probability, even summed over the largest window."""
+_AT_A_TIME = 1 << 17
+"""As many places fit the processor's cache."""
 MIN_P = 1e-12
 """Below this, rounding errors are larger than the probability itself."""
 FLIPS = 10_000
@@ -121,6 +126,8 @@ def _count_flips(sizes: Mapping[int, int], observed: int) -> float | None:
     """
     import numpy as np
 
+    if not sizes:
+        return 1.0
     reach = sum(size * count for size, count in sizes.items())
     spread = math.sqrt(sum(size * size * count for size, count in sizes.items()))
     half = min(reach, math.ceil(10 * spread))
@@ -129,15 +136,32 @@ def _count_flips(sizes: Mapping[int, int], observed: int) -> float | None:
         return None
     if observed > half:
         return MIN_P
-    cosines = np.cos(2 * np.pi / length * np.arange(length))
+    logs, is_negative = _read_cosines(length)
+    every, times = np.array(list(sizes)), np.array(list(sizes.values()), np.float64)
     steps = np.arange(length // 2 + 1)
-    wave = np.ones(length // 2 + 1)
-    for size, count in sizes.items():
-        wave *= raise_by_squaring(cosines[size * steps % length], count)
+    # The most common size first: at most angles it leaves nothing for the others to multiply.
+    often = int(times.argmax())
+    steps = steps[times[often] * logs[every[often] * steps % length] > _NOTHING]
+    wave = np.zeros(length // 2 + 1)
+    for some in np.array_split(steps, len(every) * len(steps) // _AT_A_TIME + 1):
+        places = every[:, None] * some % length
+        wave[some] = np.exp(times @ logs[places]) * (1 - 2 * (times @ is_negative[places] % 2))
     # Place s has the chance of the sum s, and place length - s that of -s, which is the same.
     chances = np.fft.irfft(wave, n=length)
     inside = float(chances[0] + 2 * chances[1:observed].sum()) if observed else 0.0
     return min(1.0, max(MIN_P, 1 - inside))
+
+
+@lru_cache(maxsize=8)
+def _read_cosines(length: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Of the cosine at each of ``length`` angles around the circle the logarithm of its size, and whether it is negative."""
+    import numpy as np
+
+    steps = np.arange(length)
+    with np.errstate(divide="ignore"):
+        # Of 1 - sin² and not of the cosine, which is rounded near 1.
+        logs = np.log1p(-(np.sin(2 * np.pi / length * steps) ** 2)) / 2
+    return logs, ((length < 4 * steps) & (4 * steps < 3 * length)).astype(np.float64)
 
 
 def raise_by_squaring(wave: NDArray[Any], power: int) -> NDArray[Any]:

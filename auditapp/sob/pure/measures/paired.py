@@ -56,11 +56,13 @@ def compare_pairs(
     a comparison. ``flips`` are drawn only where counting all of them is too much.
     """
     rows, columns = split_rows(matrix), {model: column for column, model in enumerate(matrix.models)}
-    places = [(*pair, target) for pair in pairs for target in (OVERALL, *targets) if target in rows]
+    given = [target for target in (OVERALL, *targets) if target in rows]
+    tallies = {target: (matrix.usable[rows[target]], matrix.paper[rows[target]]) for target in given}
+    places = [(*pair, target) for pair in pairs for target in given]
     found, means = [], []
     for model_a, model_b, target in places:
         both = [columns[model_a], columns[model_b]]
-        usable, sums = matrix.usable[rows[target]][:, both], matrix.paper[rows[target]][:, both]
+        usable, sums = (each[:, both] for each in tallies[target])
         having = usable > 0
         kept = having.all(axis=1)
         scores, denominator = _scale(usable[kept], sums[kept])

@@ -31,7 +31,11 @@ from transcripts.coding.models import Layer
 from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import read_stances
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.statistics.figures import Mark
+from transcripts.themes.compared import THEMES, find_family
+from transcripts.themes.compared import compare as compare_models
+from transcripts.themes.evidence import LayerChoice, choose_viewpoint
 from transcripts.ui.typed_text import MAX_SEED
 
 if TYPE_CHECKING:
@@ -271,6 +275,61 @@ class ReadAgreement(MeasureView):
                 raise InvalidParameters({"coders": ["No coder of this study has one of these names."]})
             data.setlist("coders", [known[name] for name in names])
         return data
+
+
+class ReadComparedModels(ProjectView):
+    """Models compared by their answers to questions that several were asked in the same words, as the page *Models compared* has
+    it: of codings that you may see, in interviews that are not hidden from you."""
+
+    class Query(Parameters):
+        """What is compared, and whose codings."""
+
+        family = serializers.CharField(
+            required=False,
+            max_length=100,
+            help_text=f"Id of a code family, or {THEMES}; the first family, unless sent.",
+        )
+        coder = serializers.CharField(
+            required=False,
+            max_length=150,
+            help_text="A user name, me, or all (each person's readings with her own); your own if you code, else all, unless sent.",
+        )
+        layer = Choice(
+            [each.value for each in LayerChoice],
+            default=LayerChoice.BLIND.value,
+            help_text="blind: codings made before others' labels were seen; any: all active ones.",
+        )
+
+    class Output(serializers.Serializer[Any]):
+        """Every two models, by every code or theme that one of them has."""
+
+        family = serializers.CharField(help_text=f"Id of the family, or {THEMES}.")
+        coder = serializers.CharField(help_text="Whose codings: me, all, or a user name.")
+        layer = serializers.CharField(help_text="blind or any.")
+        interviews = serializers.IntegerField(help_text="Interviews with a known model.")
+        left_out = serializers.IntegerField(help_text="Interviews whose model is not known, or which hang on another.")
+        models = serializers.ListField(child=serializers.CharField(), help_text="Their models.")
+        asked = serializers.IntegerField(help_text="Questions that two models or more were asked in the same words.")
+        comparisons = serializers.JSONField(
+            help_text="A row for each pair and code; docs/reference/api.md describes it."
+        )
+        unused = serializers.IntegerField(help_text="Codes or themes that no answer compared has.")
+        why = serializers.CharField(allow_blank=True, help_text="Why there is nothing to compare; may be empty.")
+        notes = serializers.ListField(
+            child=serializers.CharField(),
+            help_text="Pairs without a common question, and how reflexive codes are to be read.",
+        )
+
+        class Meta:
+            ref_name = "ComparedModels"
+
+    def get(self, request: Request, slug: str) -> Response:
+        asked = {"coder": self.query.get("coder", ""), "layer": self.query["layer"]}
+        viewpoint = choose_viewpoint(Viewer(self.project, self.person, self.role), **asked)
+        try:
+            return self.answer(compare_models(viewpoint, find_family(viewpoint, self.query.get("family", ""))))
+        except Refused as error:
+            raise InvalidParameters({"family": [str(error)]}) from error
 
 
 class ListAnnotators(MeasureView):

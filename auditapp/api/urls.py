@@ -126,6 +126,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/batches/<int:batch_id>/jobs/<int:job_id>/end/", controls.EndJob.as_view(), name="end_job"),
     path(f"{STUDY}/batches/<int:batch_id>/answers/", answers.ReadAnswers.as_view(), name="batch_answers"),
     # projects/<slug>/agreement/, annotators/
+    path(f"{STUDY}/models-compared/", measures.ReadComparedModels.as_view(), name="models_compared"),
     path(f"{STUDY}/agreement/", measures.ReadAgreement.as_view(), name="agreement"),
     path(f"{STUDY}/annotators/", measures.ListAnnotators.as_view(), name="annotators"),
     path(f"{STUDY}/annotators/<int:annotator_id>/calibration/", measures.ReadCalibration.as_view(), name="calibration"),

@@ -16,12 +16,15 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Coding, CodingQuerySet, Decision, DecisionQuerySet, Enactment
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.retrieval.catalog import read_catalog
 from transcripts.retrieval.people import find_visibility
 from transcripts.retrieval.prompts import StudyPrompts
 from transcripts.retrieval.pure.asking import EVERYBODY, OWN, UNNAMED
 from transcripts.retrieval.queries import Visibility
 from transcripts.themes.pure.presence import NOT_STATED, STRENGTH, UNCLEAR, Evidence, Heading
+
+Counted = TypeVar("Counted", CodingQuerySet, DecisionQuerySet)
 
 
 class LayerChoice(StrEnum):
@@ -68,6 +71,17 @@ def choose_viewpoint(viewer: Viewer, *, coder: str = "", layer: str = LayerChoic
     return Viewpoint(viewer.project, coder, find_visibility(viewer, coder), kind)
 
 
+def see_everything(project: Project, *, coder: str = "", layer: str = LayerChoice.ANY) -> Viewpoint:
+    """The viewpoint of the command line, which sees every coding. Raises ``Refused`` for a coder who has coded nothing."""
+    if not coder:
+        return Viewpoint(project, EVERYBODY, Visibility(None), LayerChoice(layer))
+    codings = Coding.objects.filter(coder__username=coder, code__version__project=project)
+    found = codings.values_list("coder_id", flat=True).first()
+    if found is None:
+        raise Refused(f"{coder} has coded nothing in {project.slug}.", field="coder")
+    return Viewpoint(project, coder, Visibility(found), LayerChoice(layer))
+
+
 def list_coders(viewer: Viewer) -> list[tuple[str, str]]:
     """The choices of whose codings to look at, as values and labels; empty if there is no choice."""
     if not viewer.sees_all:
@@ -106,18 +120,20 @@ def list_other_languages(viewpoint: Viewpoint) -> list[str]:
 
 def active_codings(viewpoint: Viewpoint) -> QuerySet[Coding]:
     """The codings that count from this viewpoint: those on what models said."""
-    codings = _counted(Coding.objects.all(), viewpoint).filter(
+    return count_labels(Coding.objects.all(), viewpoint)
+
+
+def count_labels(rows: Counted, viewpoint: Viewpoint) -> Counted:
+    """Those codings or decisions that count from this viewpoint, on what models said."""
+    labels = _counted(rows, viewpoint).filter(
         sentence__retired_by__isnull=True,
         sentence__turn__role=Turn.Role.MODEL,
         sentence__turn__channel=Turn.Channel.UTTERANCE,
         sentence__turn__interview__project=viewpoint.project,
     )
     if viewpoint.visibility.hidden:
-        codings = codings.filter(sentence__turn__interview__in=seen_interviews(viewpoint).values("pk"))
-    return codings
-
-
-Counted = TypeVar("Counted", CodingQuerySet, DecisionQuerySet)
+        labels = labels.filter(sentence__turn__interview__in=seen_interviews(viewpoint).values("pk"))
+    return labels
 
 
 def _counted(rows: Counted, viewpoint: Viewpoint) -> Counted:

@@ -120,6 +120,7 @@ DESTINATIONS = (
                 (
                     Page("All themes", "themes:themes", holds=("themes:",)),
                     Page("Presence", "themes:presence"),
+                    Page("Models compared", "themes:compared"),
                     Page(
                         "Six phases",
                         "themes:phases",

@@ -136,6 +136,7 @@ POLICY = [
     Row("batch_answers", "GET", 200, 200, 403, 200, 404),
     Row("cancel_batch", "POST", 200, 200, 403, 403, 404),
     # Figures of people's and machines' labels.
+    Row("models_compared", "GET", 200, 200, 200, 200, 404),
     Row("agreement", "GET", 200, 200, 403, 200, 404),
     Row("annotators", "GET", 200, 200, 403, 200, 404),
     Row("calibration", "GET", 200, 200, 403, 200, 404),

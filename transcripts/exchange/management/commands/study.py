@@ -23,6 +23,9 @@ from transcripts.exchange.registry import (
 from transcripts.formats.command_files import input_file
 from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import MethodStance, Project
+from transcripts.themes.compared import THEMES, compare, find_family
+from transcripts.themes.evidence import LayerChoice, see_everything
+from transcripts.themes.pure.comparing import describe_models
 from transcripts.ui import usual
 from transcripts.ui.commands import ActCommand, Argument, Noun, arguments_of, pick, reading, writing
 
@@ -171,9 +174,32 @@ def _in_words(report: StudyReport, *, dry_run: bool, same_names: bool) -> str:
     )
 
 
+class Compare(ActCommand):
+    help = "Compare the models of a study by their answers to questions that several were asked in the same words."
+    takes = (
+        usual.STUDY,
+        Argument(
+            "--family", default="", metavar="ID", help=f"codes of this family, or {THEMES} (default: the first family)"
+        ),
+        usual.CODER.but(help="whose codings are compared (default: everybody's, each with her own)"),
+        Argument(
+            "--layer",
+            choices=[each.value for each in LayerChoice],
+            default=LayerChoice.BLIND.value,
+            help="codings made before others' labels were seen, or any (default: %(default)s)",
+        ),
+    )
+
+    def handle(self, *args: object, project: str, family: str, coder: str, layer: str, **options: object) -> None:
+        viewpoint = see_everything(find_study(project), coder=coder, layer=layer)
+        report = compare(viewpoint, find_family(viewpoint, family))
+        self.answer(report, describe_models(report))
+
+
 class Command(Noun):
-    help = "Create a study; export and import its data."
+    help = "Create a study; export and import its data; compare its models."
     verbs = {
+        "compare": Compare,
         "create": Create,
         "export": Export,
         "import": Import,

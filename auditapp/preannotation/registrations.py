@@ -26,7 +26,7 @@ from auditapp.preannotation.annotators.runner.parse_responses import CheckKind, 
 from auditapp.preannotation.evaluation.exports import EXPORTS
 from auditapp.preannotation.evaluation.queries.machine_use import read_machine_notes, read_machine_uses
 from auditapp.preannotation.evaluation.queries.scorecard import read_parts
-from auditapp.preannotation.evaluation.runner.critic_kind import CriticKind, write_critic_schema
+from auditapp.preannotation.evaluation.runner import CriticKind, write_critic_schema
 from auditapp.preannotation.models import Annotator, Reading
 from auditapp.preannotation.suggestions.exports import SHOWINGS, SUGGESTIONS, TURN_ARMS
 from auditapp.preannotation.suggestions.queries.arms import is_draft

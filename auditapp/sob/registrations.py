@@ -15,8 +15,15 @@ from auditapp.batches.kinds import (
 from auditapp.batches.runner.sweeps import register_sweep
 from auditapp.llm.scorecards import register_scorecard_part
 from auditapp.sob.answers.pages import link_answer, link_formatter
-from auditapp.sob.judging.formatter import FORMATTER_KIND, FormatterKind, write_formatter_schema
-from auditapp.sob.judging.kind import UNREADABLE_BY_FORMATTER, SobKind, list_formatter_alarms, list_judge_alarms
+from auditapp.sob.judging.kind import (
+    FORMATTER_KIND,
+    UNREADABLE_BY_FORMATTER,
+    FormatterKind,
+    SobKind,
+    list_formatter_alarms,
+    list_judge_alarms,
+    write_formatter_schema,
+)
 from auditapp.sob.pure.outcomes import Outcome
 from auditapp.sob.queries import KIND
 from auditapp.sob.report.actions import BUNDLE_KIND

@@ -5,7 +5,7 @@ from django.urls import path
 from auditapp.sob.answers import views as answers
 from auditapp.sob.audits import views as audits
 from auditapp.sob.judging import views as judging
-from auditapp.sob.report.views import attributions, compare, downloads, reports, score_pages, statistics
+from auditapp.sob.report.views import attributions, compare, downloads, reports, statistics
 from auditapp.sob.tables import views as tables
 from auditapp.sob.texts import views as texts
 
@@ -36,8 +36,8 @@ urlpatterns = [
     path("p/<slug:slug>/sob/batches/<int:batch_id>/responses.csv", answers.download_responses, name="responses_csv"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/statistics/", statistics.show_statistics, name="statistics"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/sensitivity/", statistics.show_sensitivity, name="sensitivity"),
-    path("p/<slug:slug>/sob/batches/<int:batch_id>/model/", score_pages.show_model, name="model"),
-    path("p/<slug:slug>/sob/batches/<int:batch_id>/target/", score_pages.show_target, name="target"),
+    path("p/<slug:slug>/sob/batches/<int:batch_id>/model/", reports.show_model, name="model"),
+    path("p/<slug:slug>/sob/batches/<int:batch_id>/target/", reports.show_target, name="target"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/texts/", answers.list_texts, name="texts"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/texts/<int:text_id>/", answers.show_text, name="text"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/compare/", compare.compare, name="compare"),

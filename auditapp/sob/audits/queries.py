@@ -11,7 +11,7 @@ from django.db.models import Count, Q, QuerySet
 
 from auditapp.batches.models import Batch
 from auditapp.sob.audits.pure import FrameGroup, Item, Mark, build_audit_report
-from auditapp.sob.judging.formatter import SCORED_TASKS
+from auditapp.sob.judging.kind import SCORED_TASKS
 from auditapp.sob.models import Audit, Judgment, Reading
 from auditapp.sob.pure.parsing import Outcome
 from transcripts.accounts.models import User

@@ -16,7 +16,7 @@ from auditapp.llm.queries import find_prices
 from auditapp.sob.judging.actions.launching import find_notice
 from auditapp.sob.judging.actions.readings import MAX_VALUE_LENGTH, list_person_outcomes
 from auditapp.sob.judging.actions.wordings import check_name
-from auditapp.sob.judging.formatter import DEFAULT_OUTCOMES, READABLE_OUTCOMES
+from auditapp.sob.judging.kind import DEFAULT_OUTCOMES, READABLE_OUTCOMES
 from auditapp.sob.models import Dataset, Reading, Wording
 from auditapp.sob.pure.counting import name_characteristic
 from auditapp.sob.pure.instruments import BASE_TASK, PAPER, RELEASE, TASKS

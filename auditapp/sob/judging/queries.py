@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, QuerySet
 
 from auditapp.batches.models import Batch, Cell
-from auditapp.sob.judging.formatter import FORMATTER_KIND
+from auditapp.sob.judging.kind import FORMATTER_KIND
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.formatter_answers import FormatterEnd
 from auditapp.sob.pure.parsing import Outcome

@@ -27,9 +27,8 @@ from auditapp.sob.judging.actions.imported_answers import import_answers
 from auditapp.sob.judging.actions.launching import launch_sob, plan_sob
 from auditapp.sob.judging.actions.readings import launch_formatter, plan_formatter, read_by_person
 from auditapp.sob.judging.actions.wordings import NOT_COMPARABLE, add_wording, find_instrument, plan_texts
-from auditapp.sob.judging.formatter import READABLE_OUTCOMES, list_for_formatter
 from auditapp.sob.judging.forms import MAX_UPLOAD_BYTES, FormatterForm, ImportForm, LaunchForm, ReadingForm, WordingForm
-from auditapp.sob.judging.kind import find_current_readings
+from auditapp.sob.judging.kind import READABLE_OUTCOMES, find_current_readings, list_for_formatter
 from auditapp.sob.models import Judgment, Reading, Wording
 from auditapp.sob.pure.instruments import BASE, BASE_TASK, PAPER, TASKS, Instrument, list_variants, load_instruments
 from auditapp.sob.pure.parsing import Outcome

@@ -185,17 +185,13 @@ def _find_person(content: Mapping[str, object], schema: Collection[str]) -> Mapp
     found = None
     for key, value in content.items():
         if normalize_key(key) in PERSON_KEYS:
-            inner = _take_only(value)
+            # Where several in a list are objects, they are all the same.
+            inner = value[0] if isinstance(value, list) and value else value
             if isinstance(inner, dict) and found is None:
                 found = inner
         elif name_characteristic(key, schema) is not None and not says_nothing(value):
             return None
     return found
-
-
-def _take_only(value: object) -> object:
-    """The first item of a list: where several are objects, they are all the same."""
-    return value[0] if isinstance(value, list) and value else value
 
 
 def _describes_several(content: Mapping[str, object], schema: Collection[str]) -> bool:

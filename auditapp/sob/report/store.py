@@ -112,7 +112,8 @@ def take_lock(batch: Batch, choice: ReportChoice) -> bool:
         if free.update(locked_until=now + LOCK_TIME, locked_by=""):
             return True
         holder = held.filter(pk=own.pk).first()
-    if holder is not None and holder.locked_by and not _is_alive(holder.locked_by):
+    alive = WorkerSign.objects.filter(seen_at__gt=now - SILENT_AFTER)
+    if holder is not None and holder.locked_by and not alive.filter(name=holder.locked_by).exists():
         _store_failure(holder, WORKER_ENDED)
         _release(holder)
     return False
@@ -172,7 +173,3 @@ def _find_own_worker() -> str:
     """The name this process's worker gives its heartbeat: its own, or that of the process it was started by."""
     names = [f"{name_host()}:{pid}" for pid in (os.getpid(), os.getppid())]
     return WorkerSign.objects.filter(name__in=names).values_list("name", flat=True).first() or ""
-
-
-def _is_alive(worker: str) -> bool:
-    return WorkerSign.objects.filter(name=worker, seen_at__gt=read_now() - SILENT_AFTER).exists()

@@ -52,7 +52,8 @@ class TargetsForm(NextForm, RowForm):
 def list_typed_rows(data: QueryDict) -> list[dict[str, str]]:
     """The rows as typed into the table; one without any target is left out."""
     columns = [data.getlist(field) for field in FIELDS]
-    return drop_undecided(dict(zip(FIELDS, values, strict=True)) for values in zip(*columns, strict=False))
+    rows = [dict(zip(FIELDS, values, strict=True)) for values in zip(*columns, strict=False)]
+    return [row for row in rows if any(row[field].strip() for field in FIELDS[1:])]
 
 
 def read_pasted(text: str) -> list[dict[str, str]]:
@@ -101,11 +102,6 @@ def write_rows(rows: Iterable[Mapping[str, str]]) -> str:
     writer.writeheader()
     writer.writerows({field: escape_formula(value) for field, value in row.items()} for row in rows)
     return written.getvalue()
-
-
-def drop_undecided(rows: Iterable[dict[str, str]]) -> list[dict[str, str]]:
-    """The rows that name a target: a label that is left open has none."""
-    return [row for row in rows if any(row[field].strip() for field in FIELDS[1:])]
 
 
 MAX_ROWS_SHOWN = 200

@@ -10,7 +10,7 @@ from auditapp.batches.models import Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.evaluation.actions.critic import launch_critic
-from auditapp.preannotation.evaluation.runner.critic_kind import CriticKind
+from auditapp.preannotation.evaluation.runner import CriticKind
 from auditapp.preannotation.models import Annotator, Reading, Suggestion
 from tests.auditapp.preannotation.panel_cast import REASON, ask
 from transcripts.accounts.models import User

@@ -26,7 +26,7 @@ from auditapp.preannotation.evaluation.pure.critic import (
 )
 from auditapp.preannotation.evaluation.queries.critic import count_reversals, find_verdicts
 from auditapp.preannotation.evaluation.queries.positives import list_positives
-from auditapp.preannotation.evaluation.runner.critic_kind import CriticKind
+from auditapp.preannotation.evaluation.runner import CriticKind
 from auditapp.preannotation.models import Annotator, CriticReading, Suggestion
 from tests.auditapp.preannotation.calibration_cast import bring_in
 from tests.auditapp.preannotation.critic_cast import (

@@ -11,8 +11,7 @@ import pytest
 from auditapp.sob.pure.counting import NULL_LEXICON, OVERALL
 from auditapp.sob.pure.measures.attributions import AttributionTally, list_mapping
 from auditapp.sob.pure.measures.mapping import Kind, TargetMapping, published_mapping, read_mapping
-from auditapp.sob.pure.measures.posthoc import compare_nemenyi
-from auditapp.sob.pure.measures.ranks import compare_targets, merge_families, rank_blocks
+from auditapp.sob.pure.measures.ranks import compare_nemenyi, compare_targets, merge_families, rank_blocks
 from auditapp.sob.pure.measures.report import PUBLISHED_FAMILIES, published_report
 from auditapp.sob.pure.measures.tallies import tally_observations
 from auditapp.sob.pure.measures.top_values import list_top_values

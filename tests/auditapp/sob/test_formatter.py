@@ -23,13 +23,13 @@ from auditapp.llm.providers.base import Account, ChatRequest
 from auditapp.llm.providers.fake import FakeProvider
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.judging.actions.readings import launch_formatter, plan_formatter, read_by_person
-from auditapp.sob.judging.formatter import (
+from auditapp.sob.judging.kind import (
     FORMATTER_KIND,
     READABLE_OUTCOMES,
     FormatterKind,
+    find_current_readings,
     list_for_formatter,
 )
-from auditapp.sob.judging.kind import find_current_readings
 from auditapp.sob.judging.queries import count_layers, list_formatter_runs
 from auditapp.sob.models import Dataset, Judgment, Reading
 from auditapp.sob.pure.formatter_answers import (

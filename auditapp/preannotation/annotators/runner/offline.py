@@ -66,7 +66,7 @@ def run_offline(run_id: int) -> None:
         codes = dict(run.annotator.version.codes.values_list("identifier", "pk"))
         for interview_id in find_interviews_left(run):
             if stopping.is_set():
-                _let_go(run_id, who)
+                OfflineRun.objects.filter(pk=run_id, claimed_by=who).update(claimed_by="", claimed_until=None)
                 return
             if not _read_interview(run, who, interview_id, reader, codes):
                 return
@@ -128,7 +128,8 @@ def make_reader(annotator: Annotator, *, heartbeat: learning.Heartbeat = lambda 
     lesson = read_lesson(families)
     heartbeat(0, len(lesson.codes))
     if "judged_with" in recipe:
-        reader = learning.fit(lesson, _read_thresholds(recipe), heartbeat=heartbeat)
+        thresholds = {code: recipe["codes"][code]["threshold"] for code in list_read_codes(recipe)}
+        reader = learning.fit(lesson, thresholds, heartbeat=heartbeat)
     else:
         reader, outcomes = learning.learn(lesson, minimum=recipe["minimum"], seed=recipe["seed"], heartbeat=heartbeat)
         _keep_outcomes(annotator, outcomes)
@@ -137,10 +138,6 @@ def make_reader(annotator: Annotator, *, heartbeat: learning.Heartbeat = lambda 
             "No code was learnt well enough to suggest anything; the table says why, code by code."
         )
     return reader
-
-
-def _read_thresholds(recipe: Mapping[str, Any]) -> dict[str, float]:
-    return {code: recipe["codes"][code]["threshold"] for code in list_read_codes(recipe)}
 
 
 @transaction.atomic
@@ -172,10 +169,6 @@ def _tell(run_id: int, who: str, done: int, total: int) -> None:
     runs = OfflineRun.objects.filter(pk=run_id, claimed_by=who, state=OfflineRun.State.RUNNING)
     if not runs.update(claimed_until=read_now() + LEASE, learnt_steps=done, learning_steps=total):
         raise Lost
-
-
-def _let_go(run_id: int, who: str) -> None:
-    OfflineRun.objects.filter(pk=run_id, claimed_by=who).update(claimed_by="", claimed_until=None)
 
 
 def _end(run_id: int, who: str, state: str, problem: str) -> None:

@@ -45,11 +45,6 @@ def judge_check(report: Mapping[str, Any], names: Mapping[str, str] | None = Non
     ]
 
 
-def add_kept(rows: Sequence[Mapping[str, Any]]) -> Share:
-    """Over all codes: of the sentences that got a code at least once, the share that got it every time."""
-    return Share(sum(row["kept"].part for row in rows), sum(row["kept"].n for row in rows))
-
-
 def _give_verdict(check: str, title: str, state: str, said: str, line: str) -> Verdict:
     return {"check": check, "title": title, "state": state, "words": WORDS[state], "said": said, "line": line}
 
@@ -67,7 +62,8 @@ def _judge_flips(check: str, title: str, rows: Sequence[Mapping[str, Any]], name
         f"no code changes on more than {100 * MAX_FLIPS:.0f} % of sentences, and at least {100 * MIN_KEPT:.0f} % of "
         "applied codes are applied every time"
     )
-    kept = add_kept(rows)
+    # Over all codes: of the sentences that got a code at least once, the share that got it every time.
+    kept = Share(sum(row["kept"].part for row in rows), sum(row["kept"].n for row in rows))
     if not rows:
         return _give_verdict(check, title, NOTHING, "not in this check, or not answered yet", line)
     worst = max(rows, key=lambda row: row["flips"].value or 0.0)

@@ -59,7 +59,9 @@ def list_sentence_entries(
     conditions = find_conditions(labels, figure)
     swaps = follow_swap(labels, code, definitions) if figure == "swapped" else {}
     turns = {sentence: each.turn_id for each in answers for sentence in each.asked}
-    index = _index(answers, {code, definitions.get(code), *_find_holders(definitions, code)})
+    # With the codes whose prompt entry held its definition.
+    holders = [holder for holder, of in definitions.items() if of == code]
+    index = _index(answers, {code, definitions.get(code), *holders})
     return [
         {
             "turn_id": turns[sentence],
@@ -76,11 +78,6 @@ def find_conditions(labels: Labels, figure: str) -> list[str]:
     if figure == "stability":
         return sorted(condition for condition in labels if condition.partition("-")[0] == REPEAT)
     return [FIRST, *{"order": [REVERSED], "generic": [GENERIC], "swapped": [SWAPPED]}.get(figure, [])]
-
-
-def _find_holders(definitions: Mapping[str, str], code: str) -> list[str]:
-    """The codes whose prompt entry held the definition of ``code``."""
-    return [holder for holder, of in definitions.items() if of == code]
 
 
 def _choose(labels: Labels, conditions: Sequence[str], code: str, scope: str, swaps: Mapping[int, str]) -> list[int]:

@@ -11,15 +11,18 @@ from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPla
 from auditapp.batches.models import Batch, Result
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import find_answer_schema
-from auditapp.sob.judging.formatter import (
+from auditapp.sob.judging.kind import (
     DEFAULT_OUTCOMES,
     FORMATTER_KIND,
     READABLE_OUTCOMES,
     SCORED_TASKS,
+    add_readings,
+    find_current_readings,
     find_unread,
     list_for_formatter,
+    lock_judgments,
+    make_reading,
 )
-from auditapp.sob.judging.kind import add_readings, find_current_readings, lock_judgments, make_reading
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.formatter_answers import MAX_ANSWER_LENGTH, load_prompt
 from auditapp.sob.pure.instruments import BASE_TASK

@@ -125,14 +125,11 @@ def _find_labels(table: Table, column: str) -> tuple[str, ...]:
         value = row.values.get(column)
         written = "" if value is None else str(value).strip()
         values[written] += 1
-        if len(values) > _MAX_LABELS + 1 or not _reads_like_label(written):
+        # A sentence of the benchmark has more words than a label.
+        is_text = len(written) > _MAX_LABEL_LENGTH or len(written.split()) > _MAX_WORDS
+        if len(values) > _MAX_LABELS + 1 or is_text:
             return ()
     filled = len(table.rows) - values.pop("", 0)
     if len(values) > _MAX_LABELS or len(values) >= max(filled, 2):
         return ()
     return tuple(sorted(values, key=lambda value: (-values[value], value))[:_EXAMPLES])
-
-
-def _reads_like_label(value: str) -> bool:
-    """Whether it is too short to be a text; a sentence of the benchmark has more words."""
-    return len(value) <= _MAX_LABEL_LENGTH and len(value.split()) <= _MAX_WORDS

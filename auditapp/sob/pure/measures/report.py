@@ -21,10 +21,11 @@ from auditapp.sob.pure.measures.cautions import (
 from auditapp.sob.pure.measures.harms import list_harms
 from auditapp.sob.pure.measures.mapping import Rule
 from auditapp.sob.pure.measures.paired import compare_models
-from auditapp.sob.pure.measures.posthoc import compare_conover, compare_nemenyi
 from auditapp.sob.pure.measures.ranks import (
     MIN_TARGETS,
     Scores,
+    compare_conover,
+    compare_nemenyi,
     compare_targets,
     merge_families,
     rank_blocks,

@@ -103,7 +103,8 @@ def _declare(
         alarmed = [entry for entry in report.get(part) or [] if entry.get("alarm")]
         for row in read_rows(report):
             alarms = list_of(_choose(alarmed, row), row.get("target") or OVERALL)
-            yield {**row, NOTICE: _write_notice(report, alarms)}
+            said = [report.get(NOTICE), *alarms, *(report.get("reading") or [])]
+            yield {**row, NOTICE: " ".join(filter(None, said))}
 
     return ReportTable(name, caption, (*columns, NOTICE), read, is_printed=False)
 
@@ -116,10 +117,6 @@ def _choose(alarmed: Sequence[Row], row: Row) -> list[Row]:
         for entry in alarmed
         if (not models or entry["model"] in models) and row.get("task") in {None, entry.get("task")}
     ]
-
-
-def _write_notice(report: Report, alarms: Sequence[str]) -> str:
-    return " ".join(filter(None, [report.get(NOTICE), *alarms, *(report.get("reading") or [])]))
 
 
 _OUTCOMES = tuple(str(outcome) for outcome in Outcome if outcome is not Outcome.VERDICT)

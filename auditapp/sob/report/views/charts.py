@@ -41,7 +41,10 @@ def draw_values(rows: Sequence[Entry], *, texts: Mapping[str, int], whose: str, 
             each["value"],
             parts=[Part(each["pct"])],
             text=f"{write_number(each['pct'], 1)} % ({each['count']:,} of {row['denominator']:,})",
-            verdict=_judge_values(row, each, texts.get(row["target"], 0)) if place == 0 else None,
+            verdict=None
+            if place
+            else judge_cases(texts.get(row["target"], 0), FEW, "texts")
+            or judge_lead(each["count"], row["denominator"]),
             href=link(target=row["target"], value=each["value"]),
             group=row["target"],
         )
@@ -60,10 +63,6 @@ def draw_values(rows: Sequence[Entry], *, texts: Mapping[str, int], whose: str, 
             "values of each target; the table has more."
         ),
     )
-
-
-def _judge_values(row: Entry, first: Entry, texts: int) -> Verdict:
-    return judge_cases(texts, FEW, "texts") or judge_lead(first["count"], row["denominator"])
 
 
 def draw_rules(rules: dict[str, Any], *, whose: str, link: Link) -> RowChart:

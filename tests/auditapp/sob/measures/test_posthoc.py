@@ -6,11 +6,12 @@ import pytest
 from scipy.stats import false_discovery_control, t
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
-from auditapp.sob.pure.measures.posthoc import (
+from auditapp.sob.pure.measures.ranks import (
+    RankedBlocks,
     compare_conover,
     compare_nemenyi,
+    rank_blocks,
 )
-from auditapp.sob.pure.measures.ranks import RankedBlocks, rank_blocks
 from auditapp.sob.pure.published import TARGETS
 from tests.auditapp.sob.measures.test_ranks import read_published
 from transcripts.statistics.multiplicity import adjust_benjamini_hochberg, adjust_holm

@@ -29,6 +29,7 @@ from tests.auditapp.preannotation.panel_cast import (
     withhold_all,
 )
 from tests.databases import stored
+from tests.following import list_followed
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import publish_version, start_draft
@@ -373,6 +374,18 @@ def test_a_look_costs_as_many_queries_whatever_is_read(
         look(sentence, second_coder)
     assert len(many) == len(one) <= 40
     assert Suggestion.objects.count() == 9
+
+
+def test_whoever_reads_the_panel_follows_at_most_thirty_functions_and_fifty_where_a_look_is_stored(
+    annotator: Annotator, project: Project, sentence: Sentence, coder: User, client_of: Callable[[User], Client]
+) -> None:
+    read(annotator, sentence, THREE, quote=(sentence.start, sentence.start + 4))
+    decide(sentence, coder)
+    client, address = client_of(coder), reverse("preannotation:panel", args=[project.slug, sentence.pk])
+    for most in (50, 30):
+        with list_followed("show_panel") as followed:
+            assert client.post(address, headers={"HX-Request": "true"}).status_code == 200
+        assert 15 < len(followed) <= most, sorted(followed)
 
 
 def test_a_look_loads_only_what_was_asked_about_its_turn(

@@ -14,6 +14,7 @@ from auditapp.sob.pure.showing.figures import Counting, Figures
 from auditapp.sob.pure.showing.heat_map import STEPS, arrange_heat_map, choose_targets
 from auditapp.sob.report.computing import compute_report
 from tests.auditapp.sob.conftest import answer_cells, write_texts
+from tests.following import list_followed
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
 
@@ -67,6 +68,18 @@ class TestDashboard:
         answer_cells(batch, ["Person: Unknown", "I cannot help with that."])
         page = get(client_of(coder), "sob:dashboard", project.slug)
         assert "† Few: fewer than 10 texts." in page
+
+    def test_whoever_reads_the_page_of_the_map_follows_at_most_fifty_functions(
+        self, batch: Batch, project: Project, coder: User, client_of: ClientOf
+    ) -> None:
+        for label in ("model a", "model b"):
+            answer_cells(batch, ['{"Race": "White", "Age": "35"}', "Person: Unknown", "no"], label=label)
+        client = client_of(coder)
+        # What is computed and loaded once is there.
+        get(client, "sob:report", project.slug, batch.pk)
+        with list_followed("show_report") as followed:
+            get(client, "sob:report", project.slug, batch.pk)
+        assert 20 < len(followed) <= 50, sorted(followed)
 
     def test_fake_answers_are_named_as_such(
         self, batch: Batch, project: Project, coder: User, client_of: ClientOf

@@ -15,7 +15,7 @@ from auditapp.batches.kinds import (
 )
 from auditapp.batches.runner.sweeps import register_sweep
 from auditapp.llm.scorecards import register_scorecard_part
-from auditapp.preannotation.annotators.pure.alarms import list_annotator_alarms, list_critic_alarms
+from auditapp.preannotation.annotators.pure.answers import list_annotator_alarms, list_critic_alarms
 from auditapp.preannotation.annotators.queries.batch_visibility import (
     find_critic_visibility,
     find_machine_read,

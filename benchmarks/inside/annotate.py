@@ -24,7 +24,7 @@ from auditapp.llm.actions import add_model
 from auditapp.preannotation.annotators.actions.launching import launch_model
 from auditapp.preannotation.annotators.actions.offline import launch_offline
 from auditapp.preannotation.annotators.pure.learning import fit, learn
-from auditapp.preannotation.annotators.queries.training_set import read_lesson
+from auditapp.preannotation.annotators.queries.offline import read_lesson
 from auditapp.preannotation.annotators.runner.offline import make_reader, run_offline
 from auditapp.preannotation.models import Annotator, OfflineRun, Suggestion, TurnArm
 from benchmarks.inside.times import Times

@@ -1,4 +1,6 @@
-"""How pages on machine readers write figures: ``{% load preannotation_figures %}``."""
+"""How pages on machine readers write figures, and what a coder has finished that her own figures do not count yet:
+``{% load preannotation_figures %}``.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,12 @@ from django.utils.safestring import SafeString
 
 from auditapp.preannotation.annotators.queries.prompt_codebook import name_side
 from auditapp.preannotation.evaluation.pure.figures import Estimate
+from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.formats.numbers import NONE, write_interval, write_number
 from transcripts.projects.models import Project
+from transcripts.rounds.queries import closes_the_rest, count_unshown
 
 register = template.Library()
 
@@ -64,3 +68,15 @@ def turn_codes_left_out(project: Project) -> dict[str, list[str]]:
     for family in families:
         named[name_side(family)].append(family.name)
     return named
+
+
+@register.simple_tag
+def count_finished(project: Project, coder: User) -> int:
+    """How many interviews she has finished without opening her figures with them. One query."""
+    return count_unshown(project, coder)
+
+
+@register.simple_tag
+def is_dealt_out(project: Project) -> bool:
+    """Whether interviews are assigned here, so that they are signed off instead of finished. One query."""
+    return closes_the_rest(project)

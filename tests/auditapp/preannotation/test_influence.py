@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from auditapp.preannotation.evaluation.pure.influence import Tally
+from auditapp.preannotation.evaluation.pure.figures import Tally
 from auditapp.preannotation.evaluation.queries.influence import count_influence
 from auditapp.preannotation.evaluation.views import influence as views
 from auditapp.preannotation.models import Annotator, TurnArm

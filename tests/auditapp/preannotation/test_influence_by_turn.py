@@ -13,7 +13,7 @@ import statsmodels.api as sm  # type: ignore[import-untyped]
 from scipy import stats
 from scipy.optimize import brentq
 
-from auditapp.preannotation.evaluation.pure.influence import Tally
+from auditapp.preannotation.evaluation.pure.figures import Tally
 from auditapp.preannotation.evaluation.pure.influence_by_turn import (
     difference_ps,
     direction_p,

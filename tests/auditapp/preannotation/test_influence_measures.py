@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.preannotation.evaluation.pure.influence import Tally, measure_influence
+from auditapp.preannotation.evaluation.pure.figures import Tally, measure_influence
 from transcripts.statistics.intervals import newcombe_interval
 
 AC30 = Tally(

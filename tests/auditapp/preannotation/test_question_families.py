@@ -18,9 +18,9 @@ from auditapp.preannotation.annotators.runner.render_prompts import render_turn_
 from auditapp.preannotation.evaluation.actions.checks import plan_check
 from auditapp.preannotation.evaluation.actions.choices import choose_annotator
 from auditapp.preannotation.evaluation.queries.calibration import find_listable, read_compared
+from auditapp.preannotation.evaluation.queries.compared_items import read_spread
 from auditapp.preannotation.evaluation.queries.influence import count_influence
 from auditapp.preannotation.evaluation.queries.positives import list_positives
-from auditapp.preannotation.evaluation.queries.spread import read_spread
 from auditapp.preannotation.models import Annotator, Showing, Suggestion, TurnArm
 from auditapp.preannotation.suggestions.actions.responses import keep_suggestion, undo_response
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, open_draft_reading

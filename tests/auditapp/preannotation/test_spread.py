@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.preannotation.evaluation.queries.spread import read_spread
+from auditapp.preannotation.evaluation.queries.compared_items import read_spread
 from auditapp.preannotation.models import Annotator
 from tests.auditapp.preannotation.calibration_cast import BALANCE, bring_in, make_annotator, read
 from tests.transcripts.blinding.unblinding_cast import unblind_on

@@ -13,8 +13,13 @@ from django.utils import timezone
 from auditapp.batches.launching import DEFAULT_OPTIONS, digest_asked
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.annotators.pure.learning import MIN_POSITIVES
-from auditapp.preannotation.annotators.queries.offline import ACTIVE, list_interviews_to_read, list_rules
-from auditapp.preannotation.annotators.queries.training_set import list_coded_interviews, read_training_set
+from auditapp.preannotation.annotators.queries.offline import (
+    ACTIVE,
+    list_coded_interviews,
+    list_interviews_to_read,
+    list_rules,
+    read_training_set,
+)
 from auditapp.preannotation.annotators.runner.offline import name_reader
 from auditapp.preannotation.models import Annotator, OfflineRun
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms

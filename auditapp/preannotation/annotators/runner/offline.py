@@ -34,9 +34,11 @@ from auditapp.preannotation.annotators.queries.offline import (
     find_proposed_once,
     find_unread,
     find_unread_ids,
+    hash_set,
     list_once_per_answer,
+    place_sentences,
+    read_lesson,
 )
-from auditapp.preannotation.annotators.queries.training_set import hash_set, place_sentences, read_lesson
 from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun, Suggestion
 from transcripts.codebook.pure.keyword_rules import BadRule
 from transcripts.corpus.consent import name_some

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auditapp.preannotation.evaluation.pure.influence import Tally
+from auditapp.preannotation.evaluation.pure.figures import Tally
 
 Numbers = NDArray[np.int64]
 

@@ -20,7 +20,7 @@ from auditapp.batches.kinds import ANSWER_SCHEMA
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.llm.models import ModelVariant
-from auditapp.preannotation.annotators.pure.alarms import describe_never_reversed
+from auditapp.preannotation.annotators.pure.answers import describe_never_reversed
 from auditapp.preannotation.annotators.queries.annotators import (
     list_judge_results,
     warn_of_critic_family,

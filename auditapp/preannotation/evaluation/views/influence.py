@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from auditapp.preannotation.evaluation.pure.influence import measure_influence
+from auditapp.preannotation.evaluation.pure.figures import measure_influence
 from auditapp.preannotation.evaluation.queries.influence import (
     Unit,
     count_influence,

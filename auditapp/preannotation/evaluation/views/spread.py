@@ -18,7 +18,7 @@ from auditapp.preannotation.annotators.queries.annotators import (
     warn_of_relatives,
 )
 from auditapp.preannotation.evaluation.forms import SpreadForm
-from auditapp.preannotation.evaluation.queries.spread import read_spread
+from auditapp.preannotation.evaluation.queries.compared_items import read_spread
 from auditapp.preannotation.models import Annotator
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding

@@ -12,6 +12,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db.models import QuerySet
+
 from auditapp.batches.models import Cell
 from auditapp.preannotation.models import (
     KIND,
@@ -87,6 +89,7 @@ def read_panel(
     Twelve queries, whatever the study holds, up to four more where its boundaries were edited. Reads sentence.turn.
     """
     turn = read_turns([sentence.turn_id])[sentence.turn_id] if sentence.made_by_id is not None else None
+    # What was asked about the turn.
     cells = Cell.objects.filter(arm__batch__project=project, arm__batch__kind=KIND, input_id=sentence.turn_id)
     of_turn: list[int] = []
     if cells.filter(arm__settings__turns_of__isnull=False).exists():
@@ -94,7 +97,7 @@ def read_panel(
         of_turn = list(current.values_list("pk", flat=True))
     is_first = of_turn[:1] == [sentence.pk]
     opens_turn = is_first and (is_draft or is_through or _list_known(of_turn, coder).issuperset(of_turn))
-    answers = _read_answers(project, sentence, turn, of_turn=opens_turn)
+    answers = _read_answers(project, cells, sentence, turn, of_turn=opens_turn)
     reader = _PanelReader(project, sentence, coder, turn, answers)
     ordered = sorted(answers, key=lambda each: reader.draw("annotator", each.annotator.pk))
     found = [panel for each in ordered if (panel := reader.read_annotator(each, logged)) is not None]
@@ -131,31 +134,33 @@ class _Answers:
         self, codes: Collection[str], origin: Origin, answered: Collection[int], pk: int, turn: EditedTurn | None
     ) -> bool:
         """Take an answer about these sentences of its turn that comes after those before. Whether it says anything of ``pk``."""
-        if pk not in answered and turn and turn.is_met(pk, answered) and not turn.is_covered(pk, answered):
-            self.partly |= dict.fromkeys(codes, origin)
-            self.edited_since |= set(codes) - self.latest.keys()
-            return True
         if pk in answered:
+            self.latest |= dict.fromkeys(codes, origin)
             self.edited_since -= set(codes)
-        elif turn and turn.is_covered(pk, answered):
+            return True
+        if turn is None or not turn.is_met(pk, answered):
+            return False
+        if turn.is_covered(pk, answered):
+            self.latest |= dict.fromkeys(codes, origin)
             self.edited_since |= set(codes)
         else:
-            return False
-        self.latest |= dict.fromkeys(codes, origin)
+            self.partly |= dict.fromkeys(codes, origin)
+            self.edited_since |= set(codes) - self.latest.keys()
         return True
 
 
-def _read_answers(project: Project, sentence: Sentence, turn: EditedTurn | None, *, of_turn: bool) -> list[_Answers]:
+def _read_answers(
+    project: Project, cells: QuerySet[Cell], sentence: Sentence, turn: EditedTurn | None, *, of_turn: bool
+) -> list[_Answers]:
     """Everything annotators were asked about the sentence, by annotator. ``turn``: its turn, where boundaries were edited.
     ``of_turn``: also what they were asked about its whole turn, which is shown at the first sentence of it.
 
     Four queries, and only rows that concern its turn or interview, however many batches and annotators the study has.
     """
-    about = Cell.objects.filter(arm__batch__project=project, arm__batch__kind=KIND, input_id=sentence.turn_id)
     # Not the instructions: every arm has its own, of many kilobytes.
-    cells = about.select_related("arm__batch", "reading").defer("arm__system_prompt").order_by("pk")
+    cells = cells.select_related("arm__batch", "reading").defer("arm__system_prompt")
     asked: list[tuple[int, Cell, Reading | None]] = []
-    for cell in cells:
+    for cell in cells.order_by("pk"):
         settings, reading = cell.arm.settings, getattr(cell, "reading", None)
         annotator = settings.get("annotator") or (reading.annotator_id if reading else 0)
         if annotator and not settings.get("condition") and (of_turn or not settings.get("turns_of")):

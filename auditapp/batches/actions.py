@@ -91,7 +91,7 @@ def change_batch(
     if columns:
         Batch.objects.filter(pk=batch.pk).update(**columns)
     batch.refresh_from_db()
-    trail.record(action, target=batch, by=by, stream=trail.project_stream(batch.project_id), details=details)
+    trail.record(action, target=batch, by=by, details=details)
 
 
 def notify_queues(queues: Iterable[WorkQueue]) -> None:
@@ -369,7 +369,7 @@ def end_job(*, job: ProviderJob, by: trail.Actor) -> None:
     ProviderJob.objects.filter(pk=locked.pk).update(ended_at=read_now())
     details: dict[str, object] = {"job": locked.pk, "calls": calls, "reserved_usd": str(to_dollars(nano))}
     batch = locked.queue.batch
-    trail.record("batch.job_ended", target=batch, by=by, stream=trail.project_stream(batch.project_id), details=details)
+    trail.record("batch.job_ended", target=batch, by=by, details=details)
     notify_queues([locked.queue])
 
 

@@ -499,7 +499,6 @@ def _record_launch(
         "batch.launched",
         target=batch,
         by=by,
-        stream=trail.project_stream(batch.project_id),
         details={
             "kind": batch.kind,
             "cells": cells,

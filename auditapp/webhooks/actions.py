@@ -142,5 +142,4 @@ def hold_webhook(webhook: Webhook) -> Webhook:
 
 
 def _record(action: str, webhook: Webhook, by: User, details: dict[str, object]) -> None:
-    stream = trail.project_stream(webhook.project_id)
-    trail.record(action, target=webhook, by=by, stream=stream, details=details)
+    trail.record(action, target=webhook, by=by, details=details)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from auditapp.webhooks import actions, queries
@@ -47,9 +46,7 @@ def _show_secret(request: ProjectRequest, added: tuple[Webhook, str]) -> HttpRes
     return _render_list(request, WebhookForm(), added)
 
 
-add_webhook = never_cache(
-    post(actions.add_webhook, Permission.SET_METHOD, form=WebhookForm, page=_render_list, then=_show_secret)
-)
+add_webhook = post(actions.add_webhook, Permission.SET_METHOD, form=WebhookForm, page=_render_list, then=_show_secret)
 send_test = post(
     actions.send_test,
     Permission.SET_METHOD,

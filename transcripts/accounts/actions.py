@@ -82,10 +82,7 @@ def create_user(*, username: str, by: trail.Actor, is_owner_of_site: bool = Fals
         raise Refused(f"There is already a user named {username}.")
     user.save()
     trail.record(
-        "account.user.created",
-        target=user,
-        by=by,
-        details={"username": username, "site_owner": is_owner_of_site},
+        "account.user.created", target=user, by=by, details={"username": username, "site_owner": is_owner_of_site}
     )
     return user
 

@@ -24,7 +24,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -79,7 +78,6 @@ class Reauthenticate(ReauthenticateView):  # type: ignore[misc]
 
 
 @login_not_required
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def use_link(request: HttpRequest, secret: str) -> HttpResponse:
     """Offer to sign in (GET, so that a preview of the address spends nothing), or do it (POST)."""
@@ -120,7 +118,6 @@ def me(request: HttpRequest) -> HttpResponse:
     return _render_me(request, TokenForm())
 
 
-@never_cache
 @require_POST
 def create_token(request: HttpRequest) -> HttpResponse:
     """Make a token and show it, this once."""
@@ -205,7 +202,6 @@ def close_account(request: HttpRequest) -> HttpResponse:
 
 
 @sensitive_post_parameters()
-@never_cache
 @rate_limit(action="change_password")  # type: ignore[untyped-decorator]
 @require_http_methods(["GET", "HEAD", "POST"])
 def set_password(request: HttpRequest) -> HttpResponse:

@@ -228,7 +228,6 @@ def _store(row: Adjudication, active: Adjudication | None, *, is_own: bool) -> A
         "adjudication.decided",
         target=row,
         by=row.adjudicator,
-        stream=trail.project_stream(row.project_id),
         details={
             "sentence": row.sentence_id,
             "family": row.family_identifier,

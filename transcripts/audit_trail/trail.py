@@ -82,11 +82,12 @@ def record(
     *,
     target: models.Model | str,
     by: Actor,
-    stream: str = SITE,
+    stream: str | None = None,
     details: dict[str, object] | None = None,
     rows: Sequence[RowChange] | SealedRows = (),
 ) -> None:
-    """Add one event to ``stream``. Must run inside the transaction of the write it records.
+    """Add one event to ``stream``: if none is given, to that of the study whose row ``target`` is, or to that of the site. Must
+    run inside the transaction of the write it records.
 
     ``details`` holds identifiers, whole numbers and short states (before, after, reason): never transcript text or
     secrets. A fraction goes in as text (``TypeError``), for a database may write it back in another form, which would
@@ -101,6 +102,9 @@ def record(
         raise RuntimeError(
             f"{action} was recorded outside a transaction. Record an event in the same transaction as the write it describes."
         )
+    if stream is None:
+        study: int | None = getattr(target, "study_id", None) or getattr(target, "project_id", None)
+        stream = project_stream(study) if study else SITE
     own, texts, more = dict(details or {}), list[tuple[str, str, str]](), list[Any]()
     if isinstance(rows, SealedRows) or len(rows) > ROWS_IN_AN_EVENT:
         sealed = rows if isinstance(rows, SealedRows) else seal_rows(rows)

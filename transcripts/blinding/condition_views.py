@@ -6,7 +6,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import pluralize
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from transcripts.blinding.condition_forms import ConditionForm, UnmaskForm
@@ -25,7 +24,6 @@ LABELS_SHOWN = 50
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @project_view(Permission.CODE)
 def show_condition(request: ProjectRequest, interview_id: int) -> HttpResponse:
     """Ask whether she wants to know the condition of a masked interview; once she does, show it to her alone."""

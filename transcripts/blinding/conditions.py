@@ -159,7 +159,6 @@ def unmask_interviews(*, project: Project, interviews: Collection[Interview], re
         "corpus.interviews.unmasked",
         target=project,
         by=by,
-        stream=trail.project_stream(project.pk),
         details={
             "interviews": [each.pk for each in held],
             "labels": [each.mask_label for each in held],

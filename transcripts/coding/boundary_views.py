@@ -8,7 +8,6 @@ from uuid import UUID, uuid5
 
 from django.http import Http404, HttpResponse, HttpResponseBase, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.accounts.models import User
@@ -89,7 +88,6 @@ def merge(request: ProjectRequest, sentence: Sentence) -> BoundaryEdit:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def show_boundary_edits(request: ProjectRequest, interview_id: int) -> HttpResponse:
     """Every boundary edit in an interview, with the sentences before and after."""

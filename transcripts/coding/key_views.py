@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from transcripts.codebook.queries import current_version
@@ -32,7 +31,6 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.CODE)
 def change_keys(request: ProjectRequest) -> HttpResponse:
@@ -122,7 +120,6 @@ def _list_groups(
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def show_keycard(request: ProjectRequest) -> HttpResponse:
     """Every key on one sheet of paper; ``?definitions=1`` adds what the codes mean."""

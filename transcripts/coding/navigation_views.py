@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from transcripts.coding.history import list_history
@@ -22,7 +21,6 @@ MAX_PAGE = 100_000
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def go_to_next(request: ProjectRequest) -> HttpResponse:
     """Redirect to the next sentence after ``?at=`` that needs the person, and say why. The page's script gets the address."""
@@ -45,7 +43,6 @@ def go_to_next(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.CODE)
 def show_history(request: ProjectRequest) -> HttpResponse:
     """What the person did in the study, newest first."""
@@ -56,7 +53,6 @@ def show_history(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def show_beside(request: ProjectRequest, interview_id: int, other_id: int) -> HttpResponse:
     """Two threads of the study side by side, to read."""

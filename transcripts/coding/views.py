@@ -13,7 +13,6 @@ from uuid import UUID
 
 from django.http import Http404, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.codebook.models import Code, CodeFamily
@@ -60,7 +59,6 @@ Act = Callable[[ProjectRequest, int], Done]
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def show_desk(request: ProjectRequest, interview_id: int) -> HttpResponse:
     """One interview, to read and to code. ``?at=`` names the current sentence, ``?show=`` what is shown."""
@@ -69,7 +67,6 @@ def show_desk(request: ProjectRequest, interview_id: int) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.CODE)
 def show_marks(request: ProjectRequest, interview_id: int, sentence_id: int) -> HttpResponse:
     """The person's own work on a sentence and its turn, for the page's script."""
@@ -77,7 +74,6 @@ def show_marks(request: ProjectRequest, interview_id: int, sentence_id: int) -> 
 
 
 @require_safe
-@never_cache
 @project_view(Permission.CODE)
 def show_details(request: ProjectRequest, interview_id: int, idempotency_key: str) -> HttpResponse:
     """All that one of the person's own codings says, as a form: where the page's script is not there to ask."""

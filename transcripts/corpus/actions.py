@@ -326,7 +326,6 @@ def _record_import(imported: ImportedFile, report: ImportReport, consents: int, 
         "corpus.file.imported",
         target=imported,
         by=by,
-        stream=trail.project_stream(imported.project_id),
         details={
             "sha256": imported.sha256,
             "format": imported.format,

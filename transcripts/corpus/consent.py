@@ -57,7 +57,6 @@ def record_consent(
         "corpus.consent.recorded",
         target=project,
         by=by,
-        stream=trail.project_stream(project.pk),
         details={
             "scope": scope,
             "state": "given" if is_given else "not given",

@@ -96,7 +96,6 @@ def edit_details(
         "corpus.interview.edited",
         target=held,
         by=by,
-        stream=trail.project_stream(project.pk),
         details={
             "fields": [change.field for change in changes if change.turn is None],
             "turns": [change.turn.pk for change in changes if change.turn is not None],

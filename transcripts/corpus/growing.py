@@ -72,7 +72,6 @@ def append_turns(
         "corpus.interview.grown",
         target=interview,
         by=by,
-        stream=trail.project_stream(project.pk),
         details={
             "version": version.number,
             "sha256": imported.sha256,

@@ -68,7 +68,6 @@ def _move(
             action,
             target=project,
             by=by,
-            stream=trail.project_stream(project.pk),
             details={"interviews": [row.pk for row in moved], **({"reason": reason} if reason else {})},
         )
     return len(moved)

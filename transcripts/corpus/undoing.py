@@ -90,7 +90,6 @@ def undo_import(*, file: ImportedFile, by: User) -> int:
         "corpus.import.undone",
         target=file,
         by=by,
-        stream=trail.project_stream(project.pk),
         details={"sha256": file.sha256, "interviews": [row.pk for row in interviews]},
     )
     return len(interviews)

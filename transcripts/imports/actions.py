@@ -181,8 +181,7 @@ def _end(job: ImportJob, state: str, of: Sequence[str], *, problem: str) -> bool
 
 
 def _record(job: ImportJob, what: str, *, by: trail.Actor, **details: object) -> None:
-    stream = trail.project_stream(job.project_id)
-    trail.record(f"imports.job.{what}", target=job, by=by, stream=stream, details=details)
+    trail.record(f"imports.job.{what}", target=job, by=by, details=details)
 
 
 @contextmanager

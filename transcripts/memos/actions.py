@@ -112,7 +112,6 @@ def withdraw_memo(*, memo: Memo, by: User) -> None:
         "memo.withdrawn",
         target=memo,
         by=by,
-        stream=trail.project_stream(memo.project_id),
         details={"subject": memo.subject, "kind": memo.kind, "revision": memo.revision},
         rows=[row_changed(Memo, memo.pk, withdrawn_at=ended)],
     )
@@ -199,7 +198,6 @@ def _store(memo: Memo, *, before: Memo | None) -> Memo:
         "memo.written",
         target=memo,
         by=memo.author,
-        stream=trail.project_stream(memo.project_id),
         details={
             "subject": memo.subject,
             "key": memo.subject_key,

@@ -8,7 +8,6 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.blinding.viewers import get_viewer
@@ -30,7 +29,6 @@ PLACE_FIELDS = ("sentence", "interview", "code", "theme")
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def list_memos(request: ProjectRequest) -> HttpResponse:
     """Every memo one may read, day by day; the address holds the whole search."""
@@ -45,7 +43,6 @@ def list_memos(request: ProjectRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @project_view(Permission.CODE)
 def write(request: ProjectRequest) -> HttpResponse:
     """A new memo. ``?sentence=``, ``?interview=``, ``?code=`` or ``?theme=`` says on what; without, on the study."""
@@ -67,7 +64,6 @@ def write(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def show_memo(request: ProjectRequest, memo_id: int) -> HttpResponse:
     """One memo with its earlier versions; its author can change it here. For an earlier version the active one is shown."""

@@ -53,13 +53,7 @@ def create_project(*, slug: str, name: str, by: trail.Actor, description: str = 
     )
     if not created:
         raise Refused(f"There is already a study with the address {slug}. Choose another address.")
-    trail.record(
-        "project.created",
-        target=project,
-        by=by,
-        stream=trail.project_stream(project.pk),
-        details={"slug": slug, "name": name},
-    )
+    trail.record("project.created", target=project, by=by, details={"slug": slug, "name": name})
     if isinstance(by, User):
         _write_role(project=project, user=by, role=OWNER.key, by=by)
     return project
@@ -80,11 +74,7 @@ def skip_step(*, project: Project, step: str, by: trail.Actor, restores: bool = 
     locked.skipped_steps = [key for key in STEPS if (key != step if key in locked.skipped_steps else key == step)]
     locked.save(update_fields=["skipped_steps"])
     trail.record(
-        "project.step.restored" if restores else "project.step.skipped",
-        target=locked,
-        by=by,
-        stream=trail.project_stream(project.pk),
-        details={"step": step},
+        "project.step.restored" if restores else "project.step.skipped", target=locked, by=by, details={"step": step}
     )
 
 
@@ -124,7 +114,6 @@ def remove_member(*, project: Project, user: User, by: trail.Actor) -> None:
         "project.member.removed",
         target=membership,
         by=by,
-        stream=trail.project_stream(project.pk),
         details={"username": user.username, "before": membership.role},
     )
     announce_role_change(RoleChange(project, user, membership.get_role(), None, by))
@@ -213,13 +202,7 @@ def _close_invitations(invitations: QuerySet[Invitation], answer: Invitation.Ans
 
 
 def _record_invitation(action: str, invitation: Invitation, by: trail.Actor) -> None:
-    trail.record(
-        action,
-        target=invitation,
-        by=by,
-        stream=trail.project_stream(invitation.project_id),
-        details={"username": invitation.username, "role": invitation.role},
-    )
+    trail.record(action, target=invitation, by=by, details={"username": invitation.username, "role": invitation.role})
 
 
 @transaction.atomic
@@ -285,11 +268,7 @@ def set_stance(*, project: Project, family: str = "", stance: str, reason: str =
         set_by_name=by.get_username(),
     )
     trail.record(
-        "project.method.stance_set",
-        target=row,
-        by=by,
-        stream=trail.project_stream(project.pk),
-        details={"family": family, "before": before, "after": stance},
+        "project.method.stance_set", target=row, by=by, details={"family": family, "before": before, "after": stance}
     )
     return row
 
@@ -336,7 +315,6 @@ def _write_role(*, project: Project, user: User, role: str, by: trail.Actor) -> 
         "project.member.role_set",
         target=membership,
         by=by,
-        stream=trail.project_stream(project.pk),
         details={"username": user.username, "before": before, "after": role},
     )
     announce_role_change(RoleChange(project, user, ROLES[before] if before else None, ROLES[role], by))

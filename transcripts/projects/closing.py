@@ -49,7 +49,6 @@ def close(user: User, by: trail.Actor) -> None:
             "project.invitation.withdrawn",
             target=invitation,
             by=by,
-            stream=trail.project_stream(invitation.project_id),
             details={"username": invitation.username, "role": invitation.role},
         )
     invitations.update(answer=Invitation.Answer.WITHDRAWN, answered_at=timezone.now())

@@ -33,6 +33,11 @@ class Project(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("projects:home", args=[self.slug])
 
+    @property
+    def project_id(self) -> int:
+        """Its own key, under the name that rows of a study have for it: the trail asks every target for it."""
+        return self.pk
+
 
 class MethodStance(models.Model):
     """A switch of the method by which a study, or one code family of it, is read. The latest row holds; none is lost.

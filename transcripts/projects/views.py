@@ -6,7 +6,6 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.accounts.actions import check_may_invite
@@ -85,7 +84,6 @@ def list_members(request: ProjectRequest) -> HttpResponse:
     return _render_members(request, MemberForm())
 
 
-@never_cache
 @require_POST
 @project_view(Permission.MANAGE_MEMBERS)
 def add_member(request: ProjectRequest) -> HttpResponse:
@@ -171,7 +169,6 @@ def remove_member(request: ProjectRequest, user_id: int) -> HttpResponse:
     return _render_members(request, MemberForm(), status=422)
 
 
-@never_cache
 @require_POST
 @project_view(Permission.MANAGE_MEMBERS)
 def renew_link(request: ProjectRequest, user_id: int) -> HttpResponse:

@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.accounts.models import User
@@ -26,7 +25,6 @@ from transcripts.ui.acts import at_form, at_top
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def show_effects(request: ProjectRequest, older: int, number: int) -> HttpResponse:
     """Which codings the changes between two versions touch: one's own, or all for people who may see all."""
@@ -74,7 +72,6 @@ def _whose(request: ProjectRequest) -> User | None:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.CODE)
 def show_queue(request: ProjectRequest) -> HttpResponse:
     """One's own codings that need re-review, code by code; ``?code=`` begins with that code."""
@@ -96,7 +93,6 @@ def show_queue(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.CODE)
 def show_near(request: ProjectRequest) -> HttpResponse:
     """Sentences that one read before a code came to mean more, and that may belong to it now."""
@@ -109,7 +105,6 @@ def show_near(request: ProjectRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @project_view(Permission.CODE)
 def re_review(request: ProjectRequest, coding_id: int) -> HttpResponse:
     """One coding: keep it, move it to other codes, or take it off; then the next of its code."""
@@ -179,7 +174,6 @@ def _go_on(request: ProjectRequest, version: CodebookVersion, identifier: str) -
 
 
 @require_safe
-@never_cache
 @project_view(Permission.CODE)
 def list_anchors(request: ProjectRequest) -> HttpResponse:
     """The anchors, what is still to be read of them, and how the reading moved from version to version."""
@@ -223,7 +217,6 @@ remove = post(actions.remove_anchor, Permission.EDIT_CODEBOOK, on=_find_anchor, 
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @project_view(Permission.CODE)
 def read(request: ProjectRequest) -> HttpResponse:
     """The next anchor that one has not read under the current version, without sight of earlier readings."""

@@ -11,7 +11,6 @@ from django.core.paginator import Paginator
 from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.accounts.models import User
@@ -34,7 +33,6 @@ INTERVIEWS_PER_PAGE = 50
 
 
 @require_safe
-@never_cache
 @project_view(Permission.CODE)
 def show_own_work(request: ProjectRequest) -> HttpResponse:
     """What one is to code, with one's own progress only."""
@@ -42,7 +40,6 @@ def show_own_work(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_all_work(request: ProjectRequest) -> HttpResponse:
     """A part of the overview, loaded after the rest of it: how far each coder is, and each interview."""
@@ -140,7 +137,6 @@ def make_round(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_round(request: ProjectRequest, number: int) -> HttpResponse:
     """Who reads what in a round, how far they are, and how interviews are covered."""

@@ -252,7 +252,6 @@ def _store_theme(
         "theme.created",
         target=theme,
         by=by,
-        stream=trail.project_stream(project.pk),
         details={"number": number, "codes": len(codes), "came_from": [each.theme.number for each in came_from]},
     )
     return version
@@ -275,7 +274,6 @@ def _store_version(
         "theme.changed",
         target=latest.theme,
         by=by,
-        stream=trail.project_stream(latest.theme.project_id),
         details={
             "number": latest.theme.number,
             "version": version.number,

@@ -155,4 +155,4 @@ def _move(batch: Batch, state: str, action: str, reason: str = "") -> None:
 
 
 def _record(batch: Batch, action: str, details: dict[str, object]) -> None:
-    trail.record(action, target=batch, by=trail.SYSTEM, stream=trail.project_stream(batch.project_id), details=details)
+    trail.record(action, target=batch, by=trail.SYSTEM, details=details)

@@ -86,13 +86,7 @@ def export_requests(
     _check_settings(batch, arms, form)
     cells = Cell.objects.filter(batch=batch, arm__in=arms, state=Cell.State.PLANNED).count()
     with transaction.atomic():
-        trail.record(
-            "batch.requests_exported",
-            target=batch,
-            by=by,
-            stream=trail.project_stream(batch.project_id),
-            details={"cells": cells},
-        )
+        trail.record("batch.requests_exported", target=batch, by=by, details={"cells": cells})
     return cells, _write_lines(batch, arms, form)
 
 
@@ -244,13 +238,7 @@ def _store_group(intake: AnswerImport, group: Sequence[FileAnswer]) -> None:
     if not taken:
         return
     storing.store_completed(batch.pk, _write_attempts(intake, taken))
-    trail.record(
-        "batch.answers_brought_in",
-        target=batch,
-        by=intake.by,
-        stream=trail.project_stream(batch.project_id),
-        details={"file": intake.runner, **count},
-    )
+    trail.record("batch.answers_brought_in", target=batch, by=intake.by, details={"file": intake.runner, **count})
 
 
 def _write_attempts(intake: AnswerImport, taken: Sequence[tuple[FileAnswer, Cell]]) -> list[CompletedCall]:

@@ -259,7 +259,7 @@ def record_file_deletion(job: ProviderJob, trouble: Trouble | None) -> None:
         details["status"] = trouble.http_status
     action = "batch.job_file_deleted" if trouble is None else "batch.job_file_not_deleted"
     batch = job.queue.batch
-    trail.record(action, target=batch, by=trail.SYSTEM, stream=trail.project_stream(batch.project_id), details=details)
+    trail.record(action, target=batch, by=trail.SYSTEM, details=details)
 
 
 def _end_rest(job: ProviderJob, answer: ChatAnswer, *, stopped: bool = False) -> None:

@@ -12,7 +12,6 @@ from django.core.exceptions import PermissionDenied
 from django.forms import BaseForm
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -69,7 +68,6 @@ def post(
     @owner_view
     @sensitive_post_parameters("key")
     @sensitive_variables("typed")
-    @never_cache
     @require_POST
     def view(request: HttpRequest, **address: int) -> HttpResponse:
         found = find(**address)
@@ -190,7 +188,6 @@ def set_capabilities(request: HttpRequest, variant_id: int) -> HttpResponse:
 
 
 @owner_view
-@never_cache
 @require_safe
 def show_account(request: HttpRequest, account_id: int) -> HttpResponse:
     """One account: its address, the state of its key, and its models."""
@@ -198,7 +195,6 @@ def show_account(request: HttpRequest, account_id: int) -> HttpResponse:
 
 
 @owner_view
-@never_cache
 @require_POST
 def change_address(request: HttpRequest, account_id: int) -> HttpResponse:
     """Change where the account's calls go; its key is removed."""

@@ -241,6 +241,5 @@ def _record(action: str, play: Play, question: Question, *, by: trail.Actor) -> 
         action,
         target=play,
         by=by,
-        stream=trail.project_stream(play.project_id),
         details={"question": question.pk, "position": question.position, "kind": question.kind},
     )

@@ -97,7 +97,6 @@ def close_play(*, play: Play, inclusion: str, reason: str, by: trail.Actor) -> C
         "play.closed",
         target=play,
         by=by,
-        stream=trail.project_stream(play.project_id),
         details={
             "interview": interview.pk,
             "questions": closed.questions,
@@ -121,13 +120,7 @@ def discard_play(*, play: Play, reason: str, by: trail.Actor) -> None:
         raise Refused("An answer is still awaited. Wait for it, or give the question up, then discard the interview.")
     end_play(play, state=Play.State.DISCARDED, reason=reason)
     close_calls(play, by=by)
-    trail.record(
-        "play.discarded",
-        target=play,
-        by=by,
-        stream=trail.project_stream(play.project_id),
-        details={"questions": len(own), **_tell(list_unanswered(own))},
-    )
+    trail.record("play.discarded", target=play, by=by, details={"questions": len(own), **_tell(list_unanswered(own))})
 
 
 def list_unanswered(talk: Sequence[Exchange]) -> list[Unanswered]:

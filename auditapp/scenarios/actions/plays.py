@@ -206,4 +206,4 @@ def _open_batch(script: Script, variant: ModelVariant, title: str, cap_usd: Deci
 
 
 def _record(action: str, play: Play, details: dict[str, object], *, by: trail.Actor) -> None:
-    trail.record(action, target=play, by=by, stream=trail.project_stream(play.project_id), details=details)
+    trail.record(action, target=play, by=by, details=details)

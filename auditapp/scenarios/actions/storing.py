@@ -254,10 +254,4 @@ def _pair(play: Play, pair: Mapping[str, str], a: Interview | None, b: Interview
 
 def _record(action: str, batch: Batch, count: int, **more: int) -> None:
     """Which threads came of which plays is not told: people who have still to code them may read the history."""
-    trail.record(
-        action,
-        target=batch,
-        by=trail.SYSTEM,
-        stream=trail.project_stream(batch.project_id),
-        details={"plays": count, **more},
-    )
+    trail.record(action, target=batch, by=trail.SYSTEM, details={"plays": count, **more})

@@ -12,7 +12,6 @@ from django.forms import Form
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from auditapp.batches.models import WORKING_STATES, Batch
@@ -90,7 +89,6 @@ def _choose_script(request: ProjectRequest, scripts: Sequence[Script]) -> Script
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def show_play(request: ProjectRequest, play_id: int) -> HttpResponse:
     """The console of an interview, or why it is closed to the person."""
@@ -99,7 +97,6 @@ def show_play(request: ProjectRequest, play_id: int) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def poll_talk(request: ProjectRequest, play_id: int) -> HttpResponse:
     """What was said so far, for a page that waits for an answer; 204 where nothing has changed since (``mark``)."""

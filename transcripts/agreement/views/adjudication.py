@@ -10,7 +10,6 @@ from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.agreement import actions, queries
@@ -93,7 +92,6 @@ class Queue:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_queue(request: ProjectRequest) -> HttpResponse:
     """One item of the queue: the one at ``?at=``, or the first that is open, after ``?after=`` if that is named."""

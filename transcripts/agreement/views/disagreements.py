@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from transcripts.agreement.queries import list_places, read_items
@@ -20,7 +19,6 @@ ITEMS_PER_PAGE = 20
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def show_disagreements(request: ProjectRequest) -> HttpResponse:
     """The units of a family that coders coded differently. Coders see them once a round is locked."""

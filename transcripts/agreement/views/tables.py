@@ -10,7 +10,6 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.accounts.models import User
@@ -32,7 +31,6 @@ NOT_REFLEXIVE = (Stance.RELIABILITY.value, Stance.CODEBOOK.value)
 
 
 @require_safe
-@never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_table(request: ProjectRequest) -> HttpResponse:
     """Agreement on one family; of a family that uses reflexive thematic analysis, why there is none."""
@@ -41,7 +39,6 @@ def show_table(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_so_far(request: ProjectRequest) -> HttpResponse:
     """A part of the overview, loaded after the rest of it: agreement on the first family whose method measures it."""
@@ -113,7 +110,6 @@ def download(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def list_units(request: ProjectRequest) -> HttpResponse:
     """The units behind a count: their words, and what each coder read in them."""

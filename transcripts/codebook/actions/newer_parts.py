@@ -45,7 +45,6 @@ def take_newer_parts(*, project: Project, by: trail.Actor) -> CodebookVersion:
         "codebook.built_in.taken_over",
         target=draft,
         by=by,
-        stream=trail.project_stream(project.pk),
         details={
             "version": draft.number,
             "families": sorted(born),

@@ -187,10 +187,4 @@ def _answer(proposal: CodeProposal, state: CodeProposal.State, *, answer: str, b
 
 
 def _record(action: str, proposal: CodeProposal, by: trail.Actor, **details: object) -> None:
-    trail.record(
-        action,
-        target=proposal,
-        by=by,
-        stream=trail.project_stream(proposal.project_id),
-        details={"family": proposal.family_identifier, **details},
-    )
+    trail.record(action, target=proposal, by=by, details={"family": proposal.family_identifier, **details})

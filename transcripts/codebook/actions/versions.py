@@ -89,7 +89,6 @@ def discard_draft(*, version: CodebookVersion, by: trail.Actor) -> None:
         "codebook.draft.discarded",
         target=version,
         by=by,
-        stream=trail.project_stream(version.project_id),
         details={"number": version.number, "proposals_reopened": reopened},
     )
 
@@ -117,7 +116,6 @@ def publish_version(*, version: CodebookVersion, by: trail.Actor) -> None:
         "codebook.version.published",
         target=version,
         by=by,
-        stream=trail.project_stream(version.project_id),
         details={"number": version.number, "codes": version.codes.count()},
     )
 
@@ -202,7 +200,6 @@ def store_version(
         "codebook.version.created",
         target=version,
         by=by,
-        stream=trail.project_stream(project.pk),
         details={
             "number": number,
             "families": len(content.families),

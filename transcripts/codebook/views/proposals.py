@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.codebook import actions, queries
@@ -29,7 +28,6 @@ MAX_IN_VIVO_LENGTH = 120
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @project_view(Permission.CODE)
 def propose(request: ProjectRequest) -> HttpResponse:
     """A form for a code that is missing, for a page of its own or for a dialog of the desk (asked for by htmx).
@@ -130,7 +128,6 @@ def _answer(request: ProjectRequest, proposal: CodeProposal, line: Sentence | No
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def list_proposals(request: ProjectRequest) -> HttpResponse:
     """Proposals with their answers: all for people who edit the codebook or see everybody's work, else one's own."""

@@ -87,7 +87,6 @@ def _store(memo: Memo, *, before: Memo | None) -> Memo:
         "coding.memo.written",
         target=memo,
         by=memo.author,
-        stream=trail.project_stream(memo.project_id),
         details={
             "interview": memo.interview_id,
             "sentence": memo.sentence_id,

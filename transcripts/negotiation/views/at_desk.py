@@ -10,7 +10,6 @@ from django.db.models import Prefetch
 from django.http import HttpResponse, HttpResponseBase, JsonResponse, QueryDict
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.coding.actions.checks import check_readable
@@ -36,7 +35,6 @@ View = Callable[[ProjectRequest, Interview], None]
 
 
 @require_safe
-@never_cache
 @project_view(Permission.CODE)
 def show_own(request: ProjectRequest, interview_id: int) -> HttpResponse:
     """The stances to score under, and the person's own scores of the thread."""

@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from transcripts.blinding.viewers import get_viewer
@@ -24,7 +23,6 @@ from transcripts.projects.roles import Permission
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @project_view(Permission.VIEW)
 def show_case_sheet(request: ProjectRequest, interview_id: int) -> HttpResponse:
     """The case sheet of a thread with its earlier numbers, and for leads the form of the next."""

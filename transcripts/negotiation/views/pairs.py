@@ -7,7 +7,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Max
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.blinding.viewers import get_viewer
@@ -25,7 +24,6 @@ from transcripts.ui.replacing import post_again
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @project_view(Permission.VIEW)
 def show_pairs(request: ProjectRequest) -> HttpResponse:
     """Every pair with how far one is in its threads, and for leads the form of another."""
@@ -52,7 +50,6 @@ def show_pairs(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def show_pair(request: ProjectRequest, pair_name: str) -> HttpResponse:
     """The two threads side by side, once one has decided both; before that, what is left to decide."""

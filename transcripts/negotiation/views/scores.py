@@ -11,7 +11,6 @@ from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.blinding.viewers import get_viewer
@@ -65,7 +64,6 @@ class Place:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def show_scores(request: ProjectRequest) -> HttpResponse:
     """Threads by stances, and the figures of each stance by itself."""
@@ -100,7 +98,6 @@ def show_scores(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def show_thread(request: ProjectRequest, interview_id: int) -> HttpResponse:
     """One thread under one stance: the four criteria and the determinations, with a form for each."""

@@ -11,7 +11,6 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.blinding.viewers import Viewer, get_viewer
@@ -154,7 +153,6 @@ def compare(request: ProjectRequest, given: QueryDict, *, is_of_one: bool = Fals
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def show_study(request: ProjectRequest) -> HttpResponse:
     """The threads of a study compared, as one coder read them."""
@@ -174,7 +172,6 @@ def show_study(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def list_behind(request: ProjectRequest) -> HttpResponse:
     """The turns behind a number of the page, each with a link to the desk."""

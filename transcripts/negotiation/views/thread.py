@@ -8,7 +8,6 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from transcripts.blinding.viewers import Viewer, get_viewer
@@ -38,7 +37,6 @@ OUTCOMES = {
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def show_thread(request: ProjectRequest, interview_id: int) -> HttpResponse:
     """Of one coder: a person who codes sees her own codings, and others' once she has unblinded the interview."""

@@ -83,7 +83,6 @@ def _add_anchors(
             "revision.anchors.added",
             target=made[0],
             by=by,
-            stream=trail.project_stream(project.pk),
             details={"sentences": missing, **({} if seed is None else {"seed": seed})},
         )
     anchors |= {anchor.sentence_id: anchor for anchor in made}
@@ -95,13 +94,7 @@ def remove_anchor(*, project: Project, anchor: AnchorSentence, by: User) -> None
     """Take a sentence out of the anchors; its readings stay. Repeating it changes nothing."""
     removed = AnchorSentence.objects.filter(project=project, pk=anchor.pk, removed_at__isnull=True)
     if removed.update(removed_at=timezone.now()):
-        trail.record(
-            "revision.anchor.removed",
-            target=anchor,
-            by=by,
-            stream=trail.project_stream(project.pk),
-            details={"sentence": anchor.sentence_id},
-        )
+        trail.record("revision.anchor.removed", target=anchor, by=by, details={"sentence": anchor.sentence_id})
 
 
 @transaction.atomic

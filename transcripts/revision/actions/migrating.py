@@ -157,14 +157,7 @@ def _recode_back(project: Project, version: CodebookVersion, merged: Mapping[str
 def _recode(project: Project, version: CodebookVersion, pairs: Sequence[tuple[Link, Code]], *, by: trail.Actor) -> None:
     rows = recode_ends(pairs, at=timezone.now())
     if rows:
-        trail.record(
-            "revision.links.recoded",
-            target=version,
-            by=by,
-            stream=trail.project_stream(project.pk),
-            details={"count": len(pairs)},
-            rows=rows,
-        )
+        trail.record("revision.links.recoded", target=version, by=by, details={"count": len(pairs)}, rows=rows)
 
 
 def _hold(codings: QuerySet[Coding]) -> QuerySet[Coding]:
@@ -217,7 +210,6 @@ def _record_migration(
         action,
         target=version,
         by=by,
-        stream=trail.project_stream(project.pk),
         details={"code": code.pk, "count": len(codings), "codings": [coding.pk for coding in codings]},
         rows=rows,
     )

@@ -240,7 +240,7 @@ def _store(drafted: Annotator, *, by: trail.Actor, reason: str) -> Annotator:
 
 
 def _record(action: str, annotator: Annotator, by: trail.Actor, details: dict[str, object]) -> None:
-    trail.record(action, target=annotator, by=by, stream=trail.project_stream(annotator.project_id), details=details)
+    trail.record(action, target=annotator, by=by, details=details)
 
 
 def read_prompts(annotator: Annotator) -> list[dict[str, Any]]:

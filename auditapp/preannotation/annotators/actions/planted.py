@@ -49,11 +49,7 @@ def plant_own_set(*, project: Project, by: trail.Actor) -> list[PlantedSentence]
         raise Refused("Every built-in sentence that fits this codebook is already planted.")
     PlantedSentence.objects.bulk_create(rows)
     trail.record(
-        "preannotation.planted.set_added",
-        target=project,
-        by=by,
-        stream=trail.project_stream(project.pk),
-        details={"sentences": [row.pk for row in rows]},
+        "preannotation.planted.set_added", target=project, by=by, details={"sentences": [row.pk for row in rows]}
     )
     return rows
 
@@ -77,9 +73,7 @@ def withdraw_planted(*, planted: PlantedSentence, by: trail.Actor) -> None:
         raise Refused("This sentence has already been withdrawn.")
     row.withdrawn_at = timezone.now()
     row.save(update_fields=["withdrawn_at"])
-    trail.record(
-        "preannotation.planted.withdrawn", target=row, by=by, stream=trail.project_stream(row.project_id), details={}
-    )
+    trail.record("preannotation.planted.withdrawn", target=row, by=by, details={})
 
 
 def _list_known_codes(project: Project) -> set[str]:

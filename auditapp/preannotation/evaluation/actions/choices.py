@@ -60,7 +60,6 @@ def _record(choice: CodeChoice, by: trail.Actor, current: CodeChoice | None) -> 
         "preannotation.annotator.chosen",
         target=choice,
         by=by,
-        stream=trail.project_stream(choice.project_id),
         details={
             "code": choice.code_identifier,
             "annotator": choice.annotator_id,

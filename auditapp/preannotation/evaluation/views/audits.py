@@ -13,7 +13,6 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from auditapp.audits import views as pages
@@ -68,7 +67,6 @@ def draw(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_audit(request: ProjectRequest, audit_id: int) -> HttpResponse:
     """The progress of an audit, and its results for people who may see them."""
@@ -113,7 +111,6 @@ def open_results(request: ProjectRequest, audit_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @project_view(Permission.ADJUDICATE)
 def mark(request: ProjectRequest, audit_id: int, item_id: int) -> HttpResponse:
     """Mark one item; after that the machine's reason is shown."""
@@ -149,7 +146,6 @@ def _find_next(request: ProjectRequest, audit: PositiveAudit, hidden: set[int]) 
 
 
 @require_safe
-@never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def list_items(request: ProjectRequest, audit_id: int) -> HttpResponse:
     """The items behind a count of the results. People who do not see the results yet get the audit's page, which says when

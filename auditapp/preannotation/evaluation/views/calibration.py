@@ -11,7 +11,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.preannotation.annotators.actions.annotators import record_calibration
@@ -51,7 +50,6 @@ ITEMS_PER_PAGE = 25
 
 
 @require_safe
-@never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_calibration(request: ProjectRequest) -> HttpResponse:
     """Every figure of one annotator; of families that are read reflexively, why there is none."""
@@ -98,7 +96,6 @@ def download(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def list_cell(request: ProjectRequest) -> HttpResponse:
     """The sentences behind a count: who applied the code and what the machine said."""

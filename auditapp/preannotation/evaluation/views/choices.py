@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from auditapp.preannotation.annotators.queries.annotators import find_criticised
@@ -34,7 +33,6 @@ Candidate = dict[str, Any]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @project_view(Permission.SET_METHOD)
 def choose(request: ProjectRequest) -> HttpResponse:
     """See every code by every annotator, and choose one for a code, with a reason."""

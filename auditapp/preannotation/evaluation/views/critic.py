@@ -13,7 +13,6 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.batches.kinds import ANSWER_SCHEMA
@@ -102,7 +101,6 @@ def _read_choice(form: CriticForm) -> dict[str, Any]:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_reversals(request: ProjectRequest) -> HttpResponse:
     """How often each critic reversed each code of an annotator, and the sentences behind a count, as far as opened."""

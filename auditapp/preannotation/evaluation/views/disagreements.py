@@ -11,7 +11,6 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.preannotation.evaluation.actions.disagreements import sort_disagreement
@@ -40,7 +39,6 @@ ITEMS_PER_PAGE = 15
 
 
 @require_safe
-@never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_disagreements(request: ProjectRequest) -> HttpResponse:
     """The sentences on which an annotator and people differ, code by code."""
@@ -48,7 +46,6 @@ def show_disagreements(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_unsorted(request: ProjectRequest) -> HttpResponse:
     """A part of the overview, loaded after the rest of it: how many differences from the newest annotator wait."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from auditapp.preannotation.evaluation.pure.figures import measure_influence
@@ -45,7 +44,6 @@ ALL = ""
 
 
 @require_safe
-@never_cache
 @project_view(Permission.VIEW)
 def influence(request: ProjectRequest) -> HttpResponse:
     """Figures of one annotator, ``?annotator=``; of the latest that has read something unless named."""

@@ -10,7 +10,6 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.preannotation.annotators.actions.annotators import record_calibration
@@ -33,7 +32,6 @@ OF_MOVES = (
 
 
 @require_safe
-@never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_rates(request: ProjectRequest) -> HttpResponse:
     """The rate of every code for which an annotator was chosen."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from auditapp.preannotation.annotators.queries.annotators import (
@@ -29,7 +28,6 @@ from transcripts.projects.roles import Permission
 
 
 @require_safe
-@never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_spread(request: ProjectRequest) -> HttpResponse:
     """How often each annotator applied each code to the sentences that all annotated, and how far every two agree."""

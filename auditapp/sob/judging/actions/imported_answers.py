@@ -256,7 +256,6 @@ def _record(batch: Batch, file: ResultFile, *, stored: int, unmatched: int, dige
         "sob.answers_imported",
         target=batch,
         by=by,
-        stream=trail.project_stream(batch.project_id),
         details={
             "format": file.format,
             "sha256": digest,

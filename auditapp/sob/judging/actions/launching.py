@@ -152,7 +152,7 @@ def confirm_notice(*, project: Project, by: trail.Actor) -> TermsNotice:
         },
     )
     if created:
-        trail.record("sob.notice.confirmed", target=notice, by=by, stream=trail.project_stream(project.pk))
+        trail.record("sob.notice.confirmed", target=notice, by=by)
     return notice
 
 

@@ -69,7 +69,6 @@ def add_wording(
         "sob.wording.added",
         target=rows[0],
         by=by,
-        stream=trail.project_stream(project.pk),
         details={"name": name, "based_on": based_on, **{each.task: each.sha256 for each in rows}},
     )
     return rows

@@ -229,13 +229,7 @@ def describe_dataset(
     for field in changed:
         setattr(dataset, field, getattr(provenance, field))
     dataset.save(update_fields=changed)
-    trail.record(
-        "sob.dataset.described",
-        target=dataset,
-        by=by,
-        stream=trail.project_stream(dataset.project.pk),
-        details={"changed": ", ".join(changed)},
-    )
+    trail.record("sob.dataset.described", target=dataset, by=by, details={"changed": ", ".join(changed)})
 
 
 def find_limit(field: str) -> int:
@@ -299,7 +293,6 @@ def _record_load(dataset: Dataset, file: DatasetFile, by: trail.Actor) -> None:
         "sob.dataset.loaded",
         target=dataset,
         by=by,
-        stream=trail.project_stream(dataset.project.pk),
         details={
             "name": dataset.name,
             "sha256": dataset.sha256,

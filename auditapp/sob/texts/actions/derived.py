@@ -199,10 +199,8 @@ def _give_ids(placed: Sequence[tuple[int, DatasetText]]) -> tuple[list[DatasetTe
 def _store(
     dataset: Dataset, rows: Sequence[DatasetText], action: str, details: dict[str, object], by: trail.Actor
 ) -> Dataset:
-    stream = trail.project_stream(dataset.project.pk)
-
     def record() -> None:
-        trail.record(action, target=dataset, by=by, stream=stream, details=details)
+        trail.record(action, target=dataset, by=by, details=details)
 
     return store_new(dataset, rows, by=by, record=record)
 

@@ -44,7 +44,7 @@ from waitress.task import ThreadedTaskDispatcher, WSGITask
 from waitress.utilities import Error, RequestEntityTooLarge
 
 from auditapp.clients import CLIENT, Claim, read_claim
-from transcripts.ui.uploads import MEGABYTE, USUAL_BYTES, read_largest_request
+from transcripts.ui.forms import MEGABYTE, USUAL_BYTES, read_largest_request
 
 logger = logging.getLogger(__name__)
 

@@ -132,7 +132,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "transcripts.ui.context.site",
+                "transcripts.ui.navigation.site",
             ],
         },
     },
@@ -171,7 +171,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Sign-in rate limits must hold over all web processes, so they live in the database.
 CACHES = {
     "default": {
-        "BACKEND": "transcripts.accounts.attempts.CountingCache",
+        "BACKEND": "transcripts.accounts.adapter.CountingCache",
         "LOCATION": "cache_entry",
         # Beyond this, counts are thrown away: too small a table lets a flood of names empty it.
         "OPTIONS": {"MAX_ENTRIES": 100_000},
@@ -313,11 +313,11 @@ else:
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["auditapp.api.authentication.TokenAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_THROTTLE_CLASSES": ["auditapp.api.throttling.RequestThrottle"],
+    "DEFAULT_THROTTLE_CLASSES": ["auditapp.api.authentication.RequestThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_SCHEMA_CLASS": "auditapp.api.schema.DeclaredSchema",
-    "DEFAULT_PAGINATION_CLASS": "auditapp.api.pagination.Pages",
+    "DEFAULT_PAGINATION_CLASS": "auditapp.api.views.Pages",
     "EXCEPTION_HANDLER": "auditapp.api.errors.answer_exception",
     "UNAUTHENTICATED_USER": None,
 }
@@ -342,10 +342,10 @@ SPECTACULAR_SETTINGS = {
         "MemoKindEnum": "auditapp.api.memos.MEMO_KINDS",
         "LinkKindEnum": "auditapp.api.links.LINK_KINDS",
         "ModeEnum": "auditapp.api.measures.ANNOTATOR_MODES",
-        "PlayModeEnum": "auditapp.api.plays.PLAY_MODES",
-        "PlayStateEnum": "auditapp.api.plays.PLAY_STATES",
+        "PlayModeEnum": "auditapp.api.holding.PLAY_MODES",
+        "PlayStateEnum": "auditapp.api.holding.PLAY_STATES",
         "QuestionKindEnum": "auditapp.api.holding.QUESTION_KINDS",
-        "QuestionStateEnum": "auditapp.api.plays.QUESTION_STATES",
+        "QuestionStateEnum": "auditapp.api.holding.QUESTION_STATES",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -21,9 +21,9 @@ from auditapp.sob.tables.actions import save_mapping, save_targets
 from tests.transcripts.rounds.round_cast import bring_in
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.corpus.consent import save_redaction
 from transcripts.corpus.models import Interview, RedactionList
 from transcripts.corpus.pure.redacting import Entry
-from transcripts.corpus.redaction import save_redaction
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import pair_threads
 from transcripts.negotiation.actions.stances import write_stance

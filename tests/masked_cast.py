@@ -9,7 +9,7 @@ from typing import Any
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.corpus.pure.choices import Choices
+from transcripts.corpus.pure.previews import Choices
 from transcripts.projects.models import Project
 
 CONDITIONS = {

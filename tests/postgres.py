@@ -33,8 +33,8 @@ EVERYWHERE = "transcripts.audit_trail.trail"
 REACHED_THROUGH = {
     "auditapp.batches.ledger.statements": "tests/auditapp/batches/test_ledger.py",
     "auditapp.operations.actions": "tests/auditapp/operations/test_backup.py",
-    "auditapp.operations.copies": "tests/auditapp/operations/test_backup.py",
-    "transcripts.coding.actions.storing": "tests/transcripts/coding/test_actions.py",
+    "auditapp.operations.archive": "tests/auditapp/operations/test_backup.py",
+    "transcripts.coding.actions.checks": "tests/transcripts/coding/test_actions.py",
     "transcripts.coding.next_sentence": "tests/transcripts/coding/test_next_sentence.py",
     "transcripts.imports.actions": "tests/transcripts/imports/test_jobs.py",
     "transcripts.projects.access": "tests/transcripts/projects/test_project_pages.py",
@@ -42,7 +42,7 @@ REACHED_THROUGH = {
     "transcripts.retrieval.counts": "tests/transcripts/retrieval/test_tables.py",
     "transcripts.retrieval.queries": "tests/transcripts/retrieval/test_search.py",
     "transcripts.retrieval.results": "tests/transcripts/retrieval/test_search.py",
-    "transcripts.rounds.work_reader": "tests/transcripts/corpus/test_listing.py",
+    "transcripts.rounds.queries": "tests/transcripts/corpus/test_listing.py",
 }
 
 # Exports read long tables row by row, with a cursor in the server; answers are read after numbers that commits put in order.

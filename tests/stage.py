@@ -47,7 +47,7 @@ from transcripts.exchange.export_jobs import start_export
 from transcripts.exchange.registry import Scope, find_export
 from transcripts.imports.models import ImportJob
 from transcripts.memos.actions import write_memo
-from transcripts.memos.places import Place
+from transcripts.memos.queries import Place
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import pair_threads
 from transcripts.negotiation.actions.stances import write_stance

@@ -50,7 +50,7 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.exchange.registry import list_exports
 from transcripts.imports.models import ImportJob
 from transcripts.memos.actions import write_memo as write_free_memo
-from transcripts.memos.places import Place
+from transcripts.memos.queries import Place
 from transcripts.negotiation.actions.scores import Evidence
 from transcripts.projects.actions import set_stance
 from transcripts.projects.models import Project

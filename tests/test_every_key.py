@@ -194,7 +194,7 @@ def read_definitions(path: str) -> dict[str, ast.AST]:
 def list_shared_names() -> frozenset[str]:
     """What the helpers of commands read of their options."""
     helpers = [*ROOT.glob("*/*/management/*.py"), *ROOT.glob("*/*/command_options.py")]
-    helpers.append(ROOT / "transcripts" / "corpus" / "pure" / "choices.py")
+    helpers.append(ROOT / "transcripts" / "corpus" / "pure" / "previews.py")
     return frozenset().union(*(list_names(ast.parse(path.read_text(encoding="utf-8"))) for path in helpers))
 
 

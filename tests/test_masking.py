@@ -39,7 +39,7 @@ from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.actions import start_study
 from transcripts.coding.models import CONDITION, Coding, Layer, Unblinding
 from transcripts.corpus.models import Interview, InterviewChange, MaskedFacts, Sentence
-from transcripts.corpus.pure.preparing import hash_quote
+from transcripts.corpus.pure.segmenting import hash_quote
 from transcripts.imports.models import ImportJob
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Project

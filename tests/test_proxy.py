@@ -25,7 +25,7 @@ from auditapp.serving import STRANGERS_BYTES
 from tests.instance import HOST, ROOT, find_free_port, wait_until
 from tests.stuck import LARGE
 from tests.test_serving import serve
-from transcripts.ui.uploads import MEGABYTE, USUAL_BYTES, read_largest_request
+from transcripts.ui.forms import MEGABYTE, USUAL_BYTES, read_largest_request
 
 CONFIGURATION = (ROOT / "proxy" / "nginx.conf").read_text(encoding="utf-8")
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")

@@ -33,7 +33,7 @@ from auditapp.serving import (
 )
 from tests.instance import HOST, ROOT, find_free_port, wait_until
 from tests.stuck import LARGE
-from transcripts.ui.uploads import MEGABYTE, USUAL_BYTES, read_largest_request
+from transcripts.ui.forms import MEGABYTE, USUAL_BYTES, read_largest_request
 
 COOKIE = "Cookie: session=of-ann\r\n"
 

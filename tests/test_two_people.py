@@ -33,7 +33,7 @@ REPLACE = {
     "transcripts.agreement.forms.VerdictForm": "revision",
     "transcripts.codebook.forms.codes.CodeForm": "revision",
     "transcripts.codebook.forms.codes.FamilyForm": "revision",
-    "transcripts.corpus.consent_forms.RedactionForm": "based_on",
+    "transcripts.corpus.forms.RedactionForm": "based_on",
     "transcripts.corpus.forms.DetailsForm": "seen",
     "transcripts.negotiation.forms.cases.CaseSheetForm": "based_on",
     "transcripts.negotiation.forms.cases.PairForm": "seen",
@@ -93,7 +93,7 @@ PAGES: dict[str, tuple[str, str, dict[str, str]]] = {
     "auditapp.sob.texts.forms.RecordForm": ("sob:describe", "source_name", {}),
     "transcripts.codebook.forms.codes.CodeForm": ("codebook:edit_code", "definition", {"effect": "wording"}),
     "transcripts.codebook.forms.codes.FamilyForm": ("codebook:edit_family", "description", {}),
-    "transcripts.corpus.consent_forms.RedactionForm": ("corpus:redaction", "entries", {"reason": "Names."}),
+    "transcripts.corpus.forms.RedactionForm": ("corpus:redaction", "entries", {"reason": "Names."}),
     "transcripts.corpus.forms.DetailsForm": ("corpus:details", "title", {}),
     "transcripts.themes.forms.ThemeForm": ("themes:edit", "description", {"reason": "Better."}),
 }

@@ -19,7 +19,7 @@ from auditapp.api.outputs import RowOutput
 from auditapp.api.views import ProjectView, find_row
 from auditapp.batches.kinds import find_visibility
 from auditapp.batches.models import Cell
-from auditapp.batches.pages.answers import COLUMNS, read_answers
+from auditapp.batches.pages.attempts import COLUMNS, read_answers
 from transcripts.blinding.viewers import Viewer
 from transcripts.projects.downloads import sends_files
 from transcripts.projects.roles import Permission

@@ -1,17 +1,34 @@
-"""Authentication by token. A browser's session cookie is not accepted."""
+"""Who a program acts for, and how many requests it may send."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Hashable
+from threading import Lock
+from typing import TYPE_CHECKING, cast
+
+from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
 
 from auditapp.clients import find_client
 from transcripts.accounts.actions import note_token_use
 from transcripts.accounts.models import ApiToken, User
 from transcripts.accounts.queries import find_token
 
+if TYPE_CHECKING:
+    from rest_framework.views import APIView  # which imports this module
+
 SCHEME = "Bearer"
+MINUTE = 60.0
+MAX_KEYS = 10_000
+
+clock = time.monotonic
+_lock = Lock()
+# For each token and account, when its allowance of a minute will be whole again.
+_whole_again_at: dict[Hashable, float] = {}
 
 
 class TokenAuthentication(BaseAuthentication):
@@ -35,3 +52,36 @@ class TokenAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return f'{SCHEME} realm="auditapp"'
+
+
+def take(allowances: dict[Hashable, int]) -> float:
+    """Take one request from each allowance (requests a minute, by key), or from none: how many seconds to wait, 0 if taken.
+
+    An allowance may be used at once, and grows again steadily.
+    """
+    now = clock()
+    with _lock:
+        at = {key: max(_whole_again_at.get(key, now), now) + MINUTE / limit for key, limit in allowances.items()}
+        wait = max(at.values()) - now - MINUTE
+        if wait > 0:
+            return wait
+        _whole_again_at.update(at)
+        if len(_whole_again_at) > MAX_KEYS:
+            for key in [key for key, whole in _whole_again_at.items() if whole <= now]:
+                del _whole_again_at[key]
+        return 0.0
+
+
+class RequestThrottle(BaseThrottle):
+    """Refuses requests beyond API_REQUESTS_PER_MINUTE."""
+
+    seconds = 0.0
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        limit = settings.API_REQUESTS_PER_MINUTE
+        token = cast("ApiToken", request.auth)
+        self.seconds = take({("token", token.secret_hash): limit, ("account", token.user_id): 2 * limit})
+        return not self.seconds
+
+    def wait(self) -> float:
+        return self.seconds

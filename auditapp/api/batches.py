@@ -11,8 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.outputs import RowOutput
-from auditapp.api.pagination import PageParameters, Pages
-from auditapp.api.views import ProjectView, find_row
+from auditapp.api.views import PageParameters, Pages, ProjectView, find_row
 from auditapp.batches.kinds import find_visibility, is_always_visible
 from auditapp.batches.models import Arm, Batch
 from auditapp.batches.pages.progress import read_progress, read_progress_of

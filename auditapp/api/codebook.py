@@ -14,13 +14,11 @@ from rest_framework.response import Response
 
 from auditapp.api.inputs import Choice, FileBody, FileParser, TrueOrFalse
 from auditapp.api.outputs import RowOutput
-from auditapp.api.pagination import PageParameters, Pages
-from auditapp.api.views import ProjectView, at_one_address
+from auditapp.api.views import PageParameters, Pages, ProjectView, at_one_address
 from transcripts.accounts.models import Scope
 from transcripts.codebook.actions import import_codebook, plan_import, publish_version
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeExample, CodeFamily
-from transcripts.codebook.queries import current_version, list_versions, read_families
-from transcripts.codebook.quotes import read_examples
+from transcripts.codebook.queries import current_version, list_versions, read_examples, read_families
 from transcripts.projects.roles import Permission
 
 

@@ -11,8 +11,7 @@ from rest_framework.response import Response
 from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Body, FileBody, FileParser, Parameters, Words
 from auditapp.api.outputs import RecordOutput, RowOutput
-from auditapp.api.pagination import PageParameters, Pages
-from auditapp.api.views import ProjectView, at_one_address, find_row
+from auditapp.api.views import PageParameters, Pages, ProjectView, at_one_address, find_row
 from auditapp.experiments.actions import Loaded, load_enrolments, lock_plan
 from auditapp.experiments.models import Experiment
 from auditapp.experiments.pure.plans import MAX_NAME, PlanRefused, make_plan

@@ -15,8 +15,7 @@ from rest_framework.response import Response
 from auditapp.api.errors import Conflict
 from auditapp.api.inputs import Body, Choice, TrueOrFalse, Words
 from auditapp.api.outputs import RecordOutput, RowOutput
-from auditapp.api.pagination import PageParameters, Pages
-from auditapp.api.views import ProjectView
+from auditapp.api.views import PageParameters, Pages, ProjectView
 from transcripts.accounts.models import Scope as TokenScope
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.listing import is_fact
@@ -26,7 +25,7 @@ from transcripts.exchange.registry import Export, Scope, find_export, list_expor
 from transcripts.exchange.rows import Column
 from transcripts.imports.actions import record_taking
 from transcripts.imports.models import ImportJob
-from transcripts.imports.queries import read_result
+from transcripts.imports.runs import read_result
 from transcripts.projects.downloads import CONTENT_TYPES, sends_files
 
 OWN, ALL = "own", "all"

@@ -1,10 +1,10 @@
-"""Holding interviews: opened, asked in, branched and closed, with the actions of their pages and commands."""
+"""Interviews held by programs: opening one, asking, closing; and those that are there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -12,29 +12,132 @@ from rest_framework.response import Response
 
 from auditapp.api.errors import Conflict
 from auditapp.api.inputs import Body, Choice, Dollars, FileParser, RowBody, Uuid, WholeNumber, Words
-from auditapp.api.outputs import RecordOutput
-from auditapp.api.plays import ListPlays, PlayOutput, PlayView, QuestionOutput, ReadTalk
-from auditapp.api.views import at_one_address, list_columns
+from auditapp.api.outputs import RecordOutput, RowOutput
+from auditapp.api.views import PageParameters, Pages, ProjectView, at_one_address, find_row, list_columns
 from auditapp.llm.models import ModelVariant
 from auditapp.scenarios.actions.asking import ask, record_answer
 from auditapp.scenarios.actions.closing import close_play
 from auditapp.scenarios.actions.plays import branch_play, open_play
 from auditapp.scenarios.models import Play, Question, Script
-from auditapp.scenarios.queries.plays import visible_plays
-from auditapp.scenarios.queries.prompting import Raised, find_raised
-from auditapp.scenarios.queries.scripts import find_script, latest_scripts
-from auditapp.scenarios.queries.talks import read_talk
+from auditapp.scenarios.pure.answers import LABELS
+from auditapp.scenarios.queries.plays import find_script, latest_scripts, visible_plays
+from auditapp.scenarios.queries.talks import Exchange, Raised, find_raised, read_talk
 from transcripts.accounts.models import Scope
+from transcripts.blinding.viewers import Viewer
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.ui.typed_text import MAX_ID
 
+# The schema gives enums names of their own.
+PLAY_MODES, PLAY_STATES = Play.Mode.choices, Play.State.choices
+QUESTION_STATES = list(LABELS.items())
 # The schema gives enums names of their own.
 QUESTION_KINDS = Question.Kind.choices
 MAX_LABEL = 200
 KEY = "A UUID that you generate. Sent again, it does nothing twice."
 # What an action calls a field that has another name here.
 NAMES = {"variant": "model", "label": "name", "client_id": "idempotency_key"}
+
+
+class PlayOutput(RowOutput):
+    """An interview that is held here, or was."""
+
+    questions = serializers.IntegerField(source="asked", help_text="Questions asked in it, without those it shares.")
+
+    class Meta:
+        ref_name = "Play"
+        model = Play
+        fields = (
+            "id name script script_number mode state opening surface model model_as_shown vendor tier branch_of after "
+            "batch interview questions opened_at opened_by"
+        )
+        paths: ClassVar = {
+            "name": "label",
+            "script": ("script__name", "Name of the script it is held by."),
+            "script_number": ("script__number", "Which number of the script."),
+            "model": ("arm__variant__label", "Label of the model asked; null where it is recorded."),
+            "after": "after_position",
+            "batch": ("arm__batch", "Number of the batch of its calls; null where it is recorded."),
+            "interview": ("interview", "Number of the interview that it became, if any."),
+            "opened_by": "opened_by_name",
+        }
+
+
+class QuestionOutput(serializers.Serializer[Any]):
+    """A question of an interview that is held here, with what became of it."""
+
+    number = serializers.IntegerField(help_text="Its number in the talk, from 1.")
+    is_shared = serializers.BooleanField(help_text="Whether it was asked in the play that this one branches off.")
+    kind = serializers.CharField(help_text="How much it directs the model.")
+    intent = serializers.CharField(help_text="What a challenge was meant to be; empty for others, and for coders.")
+    text = serializers.CharField(help_text="The question as it was sent.")
+    state = serializers.ChoiceField(QUESTION_STATES, help_text="What became of it.")
+    answer = serializers.CharField(help_text="What the model answered, as stored; empty for none.")
+    finish_reason = serializers.CharField(help_text="Why the model stopped, in the provider's word.")
+    served_model = serializers.CharField(help_text="The model that answered, as the provider names it.")
+    calls = serializers.IntegerField(help_text="How often it was sent.")
+    possibly_paid_twice = serializers.IntegerField(help_text="Calls that may have been paid for without use.")
+
+    class Meta:
+        ref_name = "PlayQuestion"
+
+
+class PlayView(ProjectView):
+    """What these operations share."""
+
+    @property
+    def viewer(self) -> Viewer:
+        """The person, and what she may see."""
+        return Viewer(self.project, self.person, self.role)
+
+    def find_play(self, play_id: int) -> Play:
+        """An interview that the person may see from within. Raises ``Http404``."""
+        plays = visible_plays(self.viewer).select_related("project", "arm__batch")
+        play: Play = find_row(plays, play_id, "interview held here")
+        return play
+
+    def describe_question(self, each: Exchange) -> dict[str, Any]:
+        """A question as the person may see it, for output."""
+        return {
+            "number": each.number,
+            "is_shared": each.is_shared,
+            "kind": each.question.kind,
+            "intent": each.question.intent if self.viewer.sees_all else "",
+            "text": each.question.text,
+            "state": each.state,
+            "answer": each.answer,
+            "finish_reason": each.counting.finish_reason if each.counting else "",
+            "served_model": each.counting.served_model if each.counting else "",
+            "calls": each.calls,
+            "possibly_paid_twice": each.possibly_paid_twice,
+        }
+
+
+class ListPlays(PlayView):
+    """The interviews held here that you may see from within, the latest first: those you held, those whose interview you have
+    unblinded, and all of them if you do not code."""
+
+    class Query(PageParameters):
+        """Which of them to return."""
+
+    Output = PlayOutput
+    pagination_class = Pages
+
+    def get(self, request: Request, slug: str) -> Response:
+        return self.answer_page(visible_plays(self.viewer).values(*list_columns(PlayOutput)))
+
+
+class ReadTalk(PlayView):
+    """What was said in an interview that is held here, question by question. One that is closed to you is not there."""
+
+    class Query(PageParameters):
+        """Which questions to return."""
+
+    Output = QuestionOutput
+    pagination_class = Pages
+
+    def get(self, request: Request, slug: str, play_id: int) -> Response:
+        return self.answer_page([self.describe_question(each) for each in read_talk(self.find_play(play_id))])
 
 
 class RaisedOutput(RecordOutput):

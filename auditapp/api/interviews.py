@@ -12,14 +12,13 @@ from rest_framework.response import Response
 
 from auditapp.api.inputs import Choice, Moment
 from auditapp.api.outputs import RowOutput
-from auditapp.api.pagination import Cursor, CursorParameters, PageParameters, Pages
-from auditapp.api.views import ProjectView, find_row, list_columns
+from auditapp.api.views import Cursor, CursorParameters, PageParameters, Pages, ProjectView, find_row, list_columns
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import RUN_FACTS, Interview, InterviewChange, InterviewVersion, Relation, Sentence, Turn
 from transcripts.corpus.models import Kind as ThreadKind
 from transcripts.corpus.pure.markdown_lines import Kind
-from transcripts.corpus.pure.preparing import TOOL_KINDS
 from transcripts.corpus.pure.readers.threads import find_stage
+from transcripts.corpus.pure.segmenting import TOOL_KINDS
 
 # Named for the schema, which tells fields that are named alike apart.
 TURN_ROLES = Turn.Role.choices

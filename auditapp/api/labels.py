@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from rest_framework import serializers
 
 from auditapp.api.inputs import Choice, Moment, Numeral
-from auditapp.api.pagination import PageParameters
+from auditapp.api.views import PageParameters
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Layer

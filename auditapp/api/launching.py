@@ -12,15 +12,15 @@ from rest_framework.response import Response
 
 from auditapp.api.batches import BatchView
 from auditapp.api.controls import check_name
-from auditapp.api.grants import ListGrants, describe_grant
 from auditapp.api.inputs import Body, Choice, Dollars, TrueOrFalse, Uuid, WholeNumber, Words
 from auditapp.api.outputs import InDollars
+from auditapp.api.projects import ListGrants, describe_grant
 from auditapp.api.views import ProjectView
 from auditapp.batches.actions import MAX_NAME_LENGTH
 from auditapp.batches.launching import DEFAULT_PILOT, MAX_REPEATS, PILOT_SHARE, LaunchOptions, LaunchPlan, check_grants
 from auditapp.batches.models import MAX_IN_FLIGHT, Batch
-from auditapp.batches.pages.granted import describe_money
 from auditapp.batches.pages.reviewing import review_launch, write_warnings
+from auditapp.batches.pages.summaries import describe_money
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import LATENT_NEEDS_REASON, draft_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_model, plan_reading

@@ -14,8 +14,7 @@ from auditapp.api.inputs import Choice, RowBody
 from auditapp.api.labels import LabelParameters, check_quote, find_code, find_sentence, narrow_labels
 from auditapp.api.negotiation import NegotiationView
 from auditapp.api.outputs import RowOutput
-from auditapp.api.pagination import Pages
-from auditapp.api.views import at_one_address, list_columns
+from auditapp.api.views import Pages, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.coding.actions.links import add_link, withdraw_link
 from transcripts.coding.models import Coding, Link

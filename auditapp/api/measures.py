@@ -14,8 +14,7 @@ from rest_framework.response import Response
 
 from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Choice, Numeral, Parameters
-from auditapp.api.pagination import PageParameters, Pages
-from auditapp.api.views import ProjectView, find_row
+from auditapp.api.views import PageParameters, Pages, ProjectView, find_row
 from auditapp.preannotation.annotators.queries.annotators import list_annotators
 from auditapp.preannotation.evaluation.queries.calibration_rows import LAYER, OF_PEOPLE, CodeRow
 from auditapp.preannotation.evaluation.views.calibration import measure as measure_calibration

@@ -14,13 +14,12 @@ from auditapp.api.errors import Conflict
 from auditapp.api.inputs import Choice, Moment, Numeral, RowBody, WholeNumber, Words
 from auditapp.api.labels import SINCE, WITHDRAWN, changed_since
 from auditapp.api.outputs import RowOutput
-from auditapp.api.pagination import PageParameters, Pages
-from auditapp.api.views import ProjectView, at_one_address, list_columns
+from auditapp.api.views import PageParameters, Pages, ProjectView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Memo
 from transcripts.memos.actions import MemoChanged, revise_memo, withdraw_memo, write_memo
-from transcripts.memos.places import PlaceNotFound, find_place
+from transcripts.memos.queries import PlaceNotFound, find_place
 from transcripts.projects.roles import Permission
 from transcripts.ui.typed_text import MAX_ID
 

@@ -15,8 +15,7 @@ from rest_framework.response import Response
 from auditapp.api.errors import Conflict, InvalidParameters
 from auditapp.api.inputs import Body, Choice, Numeral, Parameters, RowBody, WholeNumber, Words
 from auditapp.api.outputs import RowOutput
-from auditapp.api.pagination import PageParameters, Pages
-from auditapp.api.views import ProjectView, at_one_address, list_columns
+from auditapp.api.views import PageParameters, Pages, ProjectView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import Interview, Kind

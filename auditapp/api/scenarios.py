@@ -22,8 +22,7 @@ from auditapp.api.launching import (
     read_options,
 )
 from auditapp.api.outputs import RowOutput
-from auditapp.api.pagination import PageParameters, Pages
-from auditapp.api.views import ProjectView, find_row
+from auditapp.api.views import PageParameters, Pages, ProjectView, find_row
 from auditapp.batches.kinds import find_visibility
 from auditapp.batches.launching import MAX_REPEATS, LaunchPlan
 from auditapp.batches.models import Batch

@@ -13,8 +13,7 @@ from auditapp.api.inputs import Choice, RowBody, WholeNumber
 from auditapp.api.labels import LabelParameters, check_quote, narrow_labels, take_sentence
 from auditapp.api.negotiation import NegotiationView
 from auditapp.api.outputs import RowOutput
-from auditapp.api.pagination import PageParameters, Pages
-from auditapp.api.views import at_one_address, list_columns
+from auditapp.api.views import PageParameters, Pages, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.negotiation.actions.scores import MAX_EVIDENCE, Evidence, put_score, withdraw_score

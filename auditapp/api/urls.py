@@ -9,12 +9,9 @@ from auditapp.api import (
     codebook,
     codings,
     controls,
-    decisions,
     experiments,
     exports,
-    grants,
     holding,
-    imports,
     interviews,
     launching,
     links,
@@ -26,7 +23,6 @@ from auditapp.api import (
     scenarios,
     scores,
     sob,
-    webhooks,
 )
 from auditapp.api.schema import ReadSchema
 from auditapp.api.views import UnknownAddress
@@ -40,7 +36,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("projects/", projects.ListProjects.as_view(), name="projects"),
     path(f"{STUDY}/", projects.ReadProject.as_view(), name="project"),
     # projects/<slug>/interviews/
-    path(f"{STUDY}/interviews/", imports.Interviews.as_view(), name="interviews"),
+    path(f"{STUDY}/interviews/", bulk.Interviews.as_view(), name="interviews"),
     path(f"{STUDY}/interviews/<int:interview_id>/", interviews.ReadInterview.as_view(), name="interview"),
     path(f"{STUDY}/interviews/<int:interview_id>/sentences/", interviews.ListSentences.as_view(), name="sentences"),
     path(f"{STUDY}/interviews/<int:interview_id>/turns/", interviews.ListTurns.as_view(), name="turns"),
@@ -52,9 +48,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/codings/", codings.Codings.as_view(), name="codings"),
     path(f"{STUDY}/codings/bulk/", bulk.AddCodings.as_view(), name="add_codings"),
     path(f"{STUDY}/codings/<int:coding_id>/withdraw/", codings.WithdrawCoding.as_view(), name="withdraw"),
-    path(f"{STUDY}/decisions/", decisions.Decisions.as_view(), name="decisions"),
+    path(f"{STUDY}/decisions/", codings.Decisions.as_view(), name="decisions"),
     path(f"{STUDY}/decisions/bulk/", bulk.DecideSentences.as_view(), name="decide_sentences"),
-    path(f"{STUDY}/decisions/<int:decision_id>/reopen/", decisions.ReopenSentence.as_view(), name="reopen"),
+    path(f"{STUDY}/decisions/<int:decision_id>/reopen/", codings.ReopenSentence.as_view(), name="reopen"),
     path(f"{STUDY}/memos/", memos.Memos.as_view(), name="memos"),
     path(f"{STUDY}/memos/<int:memo_id>/revise/", memos.ReviseMemo.as_view(), name="revise_memo"),
     path(f"{STUDY}/memos/<int:memo_id>/withdraw/", memos.WithdrawMemo.as_view(), name="withdraw_memo"),
@@ -89,7 +85,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/exports/files/<int:export_id>/take/", exports.TakeExportFile.as_view(), name="take_export_file"),
     path(f"{STUDY}/exports/<slug:what>/", exports.WriteExport.as_view(), name="export"),
     # projects/<slug>/grants/, batches/
-    path(f"{STUDY}/grants/", grants.ListGrants.as_view(), name="grants"),
+    path(f"{STUDY}/grants/", projects.ListGrants.as_view(), name="grants"),
     path(f"{STUDY}/batches/", batches.ListBatches.as_view(), name="batches"),
     path(f"{STUDY}/batches/<int:batch_id>/", batches.ReadBatch.as_view(), name="batch"),
     path(f"{STUDY}/batches/<int:batch_id>/probe-report/", probe.ReadProbeReport.as_view(), name="probe_report"),
@@ -105,7 +101,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
         name="sob_comparison",
     ),
     # projects/<slug>/webhooks/
-    path(f"{STUDY}/webhooks/", webhooks.Webhooks.as_view(), name="webhooks"),
+    path(f"{STUDY}/webhooks/", projects.Webhooks.as_view(), name="webhooks"),
     # projects/<slug>/batches/: launches, controls, answers
     path(f"{STUDY}/batches/preannotation/", launching.LaunchPreannotation.as_view(), name="launch_preannotation"),
     path(

@@ -6,17 +6,36 @@ from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
+from django import forms
 from django.contrib import messages
 from django.forms import BaseForm
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from auditapp.audits.actions import open_results
-from auditapp.audits.forms import BaseMarkForm, OpenResultsForm
 from auditapp.audits.models import BaseAudit, BaseItem, BaseMark
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.roles import Permission
 from transcripts.ui.acts import at_form
+from transcripts.ui.forms import OnceForm, RowForm
+
+
+class BaseMarkForm(OnceForm, RowForm):
+    """A reviewer's mark of one item; a kind of audit adds what it says. ``number`` is that of the mark the page asks for."""
+
+    number = forms.IntegerField(min_value=1, max_value=30_000, widget=forms.HiddenInput)
+
+
+class OpenResultsForm(forms.Form):
+    """Somebody who could still mark opens the results."""
+
+    confirmed = forms.BooleanField(
+        label="I know that what I mark from now on is not blind.",
+        error_messages={"required": "Tick the box to confirm that you know this."},
+    )
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, auto_id="opening_%s")
 
 
 def draw_sample(

@@ -18,8 +18,7 @@ from auditapp.llm.models import Capabilities, ModelVariant, ProviderAccount
 from auditapp.llm.providers.base import ErrorClass
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.ui.fields import limit_size
-from transcripts.ui.forms import RowForm
+from transcripts.ui.forms import RowForm, limit_size
 
 MAX_ANSWER_FILE = 512 * 1024 * 1024
 

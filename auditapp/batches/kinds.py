@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from django.db.models import QuerySet
 
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.batches.pure.conversations import Conversation, Exchange
+from auditapp.batches.pure.chaining import Conversation, Exchange
 from auditapp.llm.models import Capabilities
 from auditapp.llm.pure.json_schemas import strip_limits
 from transcripts.blinding.viewers import Viewer

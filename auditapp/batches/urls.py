@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from auditapp.batches.views import attempts, controls, files, grants, pages
+from auditapp.batches.views import attempts, controls, grants, pages
 
 app_name = "batches"
 
@@ -20,8 +20,8 @@ batch_urls = [
     path("cap/", controls.change_cap, name="cap"),
     path("retry/", controls.retry_failed, name="retry"),
     path("held/", controls.release_held, name="held"),
-    path("requests/", files.download_requests, name="requests"),
-    path("answers/", files.import_answer_file, name="answers"),
+    path("requests/", controls.download_requests, name="requests"),
+    path("answers/", controls.import_answer_file, name="answers"),
     path("attempts/", attempts.list_attempts, name="attempts"),
     path("attempts/<int:attempt_id>/", attempts.show_attempt, name="attempt"),
 ]

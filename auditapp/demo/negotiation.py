@@ -16,8 +16,8 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version
 from transcripts.coding.actions import add_coding, decide_sentence
+from transcripts.coding.actions.decisions import open_stage
 from transcripts.coding.actions.links import add_link
-from transcripts.coding.actions.stages import open_stage
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn

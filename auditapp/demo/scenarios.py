@@ -21,9 +21,7 @@ from auditapp.scenarios.actions.runs import launch_scenarios
 from auditapp.scenarios.actions.scripts import load_scripts, write_script
 from auditapp.scenarios.actions.storing import store_plays
 from auditapp.scenarios.models import Play
-from auditapp.scenarios.pure.openings import read_published_openings
-from auditapp.scenarios.pure.scripts import read_guide
-from auditapp.scenarios.pure.shipped import SHIPPED, read_shipped
+from auditapp.scenarios.pure.scripts import SHIPPED, read_guide, read_published_openings, read_shipped
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.blinding.conditions import unmask_interviews

@@ -53,7 +53,7 @@ from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.memos.actions import write_memo
-from transcripts.memos.places import Place
+from transcripts.memos.queries import Place
 from transcripts.projects.actions import set_member_role, set_stance
 from transcripts.projects.models import Project
 from transcripts.revision.actions.anchors import draw_anchors, read_anchor

@@ -8,8 +8,7 @@ from auditapp.experiments.actions import MAX_SAMPLE
 from auditapp.experiments.models import Experiment
 from auditapp.experiments.pure.plans import Plan, PlanRefused, read_plan
 from transcripts.formats.problems import ReadError
-from transcripts.ui.fields import limit_size
-from transcripts.ui.forms import RowForm
+from transcripts.ui.forms import RowForm, limit_size
 from transcripts.ui.typed_text import MAX_SEED
 
 MAX_PLAN_BYTES = 1_000_000

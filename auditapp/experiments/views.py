@@ -36,7 +36,7 @@ from transcripts.projects.downloads import CONTENT_TYPES, address_files, offer_t
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form
-from transcripts.ui.uploads import takes_uploads
+from transcripts.ui.forms import takes_uploads
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -14,8 +14,8 @@ from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.runner.tasks import connect_at_once
 from auditapp.celery import app
 from transcripts.imports.actions import clear_jobs
-from transcripts.imports.queries import find_free_jobs
 from transcripts.imports.running import run_job
+from transcripts.imports.runs import find_free_jobs
 
 logger = logging.getLogger(__name__)
 

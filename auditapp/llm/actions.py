@@ -36,14 +36,15 @@ from auditapp.llm.pure.addresses import (
     NoAddress,
     check_base_url,
     is_open_http,
+    is_variable,
     looks_private,
+    may_be_sent,
     name_address,
     read_listed,
 )
 from auditapp.llm.pure.families import find_family
 from auditapp.llm.pure.key_removal import remember_key
 from auditapp.llm.pure.sampling import SAMPLING, SamplingError, check_sampling
-from auditapp.llm.pure.variables import is_variable, may_be_sent
 from auditapp.llm.queries import find_capabilities, find_prices, read_allowed_addresses
 from auditapp.llm.sealing import SealBroken, seal_again, seal_key
 from transcripts.audit_trail import trail

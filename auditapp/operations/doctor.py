@@ -26,11 +26,11 @@ from auditapp.environment import find_misspelt_names
 from auditapp.llm.queries import find_broken_seals
 from auditapp.operations import archive
 from auditapp.operations.actions import BACKED_UP
-from auditapp.operations.copies import find_sqlite_file
+from auditapp.operations.archive import find_sqlite_file
 from auditapp.webhooks.queries import find_broken_secrets
 from transcripts.accounts.queries import find_broken_second_factors
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.imports.queries import find_free_jobs
+from transcripts.imports.runs import find_free_jobs
 
 OK, WARNING, WRONG = "ok", "warning", "wrong"
 TRAIL = "I7"

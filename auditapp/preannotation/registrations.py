@@ -31,7 +31,7 @@ from auditapp.preannotation.models import Annotator, Reading
 from auditapp.preannotation.suggestions.exports import SHOWINGS, SUGGESTIONS, TURN_ARMS
 from auditapp.preannotation.suggestions.queries.arms import is_draft
 from transcripts.blinding.labels_seen import register_labels
-from transcripts.coding.drafts import register_drafts
+from transcripts.coding.queries import register_drafts
 from transcripts.exchange.registry import register_export, register_machine_notes, register_machine_use
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.overview import register_card

@@ -1,4 +1,4 @@
-"""Exports of scripts, and of what was said in the interviews held by them."""
+"""Exports of scripts, of what was said in the interviews held by them, and of what plays of suites came to."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from django.db.models import Q, QuerySet
 from auditapp.batches.models import Attempt
 from auditapp.scenarios.models import Play, Question, Script
 from auditapp.scenarios.queries.plays import HELD_MODES
+from auditapp.scenarios.queries.run_report import read_outcomes
+from auditapp.scenarios.queries.runs import KIND
 from auditapp.scenarios.queries.talks import Exchange, read_talk
 from transcripts.exchange.registry import Export, Scope
 from transcripts.exchange.rows import column, columns
@@ -45,6 +47,27 @@ PLAY_COLUMNS = [
     *columns(Attempt, "finish_reason served_model"),
     column("calls", "", "How often the question was sent.", int),
     column("possibly_paid_twice", "", "Calls that may have been paid for without use.", int),
+]
+COLUMNS = [
+    *columns(
+        Play,
+        "project batch case model condition repeat",
+        project="project__slug",
+        batch="arm__batch_id",
+        case=("script__name", "Name of the case."),
+        model="arm__variant__label",
+        condition=("", "Name of the condition; unprompted has no system text."),
+    ),
+    column("outcome", "", "Whether the last answer is the expected one; empty where it cannot be read.", bool),
+    column("group", "", "The group that the case is about."),
+    column("probability", "", "The probability that the answer states, from 0 to 1.", float),
+    column("reasoning", "", "Whether the model was set to reason; empty where nothing was set.", bool),
+    column(
+        "pair",
+        "",
+        "Name of the pair whose two sides tell one case of two groups and expect the same answer; else empty.",
+    ),
+    column("base", "", "The model with its account and sampling, the same where variants differ in reasoning alone."),
 ]
 
 
@@ -133,4 +156,31 @@ EXPORTS = (
         find_unblinded=find_held,
         also_reveals="what questions were meant to be",
     ),
+)
+
+
+def read_rows(scope: Scope) -> Iterator[Sequence[object]]:
+    """A row for each play that has ended and whose thread is not masked. None for somebody who sees her own work alone.
+
+    A play without a thread has no place in a file that is narrowed to some threads.
+    """
+    if scope.only is not None:
+        return
+    among = scope.within("interview") if scope.is_narrowed else scope.within("interview") | Q(interview__isnull=True)
+    for batch in scope.project.batches.filter(kind=KIND).order_by("pk"):
+        for play in read_outcomes(batch, among=among):
+            yield (
+                *(scope.project.slug, batch.pk, play.case, play.model, play.condition, play.repeat),
+                *(play.outcome, play.group, play.probability, play.reasoning, play.pair, play.base),
+            )
+
+
+SCENARIO_OUTCOMES = Export(
+    key="scenario_outcomes",
+    name="Scenarios, outcomes",
+    sentence="What plays of suites came to, of threads that are no longer masked. `scenario report --plays` reads its JSON lines.",
+    row="a play of a script that has ended",
+    columns=COLUMNS,
+    permission=Permission.SEE_ALL_CODINGS,
+    read_rows=read_rows,
 )

@@ -5,11 +5,10 @@ from __future__ import annotations
 from auditapp.batches.kinds import register_ended, register_kind, register_visibility
 from auditapp.batches.runner.sweeps import register_sweep
 from auditapp.scenarios.actions.storing import store_when_ended, sweep_plays
-from auditapp.scenarios.exports import EXPORTS, find_held
+from auditapp.scenarios.exports import EXPORTS, SCENARIO_OUTCOMES, find_held
 from auditapp.scenarios.queries.method import read_notes
-from auditapp.scenarios.queries.run_visibility import find_run_threads, find_run_visibility, list_run_interviews
-from auditapp.scenarios.queries.visibility import find_play_visibility, list_play_interviews
-from auditapp.scenarios.run_exports import SCENARIO_OUTCOMES
+from auditapp.scenarios.queries.plays import find_play_visibility, list_play_interviews
+from auditapp.scenarios.queries.runs import find_run_threads, find_run_visibility, list_run_interviews
 from auditapp.scenarios.runner.kind import PlayKind
 from auditapp.scenarios.runner.scenario_kind import ScenarioKind
 from transcripts.blinding.labels_seen import register_labels

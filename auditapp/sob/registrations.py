@@ -32,7 +32,7 @@ from auditapp.sob.report.requests import request_after_change, request_after_for
 from auditapp.sob.report.scorecard import read_parts
 from auditapp.sob.texts.actions.import_jobs import TEXTS_KIND
 from transcripts.exchange.registry import register_export
-from transcripts.imports.kinds import register_job_kind
+from transcripts.imports.runs import register_job_kind
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.overview import register_card
 

@@ -1,4 +1,4 @@
-"""Where a study reports what happened in it, and what was sent there."""
+"""Where a study reports what happened in it, what was sent there, and the events that it can be told of."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from django.db import models
 from django.db.models import Q
 
 from transcripts.projects.models import Project
+from transcripts.projects.registrations import load_registrations
 
 MAX_ADDRESS = 500
 
 TURNED_OFF = "The webhook was turned off before it could be sent."
+# Sent only when a lead asks for it; nobody needs to choose it.
+TEST = "test"
+
+_events: dict[str, str] = {}
 
 
 class WebhookQuerySet(models.QuerySet["Webhook"]):
@@ -103,3 +108,14 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"delivery {self.pk}"
+
+
+def register_event(name: str, meaning: str) -> None:
+    """Add an event that webhooks can be told of. ``meaning`` says in a sentence when it happens. Called in ``registrations``."""
+    _events[name] = meaning
+
+
+def list_events() -> dict[str, str]:
+    """Every event with its meaning, by its name."""
+    load_registrations()
+    return dict(_events)

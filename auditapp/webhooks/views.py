@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from django import forms
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from auditapp.webhooks import actions, queries
-from auditapp.webhooks.forms import WebhookForm
-from auditapp.webhooks.models import Webhook
+from auditapp.webhooks.models import MAX_ADDRESS, Webhook, list_events
 from auditapp.webhooks.pure.protocol import MAX_TRIES
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.acts import post
 from transcripts.projects.roles import Permission
+
+
+def list_choices() -> list[tuple[str, str]]:
+    """The events with what they mean."""
+    return [(name, f"{name}: {meaning}") for name, meaning in list_events().items()]
+
+
+class WebhookForm(forms.Form):
+    """A new webhook."""
+
+    address = forms.CharField(
+        max_length=MAX_ADDRESS, help_text="Where a program of yours waits for events, such as https://example.org/hook."
+    )
+    events = forms.MultipleChoiceField(choices=list_choices, widget=forms.CheckboxSelectMultiple)
 
 
 @require_safe

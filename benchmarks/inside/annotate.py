@@ -32,7 +32,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code, CodeFamily
-from transcripts.codebook.quotes import SENTENCE_TEXT
+from transcripts.codebook.queries import SENTENCE_TEXT
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence

@@ -8,7 +8,7 @@ import json
 from auditapp.api.answers import write_lines
 from auditapp.batches.kinds import EVERYTHING
 from auditapp.batches.models import Batch
-from auditapp.batches.pages.answers import read_answers
+from auditapp.batches.pages.attempts import read_answers
 from benchmarks.inside.memory import forget_peak, read_peak
 
 

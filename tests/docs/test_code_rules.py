@@ -25,7 +25,7 @@ PARSES_HTML = {"static/js/desk/marks.js"}
 STARTS_PROCESSES = {
     "auditapp/sob/pure/loading/apart.py",
     "auditapp/sob/pure/loading/opening.py",
-    "auditapp/operations/copies.py",
+    "auditapp/operations/archive.py",
 }
 RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
 UNPACKS_OBJECTS = {"pickle", "marshal", "shelve", "dill", "joblib", "yaml"}
@@ -160,7 +160,7 @@ def test_no_weak_hash_is_used_and_secrets_come_from_the_system() -> None:
     assert set().union(*(source.hashes for source in sources.values())) == {"sha256", "file_digest"}
     random = {"secrets.token_urlsafe", "secrets.token_bytes"}
     making = {path: source for path, source in sources.items() if random & source.called}
-    assert {"transcripts/accounts/hashing.py", "auditapp/environment.py"} <= making.keys()
+    assert {"transcripts/accounts/sealing.py", "auditapp/environment.py"} <= making.keys()
     assert [path for path, source in making.items() if "random" in source.imports] == []
 
 

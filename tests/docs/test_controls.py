@@ -22,15 +22,15 @@ from auditapp.environment import NUMBERS
 from auditapp.sob.pure.loading import opening
 from tests.docs.test_code_rules import read_sources
 from tools.environment import ROOT
-from transcripts.accounts import actions, hashing
-from transcripts.accounts.attempts import LIFE_SECONDS
+from transcripts.accounts import actions, sealing
+from transcripts.accounts.adapter import LIFE_SECONDS
 from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS
 from transcripts.accounts.passwords import OWN_WORDS
 from transcripts.codebook.forms.versions import MAX_FILE_SIZE as LARGEST_CODEBOOK
 from transcripts.corpus.forms import MAX_UPLOAD_SIZE
-from transcripts.exchange.forms import MAX_FILE_SIZE as LARGEST_PROJECT
+from transcripts.exchange.views import MAX_FILE_SIZE as LARGEST_PROJECT
 from transcripts.formats.zip_input import ZipLimits
-from transcripts.ui.uploads import MEGABYTE, USUAL_BYTES
+from transcripts.ui.forms import MEGABYTE, USUAL_BYTES
 
 CRYPTOGRAPHY = {"hmac", "cryptography", "ssl"}
 
@@ -71,7 +71,7 @@ def test_the_numbers_of_tokens_are_those_that_hold(page: str) -> None:
 
 
 def test_secrets_have_as_many_random_bits_as_the_page_says(page: str) -> None:
-    secrets = {hashing.make_secret() for _ in range(100)}
+    secrets = {sealing.make_secret() for _ in range(100)}
     assert len(secrets) == 100
     assert {len(secret) for secret in secrets} == {43}  # 256 bits in base64
     assert page.count("256 random bits") >= 3
@@ -163,7 +163,7 @@ def test_the_cache_of_the_server_holds_no_content() -> None:
     assert using <= {
         "auditapp/import_worker/tasks.py",
         "auditapp/preannotation/annotators/tasks.py",
-        "auditapp/webhooks/outbox.py",
+        "auditapp/webhooks/actions.py",
         "transcripts/accounts/second_factor_views.py",
     }
     for path in using:

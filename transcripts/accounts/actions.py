@@ -11,8 +11,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from transcripts.accounts import closing, queries, sealing
-from transcripts.accounts.hashing import hash_secret, make_secret
+from transcripts.accounts import queries, sealing
 from transcripts.accounts.models import (
     DEFAULT_SCOPES,
     MAX_TOKEN_DAYS,
@@ -23,6 +22,7 @@ from transcripts.accounts.models import (
     SignInLink,
     User,
 )
+from transcripts.accounts.sealing import hash_secret, make_secret
 from transcripts.accounts.sessions import without_waiting
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
@@ -200,7 +200,7 @@ def close_account(*, user: User, by: trail.Actor) -> None:
     locked = next(each for each in people if each.pk == user.pk)
     if not locked.is_active:
         raise Refused(f"The account of {user.username} is closed already.")
-    if obstacles := closing.find_obstacles(locked):
+    if obstacles := queries.find_obstacles(locked):
         raise Refused(" ".join(obstacles))
     locked.is_active, locked.closed_at = False, timezone.now()
     locked.save(update_fields=["is_active", "closed_at"])
@@ -208,7 +208,7 @@ def close_account(*, user: User, by: trail.Actor) -> None:
     revoke_tokens(user=locked, by=by)
     _end_open_links(locked)
     _end_links_made_by(locked)
-    closing.announce_closing(locked, by)
+    queries.announce_closing(locked, by)
     trail.record("account.closed", target=locked, by=by, details={"username": locked.username})
 
 

@@ -1,9 +1,9 @@
-"""Who somebody is: by request, by secret, by name."""
+"""Who somebody is: by request, by secret, by name; and what is asked of other rooms when an account is closed."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, cast
 
 from allauth.mfa.models import Authenticator
@@ -16,13 +16,18 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from transcripts.accounts import sealing
-from transcripts.accounts.hashing import hash_secret
 from transcripts.accounts.models import ApiToken, Session, SignInLink, User
+from transcripts.accounts.sealing import hash_secret
+from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import SITE, describe_target
 
 # Enough to tell one's own sessions apart, and nothing that opens one.
 REFERENCE_LENGTH = 16
+Tell = Callable[[User], list[str]]
+_obstacles: list[Tell] = []
+_notes: list[Tell] = []
+_closers: list[Callable[[User, trail.Actor], None]] = []
 
 
 class OpenSession(NamedTuple):
@@ -167,3 +172,37 @@ def list_people() -> list[User]:
 def sign_in_address(secret: str) -> str:
     """The whole address of a sign-in link: built from BASE_URL, never from the host a request names."""
     return f"{settings.BASE_URL}{reverse('accounts:use_link', args=[secret])}"
+
+
+def register_closing(
+    *,
+    obstacles: Tell | None = None,
+    notes: Tell | None = None,
+    close: Callable[[User, trail.Actor], None] | None = None,
+) -> None:
+    """Take part in the closing of accounts. Called once, when an app is ready."""
+    _obstacles.extend([obstacles] if obstacles else [])
+    _notes.extend([notes] if notes else [])
+    _closers.extend([close] if close else [])
+
+
+def find_obstacles(user: User) -> list[str]:
+    """Why the account cannot be closed, with what to do; nothing when it can."""
+    alone = (
+        user.is_superuser and not User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk).exists()
+    )
+    own = [
+        f"{user.username} is the only owner of the site. Make another one first: manage.py user create NAME --site-owner."
+    ]
+    return (own if alone else []) + [sentence for tell in _obstacles for sentence in tell(user)]
+
+
+def list_notes(user: User) -> list[str]:
+    """What the person who closes the account should know before."""
+    return [sentence for tell in _notes for sentence in tell(user)]
+
+
+def announce_closing(user: User, by: trail.Actor) -> None:
+    """Let every part do what it has to. Runs in the transaction that closes the account."""
+    for close in _closers:
+        close(user, by)

@@ -1,8 +1,10 @@
-"""Secrets that have to be read again: encrypted ("sealed") with FIELD_KEY, which is never in the database."""
+"""Secrets: those that have to be read again are encrypted ("sealed") with FIELD_KEY; of others only a hash is kept."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import secrets
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -39,3 +41,13 @@ def _open_box(keys: tuple[str, ...]) -> MultiFernet:
     from cryptography.fernet import Fernet, MultiFernet
 
     return MultiFernet([Fernet(key) for key in keys])
+
+
+def make_secret() -> str:
+    """A new secret of 256 random bits, fit for an address or a header."""
+    return secrets.token_urlsafe(32)
+
+
+def hash_secret(secret: str) -> str:
+    """SHA-256 of a random secret of at least 256 bits (no salt is needed for those)."""
+    return hashlib.sha256(secret.encode()).hexdigest()

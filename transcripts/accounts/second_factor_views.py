@@ -20,8 +20,8 @@ from django.http import HttpRequest, HttpResponse
 from qrcode import QRCode
 
 from transcripts.accounts import actions
-from transcripts.accounts.hashing import hash_secret
 from transcripts.accounts.queries import person_of
+from transcripts.accounts.sealing import hash_secret
 
 # Longer than a code can be used: its own thirty seconds, and those before and after.
 MEMORY_SECONDS = 120

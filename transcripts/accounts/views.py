@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
@@ -27,14 +28,33 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from transcripts.accounts import actions, closing, queries, second_factor
+from transcripts.accounts import actions, queries, second_factor
+from transcripts.accounts.actions import SIGN_IN_LINK_LIFE
 from transcripts.accounts.forms import SignInForm, TokenForm
-from transcripts.accounts.links import came_by_link, forget_link, note_link
 from transcripts.accounts.models import ApiToken, User
 from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form, at_top
 
+CAME_BY_LINK = "came_by_link_at"
+# As long as a link lives.
+CAME_BY_LINK_SECONDS = SIGN_IN_LINK_LIFE.total_seconds()
 DAY = 24 * 3600
+
+
+def note_link(request: HttpRequest, user: User) -> None:
+    """Note in the session that ``user`` came by a link."""
+    request.session[CAME_BY_LINK] = [user.pk, time.time()]
+
+
+def forget_link(request: HttpRequest) -> None:
+    """Once is enough."""
+    request.session.pop(CAME_BY_LINK, None)
+
+
+def came_by_link(request: HttpRequest, user: User) -> bool:
+    """Whether it was this person, within the last half hour."""
+    noted = request.session.get(CAME_BY_LINK)
+    return isinstance(noted, list) and noted[0] == user.pk and time.time() - noted[1] < CAME_BY_LINK_SECONDS
 
 
 class SignIn(LoginView):  # type: ignore[misc]
@@ -327,7 +347,7 @@ def find_person(user_id: int) -> User:
 
 def _describe_closing(person: User) -> dict[str, object]:
     """What to tell before an account is closed."""
-    return {"obstacles": closing.find_obstacles(person), "notes": closing.list_notes(person)}
+    return {"obstacles": queries.find_obstacles(person), "notes": queries.list_notes(person)}
 
 
 @require_POST

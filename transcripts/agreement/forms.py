@@ -15,8 +15,7 @@ from transcripts.agreement.queries import Selection
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment
-from transcripts.ui.fields import NumberField
-from transcripts.ui.forms import OnceForm, RowForm
+from transcripts.ui.forms import NumberField, OnceForm, RowForm
 from transcripts.ui.typed_text import MAX_REASON, MAX_SEED
 
 USUAL_SEED = 1

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from transcripts.agreement.pure.label_table import LabelTable
+from transcripts.agreement.pure.tallies import LabelTable
 from transcripts.agreement.queries import Selection, find_interviews
 from transcripts.codebook.models import CodebookVersion
 from transcripts.coding.blind import BlindTable, VersionSpan, read_blind

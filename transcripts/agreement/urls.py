@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from django.urls import path
 
-from transcripts.agreement.views import adjudication, disagreements, tables
+from transcripts.agreement.views import adjudication, tables
 
 app_name = "agreement"
 
 urlpatterns = [
     # /p/<slug>/disagreements/
-    path("p/<slug:slug>/disagreements/", disagreements.show_disagreements, name="disagreements"),
+    path("p/<slug:slug>/disagreements/", adjudication.show_disagreements, name="disagreements"),
     # /p/<slug>/agreement/
     path("p/<slug:slug>/agreement/", tables.show_table, name="table"),
     path("p/<slug:slug>/agreement/so-far/", tables.show_so_far, name="so_far"),

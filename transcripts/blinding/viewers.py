@@ -9,8 +9,8 @@ from functools import cached_property
 from django.db.models import Exists, OuterRef
 
 from transcripts.accounts.models import User
+from transcripts.coding.closure import find_closed_turns
 from transcripts.coding.models import Coding, Decision, Memo, Unblinding
-from transcripts.coding.reasoning import find_closed_turns
 from transcripts.corpus.models import Interview, Turn
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.models import Project

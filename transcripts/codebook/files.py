@@ -9,16 +9,14 @@ from typing import Any, NamedTuple, TypeVar
 from transcripts.accounts.models import User
 from transcripts.codebook.models import CodebookVersion, CodeExample
 from transcripts.codebook.pure.checking import clean_name, clean_names, clean_text, order_as_tree
-from transcripts.codebook.pure.naming import MAX_STEM_LENGTH, find_prefix, make_identifier
-from transcripts.codebook.queries import read_content
-from transcripts.codebook.quotes import EXAMPLE_TEXT
-from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
-from transcripts.formats.codebook_content import CodeExample as FileExample
+from transcripts.codebook.pure.editing import MAX_STEM_LENGTH, find_prefix, make_identifier
+from transcripts.codebook.queries import EXAMPLE_TEXT, read_content
 from transcripts.formats.codebook_csv import FAMILY_RULES, CodeRow, find_family, fold_name, read_codebook
 from transcripts.formats.codebook_json import read_codebook_json
+from transcripts.formats.codebook_rules import CodebookContent, CodeContent, FamilyContent
+from transcripts.formats.codebook_rules import CodeExample as FileExample
 from transcripts.formats.problems import show_count
-from transcripts.formats.qdc import lay_out_codes, read_qdc
-from transcripts.formats.qdc_description import read_description
+from transcripts.formats.qdc import lay_out_codes, read_description, read_qdc
 from transcripts.formats.refi import make_guid
 from transcripts.formats.refi_codes import QdcCode
 

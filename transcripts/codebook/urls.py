@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from transcripts.codebook.views import codes, drafts, examples, files, merging, proposals, reading
+from transcripts.codebook.views import codes, drafts, proposals, reading
 
 app_name = "codebook"
 
@@ -17,29 +17,29 @@ version_urls: list[URLPattern | URLResolver] = [
     path("edit/", drafts.show_draft, name="draft"),
     path("edit/move/", drafts.move, name="move"),
     path("edit/restore/", drafts.restore, name="restore"),
-    path("edit/merge/", merging.merge_codes, name="merge"),
+    path("edit/merge/", codes.merge_codes, name="merge"),
     path("edit/families/add/", codes.add_family, name="add_family"),
     path("edit/families/<int:family_id>/", codes.edit_family, name="edit_family"),
     path("edit/families/<int:family_id>/remove/", codes.remove_family, name="remove_family"),
     path("edit/codes/add/", codes.add_code, name="add_code"),
     path("edit/codes/<int:code_id>/", codes.edit_code, name="edit_code"),
     path("edit/codes/<int:code_id>/retire/", codes.retire_code, name="retire_code"),
-    path("edit/codes/<int:code_id>/split/", merging.split_code, name="split_code"),
-    path("edit/codes/<int:code_id>/pin/", examples.pin, name="pin_example"),
-    path("edit/codes/<int:code_id>/invent/", examples.add_invented, name="add_invented_example"),
-    path("edit/examples/<int:example_id>/unpin/", examples.unpin, name="unpin_example"),
-    path("edit/examples/<int:example_id>/repin/", examples.repin, name="repin_example"),
+    path("edit/codes/<int:code_id>/split/", codes.split_code, name="split_code"),
+    path("edit/codes/<int:code_id>/pin/", proposals.pin, name="pin_example"),
+    path("edit/codes/<int:code_id>/invent/", proposals.add_invented, name="add_invented_example"),
+    path("edit/examples/<int:example_id>/unpin/", proposals.unpin, name="unpin_example"),
+    path("edit/examples/<int:example_id>/repin/", proposals.repin, name="repin_example"),
 ]
 
 codebook_urls: list[URLPattern | URLResolver] = [
     # /p/<slug>/codebook/
     path("", reading.show_current, name="current"),
-    path("import/", files.import_file, name="import"),
+    path("import/", drafts.import_file, name="import"),
     path("draft/", drafts.start_draft, name="start_draft"),
     path("draft/built-in/", drafts.take_newer_parts, name="take_newer_parts"),
     path("compare/", reading.choose_comparison, name="choose_comparison"),
     path("v<int:older>..v<int:number>/", reading.compare_versions, name="compare"),
-    path("pin/", examples.pin_from_desk, name="pin"),
+    path("pin/", proposals.pin_from_desk, name="pin"),
     path("propose/", proposals.propose, name="propose"),
     path("proposals/", proposals.list_proposals, name="proposals"),
     path("proposals/<int:proposal_id>/", proposals.answer_proposal, name="answer_proposal"),

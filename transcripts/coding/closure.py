@@ -1,16 +1,17 @@
-"""Whether a person may code an interview now: its consent, rounds that are locked, work that is signed off, interviews of others.
-
-What is assigned to nobody is open to all coders, but for what each has finished, unless a round closes what lies outside
-of it. What she finished stays closed once
-her own figures with it were opened to her, whatever is assigned later. Reading is always open, and so are memos, but for an
-interview whose consent says that people may not code it.
-"""
+"""Whether a person may code an interview now, and reasoning that is closed to her."""
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
+from django.db.models import Exists, Min, OuterRef, QuerySet
+
+from transcripts.coding.models import Coding, Decision, Memo, StageOpening, Unblinding
 from transcripts.corpus.consent import NO_CODING
+from transcripts.corpus.models import Turn
 from transcripts.projects.roles import Permission
 
 # A value for one interview (``i``) and one person, whose number is given as often as CLOSURE_PARAMETERS says.
@@ -44,6 +45,11 @@ CASE
 END
 """
 CLOSURE_PARAMETERS = 4
+# When each coder first opened reasoning of an interview, as plain SQL for the desk, which selects MIN(m.opened_at).
+FIRST_OPENINGS = """
+FROM coding_stageopening m JOIN corpus_turn t ON t.id = m.turn_id
+WHERE (m.coder_id = %s OR %s) AND t.interview_id :interview
+GROUP BY m.coder_id"""
 
 
 class Closure(StrEnum):
@@ -90,3 +96,35 @@ SENTENCES = {
         "a round; leads and owners can do that."
     ),
 }
+
+
+def read_first_openings(
+    openings: QuerySet[StageOpening], *, coder: str = "coder", thread: str = "turn__interview"
+) -> dict[tuple[Any, Any], datetime.datetime]:
+    """When each coder first opened reasoning of a thread, by the two columns that name them: their ids, unless told otherwise."""
+    first = openings.order_by().values_list(coder, thread).annotate(first=Min("opened_at"))
+    return {(person, name): opened for person, name, opened in first}
+
+
+def saw_reasoning(openings: Mapping[Any, Any], key: Any, made: Any) -> bool:
+    """Whether ``made``, the moment of a coding or decision, is not before its coder's first opening of reasoning of the thread.
+
+    ``openings`` holds that moment under ``key``, or nothing where she never opened any.
+    """
+    opened = openings.get(key)
+    return opened is not None and bool(opened <= made)
+
+
+def find_closed_turns(turns: QuerySet[Turn], person_id: int) -> frozenset[int]:
+    """Those of ``turns`` that are reasoning which is closed to somebody who codes. One query.
+
+    She has neither opened them nor coded there, nor unblinded their interview.
+    """
+    coded = Coding.objects.active().filter(sentence__turn=OuterRef("pk"), coder=person_id)
+    decided = Decision.objects.active().filter(sentence__turn=OuterRef("pk"), coder=person_id)
+    noted = Memo.objects.active().filter(sentence__turn=OuterRef("pk"), author=person_id)
+    opened = StageOpening.objects.filter(turn=OuterRef("pk"), coder=person_id)
+    unblinded = Unblinding.objects.of_labels().filter(interview=OuterRef("interview"), user=person_id)
+    reasoning = turns.filter(channel=Turn.Channel.REASONING)
+    closed = reasoning.exclude(Exists(coded) | Exists(decided) | Exists(noted) | Exists(opened) | Exists(unblinded))
+    return frozenset(closed.values_list("pk", flat=True))

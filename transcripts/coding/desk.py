@@ -13,8 +13,7 @@ from django.db.models import Exists, OuterRef
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.annotations import CodingView, SentenceAnnotations, read_annotations_in
-from transcripts.coding.exchanges import Exchange, Row, TurnBlock, pair_calls
-from transcripts.coding.filters import Shown, apply_filter
+from transcripts.coding.exchanges import Exchange, Row, Shown, TurnBlock, apply_filter, pair_calls
 from transcripts.coding.models import StageOpening
 from transcripts.coding.panel import PanelFamily, fill_families, list_codes, read_families
 from transcripts.coding.pure.prompting import OPENING_PROMPT, Prompts, read_signs

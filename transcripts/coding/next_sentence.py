@@ -1,14 +1,9 @@
-"""The next sentence of a study for a person to go to, and why.
-
-First what is assigned to her: uncoded sentences, then codings whose code has changed since. Then the same in the other
-interviews that she may code, then disagreements between coders (if she may see them), then sentences with a memo of hers.
-Within a reason, the rest of her present interview comes first, before and after her place; then the interviews after it,
-and the first interview follows the last. The sentence at which she is comes last: she has passed it over so far.
-"""
+"""The next sentence of a study for a person to go to, and when she is through with a turn of the interviewer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 
 from django.db import connection
@@ -16,8 +11,8 @@ from django.db import connection
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS
-from transcripts.coding.models import Unblinding
-from transcripts.corpus.models import Interview
+from transcripts.coding.models import Coding, Decision, Reveal, Unblinding
+from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
@@ -62,6 +57,12 @@ WHERE s.id = %s AND i.project_id = %s
 INTERVIEWS_AT_A_TIME = 10
 
 Value = str | int
+QUESTION_UNDECIDED = (
+    "Decide on this turn first: apply one of the codes for the interviewer’s turns, press Enter on every sentence of the answer "
+    "that follows, or press Enter on each sentence of the turn itself. Then you can open its suggestions."
+)
+# A turn, whether the interviewer says it, and whether coders decide it; in the order of the interview.
+Said = tuple[int, bool, bool]
 
 
 class Reason(StrEnum):
@@ -192,3 +193,74 @@ def _list_families(version: CodebookVersion) -> Iterator[tuple[str, list[str]]]:
     for family, identifier in rows.order_by("position").values_list("family__identifier", "identifier"):
         families.setdefault(family, []).append(identifier)
     yield from families.items()
+
+
+def pair_questions(said: Iterable[Said]) -> dict[int, list[int]]:
+    """Of one interview, each turn of the interviewer with the turns to be decided until she speaks again."""
+    found: dict[int, list[int]] = {}
+    asking: list[int] = []
+    has_ended = True
+    for turn, asks, is_answer in said:
+        if asks:
+            asking = [turn] if has_ended else [*asking, turn]
+            found[turn] = []
+        elif is_answer:
+            for question in asking:
+                found[question].append(turn)
+        has_ended = not asks
+    return found
+
+
+def find_decided_questions(project: Project, interview_ids: Collection[int], coder_id: int) -> set[int]:
+    """The turns of the interviewer in these interviews with which a person is through.
+
+    Coded counts where each family for the interviewer's turns has a code of hers there: otherwise she still has to say
+    something of the others. What she was once shown suggestions of stays decided. Five queries.
+    """
+    said: dict[int, dict[int, Said]] = defaultdict(dict)
+    sentences: dict[int, set[int]] = defaultdict(set)
+    rows = Sentence.objects.current().filter(turn__interview__in=interview_ids)
+    rows = rows.exclude(turn__channel=Turn.Channel.TOOL_RESULT).order_by("turn__interview", "turn__position", "start")
+    columns = ("pk", "turn_id", "turn__interview_id", "turn__role", "turn__is_answer")
+    for pk, turn, interview, role, is_answer in rows.values_list(*columns):
+        said[interview].setdefault(turn, (turn, role == Turn.Role.INTERVIEWER, is_answer))
+        sentences[turn].add(pk)
+    decided = _list_decided(interview_ids, coder_id)
+    coded = _list_coded(project, interview_ids, coder_id)
+    shown = Reveal.objects.filter(sentence__turn__interview__in=interview_ids, coder=coder_id)
+    known = coded | set(shown.values_list("sentence__turn", flat=True))
+    return {
+        turn
+        for turns in said.values()
+        for turn, answers in pair_questions(turns.values()).items()
+        if turn in known
+        or sentences[turn] <= decided
+        or (answers and all(sentences[answer] <= decided for answer in answers))
+    }
+
+
+def _list_decided(interview_ids: Collection[int], coder_id: int) -> set[int]:
+    rows = Decision.objects.active().filter(sentence__turn__interview__in=interview_ids, coder=coder_id)
+    return set(rows.values_list("sentence", flat=True))
+
+
+def _list_coded(project: Project, interview_ids: Collection[int], coder_id: int) -> set[int]:
+    """The turns on which she has applied a code of each family that is for the interviewer's turns."""
+    families = CodeFamily.objects.filter(
+        version=current_version(project), applies_to=CodeFamily.AppliesTo.INTERVIEWER
+    ).exclude(unit=CodeFamily.Unit.INTERVIEW)
+    units = dict(families.values_list("identifier", "unit"))
+    if not units or set(units.values()) != {CodeFamily.Unit.TURN.value}:
+        return set()
+    own = Coding.objects.active().filter(
+        sentence__turn__interview__in=interview_ids, coder=coder_id, code__family__identifier__in=units
+    )
+    found: dict[int, set[str]] = defaultdict(set)
+    for turn, family in own.values_list("sentence__turn", "code__family__identifier"):
+        found[turn].add(family)
+    return {turn for turn, families_there in found.items() if families_there == units.keys()}
+
+
+def is_question_decided(turn: Turn, coder_id: int) -> bool:
+    """Whether a person is through with this turn of the interviewer. Reads turn.interview.project."""
+    return turn.pk in find_decided_questions(turn.interview.project, [turn.interview_id], coder_id)

@@ -1,14 +1,9 @@
-"""What is read before something is coded.
-
-These reads lie on the path of every single code, and a query set takes ten times as long to build as SQLite or
-PostgreSQL take to answer it. So they are plain SQL that both understand, and hand out model instances whose other
-columns are deferred.
-"""
+"""What is read before something is coded."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -22,6 +17,7 @@ from transcripts.coding.models import CONDITION, Coding, Decision, Link, Memo, U
 from transcripts.coding.values import CHOICE_FIELDS, CodingValues, read_json
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
+from transcripts.projects.registrations import load_registrations
 
 SENTENCE = """
 SELECT s.id, s.turn_id, s.position, s.start, s."end", t.role, t.channel
@@ -138,6 +134,9 @@ STORED: dict[type[Stored], str] = {
 }
 
 HOLD = "SELECT ({stored}), s.retired_by_id IS NULL FROM corpus_sentence s WHERE s.id = %s"
+DraftFinder = Callable[[int], bool]
+
+_finders: list[DraftFinder] = []
 
 
 class ActiveCoding(NamedTuple):
@@ -384,3 +383,14 @@ def find_next_answer(interview_id: int, sentence: Sentence) -> int | None:
     after = Q(position__gt=sentence.position) | Q(position=sentence.position, start__gt=sentence.start)
     answers = Sentence.objects.current().filter(after, turn__interview=interview_id, turn__is_answer=True)
     return answers.order_by("position", "start").values_list("pk", flat=True).first()
+
+
+def register_drafts(find: DraftFinder) -> None:
+    """Make a part known that can tell whether an interview is a draft now. Called once, in an app's ``registrations``."""
+    _finders.append(find)
+
+
+def is_draft(interview_id: int) -> bool:
+    """Whether the interview is read as a draft now."""
+    load_registrations()
+    return any(find(interview_id) for find in _finders)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from transcripts.coding.history import register_history
-from transcripts.coding.own_acts import PARTS
+from transcripts.coding.history import PARTS, register_history
 
 register_history(*PARTS)

@@ -17,13 +17,12 @@ from transcripts.coding import queries
 from transcripts.coding.annotations import read_annotations_at
 from transcripts.coding.closure import WAYS, Closure
 from transcripts.coding.desk import DeskPage, build_page
-from transcripts.coding.drafts import is_draft
-from transcripts.coding.filters import list_choices
+from transcripts.coding.exchanges import list_choices
 from transcripts.coding.forms import ANSWER
-from transcripts.coding.keys import Choices, resolve_keys
+from transcripts.coding.keys import Choices, build_card, list_code_keys, resolve_keys
 from transcripts.coding.models import Coding, Memo
 from transcripts.coding.next_sentence import Reason, describe_reason, find_differing_in, list_shown_to
-from transcripts.coding.settings import build_card, list_code_keys
+from transcripts.coding.queries import is_draft
 from transcripts.coding.templatetags.desk_rows import write_marks
 from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.corpus.models import Sentence, Turn

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from transcripts.coding import boundary_views, key_views, navigation_views, views
+from transcripts.coding import boundary_views, key_views, views
 
 app_name = "coding"
 
@@ -22,14 +22,14 @@ interview_urls = [
     path("merge/", boundary_views.merge, name="merge"),
     path("boundary-edits/", boundary_views.show_boundary_edits, name="boundary_edits"),
     path("marks/<int:sentence_id>/", views.show_marks, name="marks"),
-    path("beside/<int:other_id>/", navigation_views.show_beside, name="beside"),
+    path("beside/<int:other_id>/", key_views.show_beside, name="beside"),
 ]
 
 urlpatterns = [
     path("p/<slug:slug>/interviews/<int:interview_id>/", include(interview_urls)),
     # /p/<slug>/
-    path("p/<slug:slug>/next/", navigation_views.go_to_next, name="next"),
-    path("p/<slug:slug>/my-history/", navigation_views.show_history, name="history"),
+    path("p/<slug:slug>/next/", key_views.go_to_next, name="next"),
+    path("p/<slug:slug>/my-history/", key_views.show_history, name="history"),
     path("p/<slug:slug>/keys/", key_views.change_keys, name="keys"),
     path("p/<slug:slug>/keys/card/", key_views.show_keycard, name="keycard"),
 ]

@@ -14,17 +14,16 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.corpus import boundary_edits, growing, masked, queries, storing
+from transcripts.corpus import boundary_edits, masked, queries, storing
 from transcripts.corpus.boundary_edits import Migrate, SentenceRetired
 from transcripts.corpus.models import BoundaryEdit, Consent, ImportedFile, Interview, Sentence, Turn
 from transcripts.corpus.planning import READING, ImportReport, Plan, plan_files
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, name_pieces, split_extent
-from transcripts.corpus.pure.choices import Choices
 from transcripts.corpus.pure.descriptives import describe
 from transcripts.corpus.pure.masking import MASKED
-from transcripts.corpus.pure.preparing import SentenceRow, prepare_interview
+from transcripts.corpus.pure.previews import Choices
 from transcripts.corpus.pure.readers import READERS_VERSION, ReadInterview
-from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
+from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION, SentenceRow, prepare_interview
 from transcripts.corpus.storing import Prepared
 from transcripts.imports.runs import JobPaused, JobRun
 from transcripts.projects.models import Project
@@ -213,7 +212,7 @@ class Staged:
         for file, report, grown in zip(self.files, stored, self.grown, strict=True):
             told = masked.FileFacts(report.name, report.format)
             for read, there in grown:
-                growing.append_turns(self.project, file, read, there=there, told=told, by=by)
+                storing.append_turns(self.project, file, read, there=there, told=told, by=by)
         if any(self.grown):
             for file, hung in zip(self.files, self.hung, strict=True):
                 storing.hang_on_grown(file, hung)

@@ -14,8 +14,7 @@ from transcripts.corpus import listing, queries
 from transcripts.corpus.details import FIELDS, PROMPT_KIND, edit_details
 from transcripts.corpus.forms import DetailsForm
 from transcripts.corpus.models import ImportedFile, Interview
-from transcripts.corpus.standing import archive_interviews, restore_interviews
-from transcripts.corpus.undoing import UndoRefused, count_work, undo_import
+from transcripts.corpus.standing import UndoRefused, archive_interviews, count_work, restore_interviews, undo_import
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused

@@ -13,7 +13,7 @@ from transcripts.audit_trail.rows import RowChange
 from transcripts.corpus import queries
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent
-from transcripts.corpus.pure.preparing import TOOL_KINDS, hash_quote
+from transcripts.corpus.pure.segmenting import TOOL_KINDS, hash_quote
 from transcripts.projects.models import Project
 
 # How a room above migrates the work on retired sentences; the details it returns go into the audit event.

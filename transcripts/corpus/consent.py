@@ -1,19 +1,33 @@
-"""Putting on record what may be done with interviews. A record is never changed: the next one holds."""
+"""Putting on record what may be done with interviews, and what is replaced in copies that leave the site. A record is never
+changed: the next one holds."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from transcripts.audit_trail import trail
-from transcripts.corpus.models import Consent, Interview
+from transcripts.corpus.models import Consent, Interview, RedactionList, Turn
 from transcripts.corpus.pure.readers.base import MAX_BASIS_LENGTH, ReadInterview
+from transcripts.corpus.pure.redacting import (
+    BadEntry,
+    Entry,
+    Place,
+    check_entries,
+    count_inside,
+    find_places,
+    replace,
+    write_lines,
+)
 from transcripts.corpus.queries import list_consenting
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.ui.typed_text import check_text
+from transcripts.ui.typed_text import check_reason, check_text
 
 HOW_TO_RECORD = (
     "A lead of the study can record a consent on the page “Consent” of “Interviews”, or with the command consent."
@@ -23,6 +37,10 @@ NO_CODING = (
     f"changed. {HOW_TO_RECORD}"
 )
 MAX_TITLES = 5
+SAMPLES_PER_ENTRY = 2
+AROUND = 60
+# Words for a part in a talk, which are no names.
+PARTS = {"interviewer", "interviewee", "author", "user", "human", "assistant", "model", "system", "moderator"}
 
 
 @transaction.atomic
@@ -123,3 +141,98 @@ def store_stated(interviews: Sequence[Interview], read: Sequence[ReadInterview],
     ]
     Consent.objects.bulk_create(rows, batch_size=500)
     return len(rows)
+
+
+@transaction.atomic
+def save_redaction(
+    *, project: Project, entries: Sequence[Entry], reason: str, by: trail.Actor, based_on: int
+) -> RedactionList:
+    """Save the next list of the study; ``based_on`` is the number of the one it was made from (0: there was none).
+
+    A list without entries ends redaction. Raises ``Refused``; earlier lists stay as they are.
+    """
+    reason = check_reason(reason)
+    row = RedactionList(project=project, entries=[entry._asdict() for entry in tidy_entries(entries)], reason=reason)
+    latest = row.find_latest(based_on)
+    if latest is None and not row.entries:
+        raise Refused("Nothing changed: these are the current entries.")
+    return row.store_after(latest, by=by)
+
+
+def tidy_entries(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries without outer blanks. Raises ``Refused``."""
+    tidied = [Entry(entry.text.strip(), entry.replacement.strip()) for entry in entries]
+    try:
+        check_entries(tidied)
+    except BadEntry as error:
+        raise Refused(str(error)) from error
+    return tidied
+
+
+PARTS |= {"ai", "researcher", "question", "q", "i", "me"}
+
+
+def preview(project: Project, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """What every entry would do to the study's texts: reads them all, in one query.
+
+    ``inside`` counts places inside longer words, which stay as they are. Samples show the text as it would be in the copy.
+    """
+    places: Counter[int] = Counter()
+    inside: Counter[int] = Counter()
+    interviews: defaultdict[int, set[int]] = defaultdict(set)
+    samples: defaultdict[int, list[dict[str, object]]] = defaultdict(list)
+    turns = Turn.objects.filter(interview__project=project).order_by("interview", "position")
+    for interview_id, title, text in turns.values_list("interview", "interview__title", "text").iterator():
+        inside.update(count_inside(text, entries))
+        for place in find_places(text, entries):
+            entry = place[2]
+            places[entry] += 1
+            known = interviews[entry]
+            if len(samples[entry]) < SAMPLES_PER_ENTRY and interview_id not in known:
+                samples[entry].append(_show(interview_id, title, text, place, entries))
+            known.add(interview_id)
+    return [
+        {
+            "entry": entry,
+            "places": places[number],
+            "interviews": len(interviews[number]),
+            "inside": inside[number],
+            "samples": samples[number],
+        }
+        for number, entry in enumerate(entries)
+    ]
+
+
+def _show(interview_id: int, title: str, text: str, place: Place, entries: Sequence[Entry]) -> dict[str, object]:
+    """The words around a place, themselves redacted. Cut after redaction, so that no half of a name shows."""
+    start, end, entry = place
+    before, after = replace(text[:start], entries), replace(text[end:], entries)
+    return {
+        "interview_id": interview_id,
+        "interview": replace(title, entries),
+        "before": " ".join(before.split())[-AROUND:],
+        "replacement": entries[entry].replacement,
+        "after": " ".join(after.split())[:AROUND],
+    }
+
+
+def suggest_entries(project: Project, entries: Sequence[Entry]) -> list[Entry]:
+    """Entries for people whose names came in with the interviews and that no entry replaces yet."""
+    named = set(project.interviews.exclude(interviewer="").values_list("interviewer", flat=True))
+    asking = Turn.objects.filter(interview__project=project, role=Turn.Role.INTERVIEWER).exclude(speaker="")
+    named |= set(asking.order_by().values_list("speaker", flat=True).distinct())
+    names = sorted({name for each in named for name in re.split(r"\s*(?:,|;|&|\band\b)\s*", each) if _is_name(name)})
+    missing = [name for name in names if not find_places(name, entries)]
+    taken = write_lines(entries)
+    suggested: list[Entry] = []
+    number = 0
+    for name in missing:
+        number += 1
+        while f"[INTERVIEWER {number}]" in taken:
+            number += 1
+        suggested.append(Entry(name, f"[INTERVIEWER {number}]"))
+    return suggested
+
+
+def _is_name(name: str) -> bool:
+    return any(map(str.isalpha, name)) and name.casefold() not in PARTS and len(name) <= 100

@@ -1,4 +1,4 @@
-"""Pages of consent: what may be done with each interview, and its record."""
+"""Pages of consent and of redaction: what may be done with each interview, and what is replaced in copies."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import pluralize
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from transcripts.corpus.consent import record_consent
-from transcripts.corpus.consent_forms import ConsentForm
+from transcripts.corpus.consent import preview, record_consent, save_redaction, suggest_entries, tidy_entries
+from transcripts.corpus.forms import ConsentForm, RedactionForm
 from transcripts.corpus.listing import list_matching, read_wanted
-from transcripts.corpus.models import Consent, Interview
-from transcripts.corpus.queries import STATES, count_states, holds, list_consents, list_scopes
+from transcripts.corpus.models import Consent, Interview, RedactionList
+from transcripts.corpus.pure.redacting import read_stored, write_lines
+from transcripts.corpus.queries import STATES, count_states, find_redaction, holds, list_consents, list_scopes
+from transcripts.history.forms import at_next
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.ui.acts import at_form
@@ -108,3 +110,49 @@ def _render_list(request: ProjectRequest, form: ConsentForm, ticked: set[int] | 
         "may_record": Permission.SET_METHOD in request.role.permissions,
     }
     return render(request, "corpus/consent.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.SET_METHOD)
+def edit_redaction(request: ProjectRequest) -> HttpResponse:
+    """Show the list that holds, show what another would change (``check`` in the form), or save it.
+
+    ``?suggested=1`` puts the names that came in with the interviews below the entries.
+    """
+    current = find_redaction(request.project)
+    form = RedactionForm(request.POST if request.method == "POST" else None, initial=_describe(request, current))
+    if form.is_valid():
+        with at_next(form, "entries"):
+            if "check" in request.POST:
+                effects = preview(request.project, tidy_entries(form.cleaned_data["entries"]))
+                return _render(request, form, current, effects)
+            row = save_redaction(project=request.project, by=request.user, **form.cleaned_data)
+            messages.success(request, f"List {row.number} is now in use, for every copy that has not been sent yet.")
+            return redirect("corpus:redaction", request.project.slug)
+    # Who is late sees her own entries again, next to the list that came between; saved once more, they take its place.
+    return _render(request, form, form.latest or current)
+
+
+def _describe(request: ProjectRequest, current: RedactionList | None) -> dict[str, object]:
+    entries = read_stored(current.entries) if current else []
+    if "suggested" in request.GET:
+        entries = [*entries, *suggest_entries(request.project, entries)]
+    return {"entries": write_lines(entries), "based_on": current.number if current else 0}
+
+
+def _render(
+    request: ProjectRequest,
+    form: RedactionForm,
+    current: RedactionList | None,
+    effects: list[dict[str, object]] | None = None,
+) -> HttpResponse:
+    held = read_stored(current.entries) if current else []
+    context = {
+        "form": form,
+        "current": current,
+        "held": held,
+        "effects": effects,
+        "suggested": suggest_entries(request.project, held),
+        "lists": request.project.redaction_lists.order_by("-number"),
+    }
+    return render(request, "corpus/redaction.html", context, status=form.status)

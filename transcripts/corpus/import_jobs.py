@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.http import QueryDict
 
-from transcripts.imports.kinds import JobKind
-from transcripts.imports.runs import JobRun
+from transcripts.imports.runs import JobKind, JobRun
 from transcripts.refusals import Refused
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def run_import(run: JobRun) -> None:
     # Every command knows the kinds of jobs; the readers of files are loaded where one is read.
     from transcripts.corpus.actions import find_refused, import_files, plan_imports
     from transcripts.corpus.planning import READING
-    from transcripts.corpus.pure.choices import read_choices
+    from transcripts.corpus.pure.previews import read_choices
 
     job = run.job
     run.tell(READING)

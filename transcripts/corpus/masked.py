@@ -34,8 +34,8 @@ from transcripts.corpus.pure.masking import (
     mask_interview,
     mask_turns,
 )
-from transcripts.corpus.pure.preparing import SentenceRow, cut_turn, hash_quote
 from transcripts.corpus.pure.readers import ReadInterview, ReadTurn
+from transcripts.corpus.pure.segmenting import SentenceRow, cut_turn, hash_quote
 from transcripts.projects.models import Project
 
 LABEL_LETTERS = 4

@@ -13,10 +13,8 @@ from django.utils import timezone
 
 from transcripts.corpus import masked, queries
 from transcripts.corpus.models import ImportedFile
-from transcripts.corpus.pure.choices import Choices, apply_choices, find_left_out
 from transcripts.corpus.pure.masking import mask_interview
-from transcripts.corpus.pure.preparing import prepare_interview
-from transcripts.corpus.pure.previews import Preview
+from transcripts.corpus.pure.previews import Choices, Preview, apply_choices, find_left_out
 from transcripts.corpus.pure.readers import (
     FORMATS,
     KEPT_SIZE,
@@ -32,6 +30,7 @@ from transcripts.corpus.pure.readers import (
 )
 from transcripts.corpus.pure.readers.joining import FileOutline, Joined, Outline
 from transcripts.corpus.pure.readers.speaker_names import is_guess
+from transcripts.corpus.pure.segmenting import prepare_interview
 from transcripts.corpus.pure.unseen import drop_unseen
 from transcripts.imports.runs import JobRun
 from transcripts.projects.models import Project

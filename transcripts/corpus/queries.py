@@ -23,8 +23,8 @@ from transcripts.corpus.models import (
     Sentence,
     Turn,
 )
-from transcripts.corpus.pure.preparing import is_answer
 from transcripts.corpus.pure.readers.base import ReadTurn
+from transcripts.corpus.pure.segmenting import is_answer
 from transcripts.projects.models import Project
 
 IDS_AT_A_TIME = 500

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from transcripts.corpus import archive_views, consent_views, redaction_views, views
+from transcripts.corpus import archive_views, consent_views, views
 
 app_name = "corpus"
 
@@ -23,5 +23,5 @@ urlpatterns = [
     path("p/<slug:slug>/interviews/consent/record/", consent_views.record, name="record_consent"),
     path("p/<slug:slug>/interviews/<int:interview_id>/consent/", consent_views.show_history, name="interview_consent"),
     # /p/<slug>/interviews/redaction/
-    path("p/<slug:slug>/interviews/redaction/", redaction_views.edit_redaction, name="redaction"),
+    path("p/<slug:slug>/interviews/redaction/", consent_views.edit_redaction, name="redaction"),
 ]

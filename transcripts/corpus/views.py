@@ -20,22 +20,21 @@ from django_htmx.http import HttpResponseClientRedirect, retarget
 from transcripts.accounts.models import User
 from transcripts.corpus import listing
 from transcripts.corpus.actions import find_refused, import_files, plan_imports
-from transcripts.corpus.consent_forms import ConsentForm
-from transcripts.corpus.forms import MAX_UPLOAD_SIZE, ROLE_CHOICES, ChosenForm, ImportForm
+from transcripts.corpus.forms import MAX_UPLOAD_SIZE, ROLE_CHOICES, ChosenForm, ConsentForm, ImportForm
 from transcripts.corpus.import_jobs import INTERVIEWS
 from transcripts.corpus.models import RUN_FACTS, Kind
 from transcripts.corpus.planning import ImportReport
-from transcripts.corpus.pure.choices import ChoiceRefused, Choices, read_choices
 from transcripts.corpus.pure.descriptives import summarise
+from transcripts.corpus.pure.previews import ChoiceRefused, Choices, read_choices
 from transcripts.corpus.queries import list_run_facts
 from transcripts.imports.actions import start_job
-from transcripts.imports.queries import list_recent_jobs
+from transcripts.imports.runs import list_recent_jobs
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import Mark, explain_mark, mark_clusters
 from transcripts.ui.acts import at_form
-from transcripts.ui.uploads import takes_uploads
+from transcripts.ui.forms import takes_uploads
 
 INTERVIEWS_PER_PAGE = 50
 FILES_NAMED = 3

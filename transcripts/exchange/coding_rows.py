@@ -16,8 +16,8 @@ from django.db.models.functions import Cast
 
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
+from transcripts.coding.closure import read_first_openings, saw_reasoning
 from transcripts.coding.models import Coding, Decision, Memo, Reveal, StageOpening, Unblinding
-from transcripts.coding.reasoning import read_first_openings, saw_reasoning
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.readers.threads import find_stage
 from transcripts.exchange.registry import Scope

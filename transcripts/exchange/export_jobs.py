@@ -1,25 +1,34 @@
-"""Exports that are sent at once, and those that take long: written by a worker and kept for some days."""
+"""What a worker carries out here: exports that take long, and large project files of REFI-QDA."""
 
 from __future__ import annotations
 
+import io
 import tempfile
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from django.db import transaction
-from django.http import FileResponse
+from django.http import FileResponse, QueryDict
 
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import Interview
-from transcripts.exchange.actions import describe_file, record_export, say_long_cells, write_file
+from transcripts.exchange.actions import (
+    StudyRefused,
+    describe_file,
+    import_qdpx,
+    record_export,
+    say_long_cells,
+    write_file,
+)
+from transcripts.exchange.refi.people import StudyReport
 from transcripts.exchange.registry import Export, Scope, find_export, name_file
+from transcripts.formats.problems import list_once
 from transcripts.imports.actions import start_job
-from transcripts.imports.kinds import JobKind
 from transcripts.imports.models import ImportJob
-from transcripts.imports.runs import JobRun
+from transcripts.imports.runs import JobKind, JobRun
 from transcripts.projects.access import find_role
 from transcripts.projects.downloads import CONTENT_TYPES
 from transcripts.projects.roles import Permission, Role
@@ -27,6 +36,7 @@ from transcripts.refusals import Refused
 
 # What takes longer than this is left to a worker.
 DIRECT_SECONDS = 2.0
+MAX_TOLD = 20
 
 
 class TooLong(Exception):
@@ -220,4 +230,66 @@ EXPORT = JobKind(
     permission=find_permission,
     is_own=True,
     check_taking=check_taking,
+)
+
+
+def run_study(run: JobRun) -> None:
+    """Check the file of a job, or bring it in, as it was checked and for the people who were ticked then."""
+    job = run.job
+    [(name, data)] = run.read_files()
+    people = job.outcome.get("people", [])
+    apart = {each["guid"] or each["name"] for each in people} - set(job.options.get("members", []))
+    try:
+        report = import_qdpx(
+            project=job.project,
+            stream=io.BytesIO(data),
+            name=name,
+            by=job.asked_by,
+            apart=apart,
+            same_names=job.options.get("same_names", True),
+            dry_run=job.check_only,
+            run=run,
+            finish=lambda stored: run.finish(_describe(stored)),
+        )
+    except StudyRefused as error:
+        raise Refused(" ".join(list_once(str(error), error.problems[:MAX_TOLD]))) from error
+    if job.check_only:
+        with transaction.atomic():
+            run.finish(_describe(report))
+
+
+def _describe(report: StudyReport) -> dict[str, object]:
+    """The report as a job keeps it."""
+    people = [
+        {
+            "guid": person.guid,
+            "name": person.name,
+            "member": {"username": person.member.username} if person.member else None,
+            "kept_apart_as": person.kept_apart_as,
+        }
+        for person in report.people
+    ]
+    return {
+        "sha256": report.sha256,
+        "kinds": report.kinds,
+        "people": people,
+        "notes": report.notes,
+        "namesakes": report.namesakes,
+        "left_out": report.left_out,
+    }
+
+
+def read_members(data: QueryDict) -> Mapping[str, object]:
+    """Which people of the file are the members who bear their names, and whether codes with the study's names are the study's."""
+    return {"members": data.getlist("member"), "same_names": "same_names" in data}
+
+
+PROJECT_FILE = JobKind(
+    "study",
+    "Project of another program",
+    "texts",
+    run_study,
+    "exchange/_study_job.html",
+    "exchange:import",
+    read_choices=read_members,
 )

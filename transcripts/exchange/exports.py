@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from transcripts.corpus.models import Consent
 from transcripts.exchange import (
-    codebook_files,
     coding_rows,
     demonstrations,
     inspect_rows,
@@ -12,11 +11,10 @@ from transcripts.exchange import (
     queries,
     team_rows,
     text_rows,
-    theme_rows,
     trajectory_rows,
 )
 from transcripts.exchange.methods import write_methods
-from transcripts.exchange.refi.writing import write_study
+from transcripts.exchange.refi.content import write_study
 from transcripts.exchange.registry import Export
 from transcripts.negotiation.queries.cases import find_paired, find_with_sheets
 from transcripts.negotiation.queries.scores import find_scored
@@ -35,9 +33,9 @@ STUDY = [
         permission=Permission.VIEW,
         is_narrowed=False,
         read_rows=queries.read_codebook,
-        files={"json": codebook_files.write_json, "qdc": codebook_files.write_refi},
+        files={"json": queries.write_json, "qdc": queries.write_refi},
         consent=Consent.Scope.QUOTATION.value,
-        find_quoted=codebook_files.find_quoted,
+        find_quoted=queries.find_quoted,
     ),
     Export(
         key="codebook_changes",
@@ -376,10 +374,10 @@ THEMES = [
         name="Themes",
         sentence="Every version of every theme: its name, central concept and codes, and why it was changed.",
         row="a version of a theme",
-        columns=theme_rows.THEMES,
+        columns=team_rows.THEMES,
         permission=Permission.EXPORT,
         is_narrowed=False,
-        read_rows=theme_rows.read_themes,
+        read_rows=team_rows.read_themes,
     ),
     Export(
         key="theme_quotes",
@@ -389,32 +387,32 @@ THEMES = [
             "interview only with consent to quotation."
         ),
         row="a sentence for or against a theme",
-        columns=theme_rows.THEME_QUOTES,
+        columns=team_rows.THEME_QUOTES,
         permission=Permission.SEE_ALL_CODINGS,
-        read_rows=theme_rows.read_theme_quotes,
+        read_rows=team_rows.read_theme_quotes,
         unblinds=True,
         consent=Consent.Scope.QUOTATION.value,
-        find_quoted=theme_rows.find_quoted,
+        find_quoted=team_rows.find_quoted,
     ),
     Export(
         key="phase_entries",
         name="Phases",
         sentence="What was written down in the six phases of thematic analysis, earlier texts included.",
         row="an entry of a phase",
-        columns=theme_rows.PHASE_ENTRIES,
+        columns=team_rows.PHASE_ENTRIES,
         permission=Permission.EXPORT,
         is_narrowed=False,
-        read_rows=theme_rows.read_phase_entries,
+        read_rows=team_rows.read_phase_entries,
     ),
     Export(
         key="positionality",
         name="Positionality",
         sentence="Coders' own statements about themselves as readers.",
         row="a current statement",
-        columns=theme_rows.POSITIONALITY,
+        columns=team_rows.POSITIONALITY,
         permission=Permission.EXPORT,
         is_narrowed=False,
-        read_rows=theme_rows.read_positionality,
+        read_rows=team_rows.read_positionality,
     ),
 ]
 RECORD = [

@@ -27,7 +27,7 @@ from transcripts.projects.queries import read_stances
 from transcripts.retrieval.catalog import read_catalog
 from transcripts.rounds.models import Assignment, Round
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, ThemeVersion
-from transcripts.ui.context import VERSION
+from transcripts.ui.navigation import VERSION
 
 Facts = dict[str, Any]
 SECTIONS = {

@@ -1,20 +1,26 @@
-"""Rows of what a study is made of: its codebook with its changes, its interviews, its audit trail; and the data dictionary."""
+"""Rows of what a study is made of: its codebook, also as files, its interviews, its audit trail; and the data dictionary."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from django.db.models import Exists, OuterRef, Subquery
 
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import project_stream
 from transcripts.codebook.files import make_rows, read_version
-from transcripts.codebook.models import CodeChange
+from transcripts.codebook.models import CodebookVersion, CodeChange, CodeExample
 from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import RUN_FACTS, Consent, Interview
+from transcripts.corpus.queries import list_consenting
 from transcripts.exchange.registry import Scope, list_exports
 from transcripts.exchange.rows import Column, column, columns, stream
 from transcripts.formats.codebook_csv import COLUMNS, CodeRow
+from transcripts.formats.codebook_json import write_codebook_json
+from transcripts.formats.codebook_rules import CodebookContent
+from transcripts.formats.qdc import lay_out_codes, write_qdc
 
 CODEBOOK = [Column(name, "", meaning) for name, meaning in COLUMNS.items()]
 
@@ -123,3 +129,42 @@ def _show_code(code: CodeRow) -> list[object]:
     cells: dict[str, object] = {column: getattr(code, column) for column in COLUMNS}
     cells["attributes"] = [attribute.as_json() for attribute in code.attributes]
     return [list(cell) if isinstance(cell, tuple) else cell for cell in cells.values()]
+
+
+class NoCodebook(Exception):
+    """A sentence for the person who asked."""
+
+
+def write_json(scope: Scope, path: Path) -> int:
+    """Everything the current version holds, as JSON, but for examples from interviews that may not be quoted."""
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        return write_codebook_json(_read_quotable(scope), stream)
+
+
+def write_refi(scope: Scope, path: Path) -> int:
+    """The current version as a codebook file of REFI-QDA, but for examples from interviews that may not be quoted."""
+    with path.open("wb") as stream:
+        return write_qdc(lay_out_codes(_read_quotable(scope), scope=scope.project.slug), stream)
+
+
+def find_quoted(scope: Scope) -> set[int]:
+    """The interviews from which examples of the current version come."""
+    version = current_version(scope.project)
+    pinned = CodeExample.objects.shown(coder=scope.coder).filter(code__version=version, sentence__isnull=False)
+    return set(pinned.order_by().values_list("sentence__turn__interview", flat=True)) if version else set()
+
+
+def _read_quotable(scope: Scope) -> CodebookContent:
+    """The version as it may be published. An interview is known by its id in the file, which no other of the study has."""
+    content = read_version(_find_version(scope), coder=scope.coder)
+    allowed = list_consenting(find_quoted(scope), Consent.Scope.QUOTATION)
+    names = set(Interview.objects.filter(pk__in=allowed).values_list("external_id", flat=True))
+    examples = (each for each in content.examples if not each.interview or each.interview in names)
+    return replace(content, examples=tuple(examples))
+
+
+def _find_version(scope: Scope) -> CodebookVersion:
+    version = current_version(scope.project)
+    if version is None:
+        raise NoCodebook("This study has no published codebook yet. Publish a version first.")
+    return version

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, HttpResponseBase, QueryDict
@@ -17,10 +18,9 @@ from transcripts.corpus.listing import is_fact
 from transcripts.corpus.models import RUN_FACTS, Kind
 from transcripts.corpus.queries import count_left_out, list_run_facts
 from transcripts.exchange import actions
-from transcripts.exchange.export_jobs import find_hidden, write_or_leave
-from transcripts.exchange.forms import MAX_FILE_SIZE, StudyFileForm
+from transcripts.exchange.export_jobs import PROJECT_FILE, find_hidden, write_or_leave
 from transcripts.exchange.methods import draft_methods
-from transcripts.exchange.refi.report import StudyReport
+from transcripts.exchange.refi.people import StudyReport
 from transcripts.exchange.registry import (
     Export,
     Scope,
@@ -30,21 +30,32 @@ from transcripts.exchange.registry import (
     list_exports,
     say_without_consent,
 )
-from transcripts.exchange.study_jobs import PROJECT_FILE
 from transcripts.formats.parquet import HOW_TO_GET_IT, is_installed
 from transcripts.imports.actions import start_job
 from transcripts.imports.models import ImportJob
-from transcripts.imports.queries import list_own_files, list_recent_jobs
+from transcripts.imports.runs import list_own_files, list_recent_jobs
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import CONTENT_TYPES, send_download, sends_files
 from transcripts.projects.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.chart_files import read_chart
-from transcripts.ui.uploads import takes_uploads
+from transcripts.ui.forms import limit_size, takes_uploads
 
+MAX_FILE_SIZE = 200 * 1024 * 1024
 MAX_TOLD = 20
 # A project file of this size takes seconds to read; a larger one is left to a worker.
 LARGE_SIZE = 300_000
+
+
+class StudyFileForm(forms.Form):
+    """A project file."""
+
+    file = forms.FileField(
+        label="Project file",
+        help_text="A .qdpx or .qde file of ATLAS.ti, MAXQDA, NVivo, QualCoder or this program.",
+        widget=forms.ClearableFileInput(attrs={"accept": ".qdpx,.qde"}),
+        validators=[limit_size(MAX_FILE_SIZE)],
+    )
 
 
 @require_safe

@@ -14,8 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from transcripts.formats.codebook_content import CodeAttribute
-from transcripts.formats.codebook_headings import find_columns, say_columns
 from transcripts.formats.codebook_rules import (
     MAX_NAME_LENGTH,
     RESERVED_KEYS,
@@ -23,6 +21,7 @@ from transcripts.formats.codebook_rules import (
     STABLE_NAME,
     UNITS,
     UNSTORABLE,
+    CodeAttribute,
     Finding,
     LocatedCode,
     check_attributes,
@@ -36,22 +35,24 @@ from transcripts.formats.codebook_rules import (
     check_text,
     check_unit,
     find_clashes,
+    find_columns,
     read_attributes,
+    say_columns,
 )
-from transcripts.formats.csv_input import (
+from transcripts.formats.problems import FileRefused, InputRefused, Problem, quote, show_count
+from transcripts.formats.tabular import TextSink, unescape_formula, write_csv
+from transcripts.formats.text_input import (
     A_CSV_FILE,
     DELIMITERS,
     NO_NUL,
     CsvError,
+    decode_text,
     explain_error,
     explain_width,
     find_delimiter,
     find_other_format,
     read_csv,
 )
-from transcripts.formats.problems import FileRefused, InputRefused, Problem, quote, show_count
-from transcripts.formats.tabular import TextSink, unescape_formula, write_csv
-from transcripts.formats.text_input import decode_text
 
 __all__ = [
     "COLUMNS",

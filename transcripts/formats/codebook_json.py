@@ -11,11 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, fields
 from typing import Any, NamedTuple
 
-from transcripts.formats.codebook_content import CodebookContent, CodeContent, CodeExample, FamilyContent
 from transcripts.formats.codebook_csv import CodebookFileError
 from transcripts.formats.codebook_rules import (
     MAX_TEXT_LENGTH,
     UNSTORABLE,
+    CodebookContent,
+    CodeContent,
+    CodeExample,
+    FamilyContent,
     Finding,
     LocatedCode,
     check_attributes,

@@ -1,17 +1,150 @@
-"""What every file of a codebook must keep to, whatever its form; each finding completes "found …; expected …"."""
+"""What a version of a codebook holds, as plain values; what every file of one must keep to; and headings people use."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from transcripts.formats.codebook_content import CodeAttribute
 from transcripts.formats.problems import quote, show_count
 
 UNITS = ("sentence", "turn", "interview")
 SIDES = ("any", "model", "interviewer")
+# English, German, French, Dutch, Spanish, Italian, Portuguese. Our own names come first and are found anyway.
+WORDS = {
+    "code_id": "identifier, id, codeid, code identifier",
+    "name": (
+        "code, code name, codename, label, code label, title, kode, bezeichnung, codebezeichnung, nom, nom du code, libellé, "
+        "intitulé, naam, codenaam, código, nombre, nombre del código, codice, nome, nome del codice, nome do código"
+    ),
+    "family": "code family, codefamily, code group, familie, codefamilie, famille, familia, famiglia, família",
+    "family_name": "name of the family, familienname, nom de la famille, familienaam",
+    "definition": (
+        "code definition, meaning, explanation, definition of the code, bedeutung, erklärung, beschreibung, définition, "
+        "definitie, omschrijving, beschrijving, definición, descripción, definizione, descrizione, definição, descrição, "
+        "signification, code description"
+    ),
+    "machine_definition": "definition for machines",
+    "include": (
+        "includes, inclusion, inclusion criteria, when to use, use when, einschluss, einschlusskriterien, inclure, "
+        "inclusiecriteria, criterios de inclusión"
+    ),
+    "exclude": (
+        "excludes, exclusion, exclusion criteria, when not to use, do not use when, ausschluss, ausschlusskriterien, exclure, "
+        "exclusiecriteria, criterios de exclusión"
+    ),
+    "key": "shortcut, hotkey, taste, touche, toets, tecla, tasto",
+    "group": "heading, subgroup, gruppe, groupe, groep, grupo, gruppo",
+    "unit": "unit of coding, einheit, unité, eenheid, unidad, unità, unidade",
+    "aliases": "alias, synonyms, other names, synonyme, andere namen, synonymes, synoniemen, sinónimos, sinonimi, sinônimos",
+    "source": "reference, quelle, bron, fuente, fonte",
+    "parent": "parent code, parent code id, parent name, oberkategorie, code parent, bovenliggende code",
+    "color": "colour, code color, code colour, farbe, couleur, kleur, colore, cor",
+}
+# Codes to one person and families of codes to another: the names of codes where no other column has them.
+CODES_OR_FAMILIES = "category, theme, kategorie, thema, catégorie, thème, categorie, categoría, tema, categoria"
+
+
+SHORT_CODES = frozenset({"code", "kode", "código", "codice"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodeAttribute:
+    """A question that a coding with the code answers; ``choices`` are the answers of one whose kind is "choice".
+
+    A coding without an answer to a ``required`` one is refused.
+    """
+
+    key: str
+    label: str
+    kind: str = "text"
+    choices: tuple[str, ...] = ()
+    required: bool = False
+
+    def as_json(self) -> dict[str, object]:
+        """As files and the database hold it."""
+        written: dict[str, object] = {"key": self.key, "label": self.label, "kind": self.kind}
+        written["choices"] = list(self.choices)
+        return {**written, "required": True} if self.required else written
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodeContent:
+    """One code. ``family`` and ``parent`` are identifiers; ``color`` is "#rrggbb"; a text that is "" is not given.
+
+    ``terms`` are words whose mention by the interviewer counts as prompting the code; ``keyword_rules`` are lines, any of
+    which makes the annotator of rules propose it. One that ``is_category`` groups the codes under it and is not applied.
+    """
+
+    identifier: str
+    name: str
+    family: str
+    parent: str = ""
+    group: str = ""
+    aliases: tuple[str, ...] = ()
+    definition: str = ""
+    machine_definition: str = ""
+    include: str = ""
+    exclude: str = ""
+    key: str = ""
+    source: str = ""
+    color: str = ""
+    terms: tuple[str, ...] = ()
+    attributes: tuple[CodeAttribute, ...] = ()
+    keyword_rules: tuple[str, ...] = ()
+    is_category: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class FamilyContent:
+    """Codes with the same rules. ``unit`` is what is coded: a sentence, a turn or an interview.
+
+    ``once_per_answer``: each code is applied to at most one sentence of an answer. ``applies_to`` says whose turns the codes
+    are about: anybody's ("any"), the "model"'s or the "interviewer"'s.
+    """
+
+    identifier: str
+    name: str
+    description: str = ""
+    unit: str = "sentence"
+    carries_level: bool = True
+    carries_enactment: bool = False
+    once_per_answer: bool = False
+    applies_to: str = "any"
+    rules: str = ""
+    color: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodeExample:
+    """A passage that belongs to a code (include), does not (exclude) or fixes its meaning (anchor).
+
+    ``code`` is the code's identifier, ``interview`` the interview's; ``sentence`` counts within it from 1. An example
+    that names neither was invented for the codebook.
+    """
+
+    code: str
+    kind: str
+    quote: str
+    note: str = ""
+    interview: str = ""
+    sentence: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodebookContent:
+    """Families, codes and examples in order. ``number`` is that of the version they were taken from."""
+
+    title: str = ""
+    origin: str = ""
+    number: int | None = None
+    families: tuple[FamilyContent, ...] = ()
+    codes: tuple[CodeContent, ...] = ()
+    examples: tuple[CodeExample, ...] = ()
+
+
 """Whose turns the codes of a family are about."""
 ATTRIBUTE_KINDS = ("text", "choice")
 # Letters that the desk uses itself; none of them applies a code.
@@ -206,3 +339,52 @@ def _find_loops(codes: Mapping[str, LocatedCode]) -> Iterator[tuple[int, Finding
             if depth == MAX_CODE_DEPTH + 1:
                 finding = (f"a code nested more than {MAX_CODE_DEPTH} deep", f"at most {MAX_CODE_DEPTH}")
                 yield passed.number, finding
+
+
+def fold_heading(heading: str) -> str:
+    """What headings share that differ in case, form, spaces and marks between words."""
+    text = unicodedata.normalize("NFKC", heading).casefold()
+    return " ".join("".join(letter if letter.isalnum() else " " for letter in text).split())
+
+
+def list_words(words: str) -> list[str]:
+    """Headings as ``fold_heading`` leaves them, from a list with commas."""
+    return [fold_heading(word) for word in words.split(",")]
+
+
+MEANT = {word: column for column, words in WORDS.items() for word in list_words(words)}
+UNSURE = frozenset(list_words(CODES_OR_FAMILIES))
+
+
+def find_columns(headings: Sequence[str], known: Container[str]) -> list[str]:
+    """The column that each heading names, "" for none. ``known`` are our own names, which mean what they say."""
+    columns = [_find_column(heading, known) for heading in headings]
+    # Beside a definition this is what we write for other programs; on its own it is the definition.
+    if "definition" not in columns:
+        columns = ["definition" if column == "description" else column for column in columns]
+    # A short code and a name: the name is what people read.
+    if columns.count("name") > 1 and "code_id" not in columns:
+        codes = [place for place, heading in enumerate(headings) if fold_heading(heading) in SHORT_CODES]
+        if len(codes) == 1:
+            columns[codes[0]] = "code_id"
+    for place, heading in enumerate(headings):
+        if not columns[place] and fold_heading(heading) in UNSURE:
+            wanted = "name" if "name" not in columns else "family"
+            columns[place] = wanted if wanted not in columns else ""
+    return columns
+
+
+def _find_column(heading: str, known: Container[str]) -> str:
+    folded = fold_heading(heading)
+    own = folded.replace(" ", "_")
+    return own if own in known else MEANT.get(folded, "")
+
+
+def say_columns(headings: Sequence[str], columns: Iterable[str]) -> str:
+    """A sentence on what was made of the headings of a file."""
+    pairs = zip(headings, columns, strict=True)
+    said = ", ".join(
+        f"“{heading.strip() or ' '}” ({column if column and column != 'description' else 'not read'})"
+        for heading, column in pairs
+    )
+    return f"Columns of the file, and what they were read as: {said}."

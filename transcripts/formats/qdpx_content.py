@@ -1,15 +1,32 @@
-"""What a REFI-QDA project file holds of a study, as plain tuples. GUIDs are in lower case; a text that is "" is not known."""
+"""What a REFI-QDA project file holds of a study, as plain tuples; and our own part of one, as JSON lines."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import chain, islice
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from transcripts.formats.codebook_rules import UNSTORABLE
+from transcripts.formats.refi import read_guid, refuse_unstorable
 from transcripts.formats.refi_codes import QdcCode, QdcSet
+from transcripts.formats.text_input import unfold
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
+ENTRY = "auditapp.jsonl"
+FORMAT = "auditapp-qdpx"
+FORMAT_VERSION = 1
+TURNS_IN_A_LINE = 1_000
+LINE_ENDS_IN_A_LINE = 100_000
+MAX_LINE_LENGTH = 5_000_000
+MAX_TURNS = 1_000_000
+MAX_DETAILS = 500_000
+MAX_LINE_ENDS = 10_000_000
+
+_HEAD = {"format": FORMAT, "format_version": FORMAT_VERSION}
 
 
 class QdpxUser(NamedTuple):
@@ -114,3 +131,143 @@ class QdpxFile(NamedTuple):
     notes: tuple[QdpxNote, ...]
     origin: str = ""
     warnings: tuple[str, ...] = ()
+
+
+class OwnPart(NamedTuple):
+    """By GUIDs: turns of sources, hashes of the texts they count in, where these texts have Windows line ends, and details
+    of codings."""
+
+    turns: dict[str, list[QdpxTurn]]
+    hashes: dict[str, str]
+    line_ends: dict[str, list[int]]
+    details: dict[str, Mapping[str, str]]
+
+    def find_text(self, source: QdpxSource) -> tuple[str, list[int]] | None:
+        """The text of a source as it was exported, and its Windows line ends; None where it has none or was changed."""
+        places = self.line_ends.get(source.guid, [])
+        text = unfold(source.text, places) if source.text is not None and places else None
+        return (text, places) if text is not None and hash_text(text) == self.hashes.get(source.guid) else None
+
+    def find_turns(self, source: QdpxSource) -> tuple[QdpxTurn, ...] | None:
+        """The turns of a source; None where there are some and its text is not the one they were counted in."""
+        turns = self.turns.get(source.guid, [])
+        if not turns:
+            return ()
+        if source.text is None or hash_text(source.text) != self.hashes[source.guid]:
+            return None
+        length = len(source.text)
+        return tuple(turns) if all(0 <= turn.start <= turn.end <= length for turn in turns) else None
+
+
+def hash_text(text: str) -> str:
+    """SHA-256 of the text in UTF-8."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def list_own_lines(source: QdpxSource, line_ends: Sequence[int]) -> Iterator[bytes]:
+    """What is kept of a source beside what the standard holds. ``line_ends``: the Windows ones, in the text as written."""
+    for turn in source.turns:
+        for text in turn[2:]:
+            refuse_unstorable(str(text))
+    turns = iter(source.turns)
+    digest = hash_text(source.text or "") if source.turns or line_ends else ""
+    while batch := list(islice(turns, TURNS_IN_A_LINE)):
+        yield _encode({"source": source.guid, "sha256": digest, "turns": batch})
+    for first in range(0, len(line_ends), LINE_ENDS_IN_A_LINE):
+        part = line_ends[first : first + LINE_ENDS_IN_A_LINE]
+        yield _encode({"source": source.guid, "sha256": digest, "line_ends": part})
+    yield from list_coding_lines(source.codings)
+    for selection in source.selections:
+        yield from list_coding_lines(selection.codings)
+
+
+def list_coding_lines(codings: Iterable[QdpxCoding]) -> Iterator[bytes]:
+    """The details of codings that have some."""
+    for coding in codings:
+        if coding.details:
+            refuse_unstorable("".join(chain(coding.details, coding.details.values())))
+            yield _encode({"coding": coding.guid, "details": dict(sorted(coding.details.items()))})
+
+
+def make_head() -> bytes:
+    """The first line."""
+    return _encode(_HEAD)
+
+
+def _encode(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def read_own_part(chunks: Iterable[bytes]) -> OwnPart:
+    """The lines of such an entry. Raises ``ValueError`` for one that we did not write."""
+    part = OwnPart({}, {}, {}, {})
+    known: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
+    turns = line_ends = 0
+    lines = _split_lines(chunks)
+    if next(lines, None) != _HEAD:
+        raise ValueError("Not our part, or of another version.")
+    for line in lines:
+        if (guid := read_guid(_read_text(line.get("source")))) is not None:
+            digest = _read_text(line.get("sha256"))
+            places = _read_list(line.get("line_ends", []))
+            batch = [_read_turn(values) for values in _read_list(line.get("turns", []))]
+            turns, line_ends = turns + len(batch), line_ends + len(places)
+            if part.hashes.setdefault(guid, digest) != digest or turns > MAX_TURNS or line_ends > MAX_LINE_ENDS:
+                raise ValueError("Parts of two texts, or too many.")
+            if any(type(place) is not int for place in places):
+                raise ValueError("Line ends that are no numbers.")
+            part.turns.setdefault(guid, []).extend(batch)
+            part.line_ends.setdefault(guid, []).extend(places)
+        elif (guid := read_guid(_read_text(line.get("coding")))) is not None:
+            details = _read_details(line.get("details"))
+            # Few combinations come again and again: each is held once.
+            part.details[guid] = known.setdefault(tuple(details.items()), details)
+            if len(part.details) > MAX_DETAILS:
+                raise ValueError("Too many details.")
+    return part
+
+
+def _split_lines(chunks: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        if len(rest) > MAX_LINE_LENGTH:
+            raise ValueError("A line that is too long.")
+        yield from map(_decode, filter(None, lines))
+    if rest:
+        yield _decode(rest)
+
+
+def _decode(line: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except RecursionError as error:
+        raise ValueError("Nested too deep.") from error
+    if not isinstance(value, dict):
+        raise ValueError("A line that is no object.")
+    return value
+
+
+def _read_text(value: object) -> str:
+    if not isinstance(value, str | None) or UNSTORABLE.search(value or ""):
+        raise ValueError("Not a text.")
+    return value or ""
+
+
+def _read_list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError("Not a list.")
+    return value
+
+
+def _read_turn(value: object) -> QdpxTurn:
+    start, end, *texts = _read_list(value)
+    if type(start) is not int or type(end) is not int or len(texts) != len(QdpxTurn._fields) - 2:
+        raise ValueError("Not a turn.")
+    return QdpxTurn(start, end, *map(_read_text, texts))
+
+
+def _read_details(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise ValueError("Not details.")
+    return {_read_text(key): _read_text(text) for key, text in value.items()}

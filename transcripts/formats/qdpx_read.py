@@ -11,10 +11,8 @@ import re
 from typing import BinaryIO
 
 from transcripts.formats.problems import FileRefused, InputRefused, Problem, quote
-from transcripts.formats.qde import ProjectRefused, read_qde
-from transcripts.formats.qde_sources import LoadedText
-from transcripts.formats.qdpx_content import QdpxFile
-from transcripts.formats.qdpx_own import ENTRY, OwnPart, read_own_part
+from transcripts.formats.qde import LoadedText, ProjectRefused, read_qde
+from transcripts.formats.qdpx_content import ENTRY, OwnPart, QdpxFile, read_own_part
 from transcripts.formats.xml_input import read_chunks
 from transcripts.formats.zip_input import DEFAULT_LIMITS, ZipInput, ZipLimits, open_zip
 

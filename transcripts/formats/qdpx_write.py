@@ -17,14 +17,22 @@ from itertools import chain, islice
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, Protocol, TypeVar, cast
 
-from transcripts.formats.line_ends import Folded, fold
 from transcripts.formats.problems import FileRefused, Problem, quote
-from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxProject, QdpxSelection, QdpxSource
-from transcripts.formats.qdpx_own import ENTRY, list_own_lines, make_head
+from transcripts.formats.qdpx_content import (
+    ENTRY,
+    QdpxCoding,
+    QdpxNote,
+    QdpxProject,
+    QdpxSelection,
+    QdpxSource,
+    list_own_lines,
+    make_head,
+)
 from transcripts.formats.qdpx_read import PROJECT_ENTRY, ProjectFileError
 from transcripts.formats.refi import ORIGIN, PROJECT_NAMESPACE, make_guid, read_guid, refuse_unstorable, show_moment
 from transcripts.formats.refi_codes import GUID_EXPECTED, find_code_problems, find_set_problems, write_codes
-from transcripts.formats.xml_output import XmlSink, write_document
+from transcripts.formats.text_input import Folded, fold
+from transcripts.formats.xml_input import XmlSink, write_document
 from transcripts.formats.zip_input import DEFAULT_LIMITS
 
 MAX_TEXT_FILES = 1_900

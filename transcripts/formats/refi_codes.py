@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from transcripts.formats.problems import Problem, quote, show_count
 from transcripts.formats.refi import escape, read_color, read_guid, read_truth
-from transcripts.formats.xml_input import Element, XmlReader, refuse_at
-from transcripts.formats.xml_output import XmlSink
+from transcripts.formats.xml_input import Element, XmlReader, XmlSink, refuse_at
 
 MAX_CODES = 10_000
 MAX_PROBLEMS = 1_000

@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from transcripts.formats.csv_input import (
+from transcripts.formats.problems import ReadError
+from transcripts.formats.tabular import unescape_formula
+from transcripts.formats.text_input import (
     A_CSV_FILE,
     NO_NUL,
     CsvError,
@@ -17,8 +19,6 @@ from transcripts.formats.csv_input import (
     find_other_format,
     read_csv,
 )
-from transcripts.formats.problems import ReadError
-from transcripts.formats.tabular import unescape_formula
 
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 MAX_HEADINGS_LISTED = 50

@@ -1,17 +1,26 @@
-"""From the bytes of a small file to its text, as spreadsheets and editors write it."""
+"""From the bytes of a small file to its text and its rows, as spreadsheets and editors write them."""
 
 from __future__ import annotations
 
 import codecs
+import csv
 import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import StringIO
 from itertools import islice
+from typing import Any, NamedTuple, Protocol
 from unicodedata import category
 
-from transcripts.formats.problems import InputRefused, Problem
+from transcripts.formats.problems import InputRefused, Problem, show_count
 
 MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 MAX_WORDS = 3
 GUESSED = {"cp1252": "Windows-1252", "mac-roman": "Mac Roman"}
+WINDOWS, PLAIN = "\r\n", "\n"
+MAX_CELL_LENGTH = 16_000_000
+
+
 """The encodings that are guessed, with the names that people know them by."""
 
 _FEW = 0.1
@@ -95,3 +104,115 @@ def _decode(data: bytes, encoding: str) -> str:
     except UnicodeDecodeError as error:
         found = f"a mark of {encoding[:6].upper()} and the byte 0x{data[error.start]:02X} at offset {error.start:,}, which is not"
         raise InputRefused(Problem(0, found, "the file saved as “CSV UTF-8”")) from None
+
+
+class Folded(NamedTuple):
+    """A text in which each line end is one character. ``places`` are those that were two, counted in this text."""
+
+    text: str
+    places: list[int]
+
+    def find(self, place: int) -> int:
+        """Where a place of the text as it was is in this one. Between the two characters of a line end is before it."""
+        # Each of the line ends before it has lost a character.
+        lost = bisect_left(range(len(self.places)), place, key=lambda number: self.places[number] + number)
+        return place - lost
+
+
+def fold(text: str) -> Folded:
+    """The text with plain line ends."""
+    lines = text.split(WINDOWS)
+    places, length = [], 0
+    for line in lines[:-1]:
+        places.append(length + len(line))
+        length += len(line) + 1
+    return Folded(PLAIN.join(lines), places)
+
+
+def unfold(text: str, places: Sequence[int]) -> str | None:
+    """The text as it was; ``None`` where there is no line end at one of the places."""
+    pieces, before = [], 0
+    for place in places:
+        if not before <= place < len(text) or text[place] != PLAIN:
+            return None
+        pieces += [text[before:place], WINDOWS]
+        before = place + 1
+    return "".join([*pieces, text[before:]])
+
+
+def find_unfolded(place: int, places: Sequence[int]) -> int:
+    """Where a place of the folded text is in the text as it was."""
+    return place + bisect_left(places, place)
+
+
+"""Characters of a cell. A reasoning model's answer in a released table of results has up to millions."""
+
+DELIMITERS = ",;\t"
+A_CSV_FILE = "a CSV file (a spreadsheet saves one as “CSV UTF-8”)"
+NO_NUL = "a NUL character", "text without NUL"
+_LONGEST_HEAD = 1_000_000
+_OTHER_FORMATS = {
+    b"PK\x03\x04": "a zip archive or an Excel workbook",
+    b"PAR1": "a parquet file",
+    b"\x1f\x8b": "a gzip file",
+}
+
+csv.field_size_limit(MAX_CELL_LENGTH)
+
+CsvError = csv.Error
+
+
+class CsvReader(Protocol):
+    """The rows of a CSV as lists of cells; ``line_num`` counts the lines read so far."""
+
+    @property
+    def line_num(self) -> int: ...
+
+    def __iter__(self) -> Iterator[list[str]]: ...
+
+    def __next__(self) -> list[str]: ...
+
+
+def read_csv(lines: Iterable[str], *, delimiter: str = ",", strict: bool = True) -> CsvReader:
+    """The rows of a CSV. ``lines`` keep their line ends, so that those inside quotation marks stay as they are; with ``strict``
+    a quotation mark that does not enclose a cell is an error. Raises ``CsvError`` as rows are read."""
+    return csv.reader(lines, delimiter=delimiter, strict=strict)
+
+
+def find_delimiter(text: str, *, among: str = DELIMITERS, rate: Callable[[list[str]], Any] = len) -> str:
+    """The sign between the columns of ``text``: the one whose cells of the first row ``rate`` finds best, of several the first."""
+
+    def rate_first_row(delimiter: str) -> Any:
+        lines = StringIO(text[:_LONGEST_HEAD], newline="")
+        try:
+            return rate(next(read_csv(lines, delimiter=delimiter, strict=False), []))
+        except CsvError:
+            return rate([])
+
+    return max(among, key=rate_first_row)
+
+
+def find_other_format(start: bytes) -> str:
+    """What a file is that begins so, where that is no text; "" where nothing is known against it."""
+    return next((kind for sign, kind in _OTHER_FORMATS.items() if start.startswith(sign)), "")
+
+
+def explain_width(cells: int, width: int) -> tuple[str, str]:
+    """What was found and what is expected, where a row has not as many cells as there are headings."""
+    if width == 1:
+        expected = "one, as in the first line, or names of all columns there, separated by commas"
+    else:
+        expected = f"{width}, one under each heading (a cell that contains the separator needs quotation marks)"
+    return show_count(cells, "cell"), expected
+
+
+def explain_error(error: CsvError) -> tuple[str, str]:
+    """What was found and what is expected, for the refusal of a file."""
+    if "field limit" in str(error):
+        return f"a cell of more than {MAX_CELL_LENGTH:,} characters", "smaller ones"
+    if "new-line character" in str(error):
+        return "a carriage return outside quotes", "rows that end with a line feed"
+    expected = "a text with line breaks or quotation marks in quotation marks, those within doubled"
+    if "expected after" in str(error):
+        return "a quotation mark that does not end a cell", expected
+    return f"something that is not CSV ({error})", expected

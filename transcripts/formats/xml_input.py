@@ -1,14 +1,4 @@
-"""XML of unknown origin, read as a stream of elements without ever building a tree.
-
-A document type declaration is refused when it begins, so no entity is ever declared; nothing is fetched; depth and
-number of elements are bounded. What is refused raises ``InputRefused`` with its line.
-
-    reader = XmlReader(read_chunks(stream), namespaces={"urn:…"}, texts={"Description"})
-    root = reader.read_root("CodeBook")
-    for child in reader.read_children(root):
-        if child.tag == "Codes": …               # descend with read_children(child), or leave it
-    reader.read_end()
-"""
+"""XML: of unknown origin, read as a stream of elements; and written piece by piece, an element a line."""
 
 from __future__ import annotations
 
@@ -17,9 +7,11 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 from transcripts.formats.problems import InputRefused, Problem, quote
+from transcripts.formats.refi import escape
 
 CHUNK_BYTES = 65_536
 MAX_NESTING = 64
@@ -188,3 +180,38 @@ def _read_events(chunks: Iterable[bytes], collector: _Collector) -> Iterator[Ele
 def _take(collector: _Collector) -> list[Element | End]:
     events, collector.events = collector.events, []
     return events
+
+
+class XmlSink:
+    """Elements of one namespace, written as they come. Attributes that are None are left out."""
+
+    def __init__(self, file: Any, namespace: str) -> None:
+        self._file = file
+        self._prefix = f"{{{namespace}}}"
+
+    def element(self, tag: str, attributes: Mapping[str, str | None] | None = None) -> AbstractContextManager[object]:
+        """An element whose children are written inside ``with``. Raises ``ValueError`` as ``escape`` does."""
+        held = {name: escape(value) for name, value in (attributes or {}).items() if value is not None}
+        self._file.write("\n")
+        element: AbstractContextManager[object] = self._file.element(self._prefix + tag, held)
+        return element
+
+    def leaf(self, tag: str, attributes: Mapping[str, str | None] | None = None, *, text: str = "") -> None:
+        """An element with a text or none."""
+        with self.element(tag, attributes):
+            if text:
+                self._file.write(escape(text))
+
+
+@contextmanager
+def write_document(
+    stream: BinaryIO, root: str, attributes: Mapping[str, str | None], *, namespace: str
+) -> Iterator[XmlSink]:
+    """A document in UTF-8 whose root's children are written inside ``with``."""
+    from lxml import etree
+
+    held = {name: escape(value) for name, value in attributes.items() if value is not None}
+    with etree.xmlfile(stream, encoding="utf-8") as file:
+        file.write_declaration()
+        with file.element(f"{{{namespace}}}{root}", held, nsmap={None: namespace}):
+            yield XmlSink(file, namespace)

@@ -17,9 +17,8 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.imports.kinds import notify_workers
 from transcripts.imports.models import ImportJob, ResultPart, UploadPart
-from transcripts.imports.runs import delete_results
+from transcripts.imports.runs import delete_results, notify_workers
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 

@@ -14,10 +14,8 @@ from django.db.models import Case, F, PositiveSmallIntegerField, When
 from django.utils import timezone
 
 from transcripts.imports import actions
-from transcripts.imports.kinds import find_kind
 from transcripts.imports.models import ImportJob
-from transcripts.imports.queries import SILENT_AFTER, is_free
-from transcripts.imports.runs import JobPaused, JobRun, JobStopped, delete_results
+from transcripts.imports.runs import SILENT_AFTER, JobPaused, JobRun, JobStopped, delete_results, find_kind, is_free
 from transcripts.projects.access import find_role
 from transcripts.refusals import Refused
 

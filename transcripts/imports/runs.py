@@ -1,30 +1,103 @@
-"""A run of a job, as the function of its kind sees it."""
+"""What a worker can carry out, what is read of jobs, and a run of a job as the function of its kind sees it."""
 
 from __future__ import annotations
 
 import datetime
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from django.db import connection, transaction
-from django.db.models import Sum
+from django.db.models import Q, Sum
+from django.forms import Form
+from django.http import QueryDict
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 
-from transcripts.imports.models import ImportJob, ResultPart
-from transcripts.imports.queries import name_masked_files, read_file, read_parts
+from transcripts.accounts.models import User
+from transcripts.imports.models import ImportJob, ResultPart, UploadPart
+from transcripts.projects.models import Project
+from transcripts.projects.registrations import load_registrations
+from transcripts.projects.roles import Permission, Role
 from transcripts.refusals import Refused
 
+# A run shows that it is alive every ten seconds.
+SILENT_AFTER = datetime.timedelta(seconds=60)
+# A worker looks every five seconds, so a job that waits longer waits for a worker, or for others to be finished.
+LONG_WAIT = datetime.timedelta(seconds=30)
+RECENT = 10
 TELL_SECONDS = 1.0
 PART_BYTES = 1 << 20
 # The files that jobs have made are kept so long, and a study's together take at most so much room in the database.
 RESULT_KEPT = datetime.timedelta(days=7)
 MAX_RESULT_BYTES = 1 << 30
 State = ImportJob.State
+
+
+def is_free(now: datetime.datetime) -> Q:
+    """Jobs that a run may take: those that wait, and those whose run was killed."""
+    return Q(state=ImportJob.State.WAITING) | Q(state=ImportJob.State.RUNNING, touched_at__lt=now - SILENT_AFTER)
+
+
+def find_free_jobs() -> list[int]:
+    """The jobs that a run may take, oldest first."""
+    return list(ImportJob.objects.filter(is_free(timezone.now())).order_by("pk").values_list("pk", flat=True))
+
+
+def list_recent_jobs(project: Project, kind: str, user: User) -> list[ImportJob]:
+    """The last jobs of a kind in a study as a person may see them, newest first."""
+    jobs = list(ImportJob.objects.filter(project=project, kind=kind).select_related("project")[:RECENT])
+    for job in jobs:
+        cover(job, user)
+    return jobs
+
+
+def name_masked_files(job: ImportJob) -> list[dict[str, object]]:
+    """The files of a job under names that tell nothing."""
+    return [{**file, "name": f"Masked file {number}"} for number, file in enumerate(job.files, 1)]
+
+
+def cover(job: ImportJob, user: User) -> None:
+    """Take from a job, as it is shown, what is closed to a person. It is not to be saved afterwards."""
+    if not job.is_closed_to(user.pk):
+        return
+    job.files, job.outcome = name_masked_files(job), {}
+    if job.state == ImportJob.State.REFUSED:
+        job.problem = f"Nothing was stored. {job.asked_by_name} sees why: these files were to come in masked."
+
+
+def list_own_files(project: Project, user: User) -> list[ImportJob]:
+    """The last jobs that were to make a file for a person in a study, newest first."""
+    jobs = ImportJob.objects.filter(project=project, asked_by=user, files=[])
+    return list(jobs.select_related("project")[:RECENT])
+
+
+def waits_long(job: ImportJob) -> bool:
+    """Whether no worker has taken the job although it has waited for a while."""
+    return job.state == ImportJob.State.WAITING and job.touched_at < timezone.now() - LONG_WAIT
+
+
+def read_file(job: ImportJob, number: int) -> bytes:
+    """The contents of one of the job's files."""
+    return b"".join(read_parts(job, number))
+
+
+def read_parts(job: ImportJob, number: int) -> Iterator[bytes]:
+    """The contents of one of the job's files, piece by piece."""
+    parts = UploadPart.objects.filter(job=job, file=number)
+    for position in range(parts.count()):
+        yield bytes(parts.values_list("data", flat=True).get(position=position))
+
+
+def read_result(job: ImportJob) -> Iterator[bytes]:
+    """The file that a job made, piece by piece."""
+    parts = ResultPart.objects.filter(job=job).order_by("position")
+    for position in range(parts.count()):
+        yield bytes(parts.values_list("data", flat=True).get(position=position))
 
 
 class JobStopped(Exception):
@@ -166,3 +239,61 @@ def delete_results(job: ImportJob) -> None:
     """Delete the pieces of the file that a job has made."""
     while ids := list(ResultPart.objects.filter(job=job).values_list("pk", flat=True)[:4]):
         ResultPart.objects.filter(pk__in=ids).delete()
+
+
+def import_permission(_job: ImportJob) -> Permission:
+    """The permission that imports need."""
+    return Permission.IMPORT
+
+
+class JobKind(NamedTuple):
+    """One kind of job.
+
+    ``run`` reads the files of a run, stores what they hold and calls ``JobRun.finish`` in the transaction that makes it
+    visible; where the job is only to be checked it stores nothing. Raises ``Refused``. ``template`` shows the
+    ``outcome`` of a job, ``page`` is the name of the address where one starts another. ``permission`` is what a person needs
+    for this job, whom ``is_own`` makes the only one to see it; ``check_taking`` raises ``Refused`` where she may no
+    longer take the file that it made. ``read_choices`` reads what she chose after a check; it is added to the options.
+    ``make_form`` makes a form of it, for the template and to refuse what cannot be chosen.
+    """
+
+    name: str
+    label: str
+    # What progress counts, in the plural.
+    counted: str
+    run: Callable[[JobRun], None]
+    template: str
+    page: str
+    noun: str = "import"
+    permission: Callable[[ImportJob], Permission] = import_permission
+    is_own: bool = False
+    check_taking: Callable[[ImportJob, User, Role], None] = lambda _job, _user, _role: None
+    read_choices: Callable[[QueryDict], Mapping[str, object]] = lambda _data: {}
+    make_form: Callable[[QueryDict | None, Mapping[str, object]], Form] | None = None
+
+
+_kinds: dict[str, JobKind] = {}
+_notifiers: list[Callable[[int], object]] = []
+
+
+def register_job_kind(kind: JobKind) -> None:
+    """Add a kind. Called in an app's ``registrations``."""
+    _kinds[kind.name] = kind
+
+
+def find_kind(name: str) -> JobKind:
+    """The kind of this name. Raises ``KeyError``."""
+    load_registrations()
+    return _kinds[name]
+
+
+def register_notifier(notify: Callable[[int], object]) -> None:
+    """Have ``notify`` called with the id of each job that begins to wait. Called in an app's ``registrations``."""
+    _notifiers.append(notify)
+
+
+def notify_workers(job_id: int) -> None:
+    """Tell workers of a job at once. Should that be lost, they find it within seconds all the same."""
+    load_registrations()
+    for notify in _notifiers:
+        notify(job_id)

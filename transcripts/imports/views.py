@@ -9,9 +9,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST, require_safe
 
-from transcripts.imports import actions, queries
-from transcripts.imports.kinds import JobKind, find_kind
+from transcripts.imports import actions, runs
 from transcripts.imports.models import ImportJob
+from transcripts.imports.runs import JobKind, find_kind
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.acts import post
 from transcripts.projects.downloads import sends_files
@@ -33,13 +33,13 @@ def show_job(request: ProjectRequest, job_id: int) -> HttpResponse:
 
 def _render_job(request: ProjectRequest, job: ImportJob, kind: JobKind, form: Form | None) -> HttpResponse:
     is_closed = job.is_closed_to(request.user.pk)
-    queries.cover(job, request.user)
+    runs.cover(job, request.user)
     context = {
         "job": job,
         "is_closed": is_closed,
         "kind": kind,
         "is_moving": job.state in MOVING,
-        "waits_long": queries.waits_long(job),
+        "waits_long": runs.waits_long(job),
         "chosen": form,
         "lies_in": kind.page,
     }
@@ -77,7 +77,7 @@ def take_file(request: ProjectRequest, job_id: int) -> HttpResponseBase:
         kind.check_taking(job, request.user, request.role)
         actions.record_taking(job=job, by=request.user)
         file = job.outcome["file"]
-        response = StreamingHttpResponse(queries.read_result(job), content_type=file["content_type"])
+        response = StreamingHttpResponse(runs.read_result(job), content_type=file["content_type"])
         response["Content-Length"] = str(job.result_size)
         response["Content-Disposition"] = content_disposition_header(True, file["name"]) or ""
         response["X-Content-SHA256"] = file["sha256"]

@@ -12,7 +12,7 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.rows import row_changed, row_made
 from transcripts.coding import actions as desk
 from transcripts.coding.models import Memo
-from transcripts.memos.places import Place
+from transcripts.memos.queries import Place
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused, WrongInput
 from transcripts.ui.typed_text import MAX_TEXT, check_text

@@ -22,10 +22,10 @@ from transcripts.accounts.queries import find_user
 from transcripts.audit_trail import trail
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Invitation, Membership, MethodStance, Project
+from transcripts.projects.overview import STEPS
 from transcripts.projects.queries import knows_family, may_renew_invitation, read_stances
 from transcripts.projects.role_changes import RoleChange, announce_role_change
 from transcripts.projects.roles import OWNER, ROLES, Permission
-from transcripts.projects.steps import STEPS
 from transcripts.refusals import Refused, WrongInput
 from transcripts.ui.typed_text import check_reason
 

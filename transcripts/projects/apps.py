@@ -7,7 +7,7 @@ class ProjectsConfig(AppConfig):
     name = "transcripts.projects"
 
     def ready(self) -> None:
-        from transcripts.accounts.closing import register_closing
-        from transcripts.projects import closing
+        from transcripts.accounts.queries import register_closing
+        from transcripts.projects import queries
 
-        register_closing(obstacles=closing.find_obstacles, notes=closing.list_notes, close=closing.close)
+        register_closing(obstacles=queries.find_obstacles, notes=queries.list_notes, close=queries.close)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, cast
+
+from django import forms
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
@@ -13,15 +17,54 @@ from transcripts.accounts.models import User
 from transcripts.accounts.queries import find_link_origins, list_site_owners, person_of, sign_in_address
 from transcripts.projects import actions, queries
 from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.forms import MemberForm, RoleForm, StanceForm
 from transcripts.projects.models import MethodStance
-from transcripts.projects.overview import list_waiting, read_cards, read_notes
+from transcripts.projects.overview import list_waiting, read_cards, read_first_steps, read_notes
 from transcripts.projects.role_changes import list_leaving
-from transcripts.projects.roles import ROLES, Permission
-from transcripts.projects.steps import read_first_steps
+from transcripts.projects.roles import ROLE_CHOICES, ROLES, Permission
 from transcripts.ui.acts import at_form, at_top
+from transcripts.ui.forms import RowForm
 
 EVENTS_PER_PAGE = 100
+
+
+class MemberForm(forms.Form):
+    """Somebody to invite: with ``is_new`` an account is made for her."""
+
+    username = forms.CharField(label="User name", max_length=150, widget=forms.TextInput({"autocomplete": "off"}))
+    is_new = forms.BooleanField(
+        label="This person has no account here yet: create one",
+        help_text="You will get a link to give to this person. It works once, within seven days.",
+        required=False,
+    )
+    role = forms.ChoiceField(
+        label="Role",
+        choices=[(role.key, f"{role.name}. {role.sentence}") for role in ROLES.values()],
+        initial="coder",
+        widget=forms.RadioSelect,
+    )
+
+
+class RoleForm(forms.Form):
+    """Another role for a member."""
+
+    role = forms.ChoiceField(label="Role", choices=ROLE_CHOICES)
+
+
+class StanceForm(RowForm):
+    """Another stance for the study or for one family of codes; the families come from its codebook."""
+
+    family = forms.ChoiceField(label="For", required=False)
+    stance = forms.ChoiceField(label="Method", choices=MethodStance.Stance.choices, widget=forms.RadioSelect)
+    field_order = ("family", "stance")
+
+    class Meta(RowForm.Meta):
+        model = MethodStance
+        fields = ("reason",)
+
+    def __init__(self, *args: Any, families: Sequence[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choices = [("", "The study as a whole"), *((identifier, name) for identifier, name in families)]
+        cast("forms.ChoiceField", self.fields["family"]).choices = choices
 
 
 @require_safe

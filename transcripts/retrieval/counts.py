@@ -11,7 +11,7 @@ from transcripts.coding.values import read_json
 from transcripts.corpus.models import Turn
 from transcripts.projects.models import Project
 from transcripts.retrieval.catalog import Catalog
-from transcripts.retrieval.pure.asking import Search, Speaker
+from transcripts.retrieval.pure.words import Search, Speaker
 from transcripts.retrieval.queries import ROWS_AT_A_TIME, Conditions, Visibility, limit_scope, of_codings, of_person
 
 MARKS = """

@@ -10,8 +10,10 @@ from django.core.exceptions import ValidationError
 
 from transcripts.coding.models import Enactment, Grounding, Level, Prompting
 from transcripts.retrieval.catalog import Catalog
-from transcripts.retrieval.pure.asking import (
+from transcripts.retrieval.pure.words import (
     EVERYBODY,
+    MAX_LENGTH,
+    MAX_TERMS,
     NOT_STATED,
     OWN,
     UNNAMED,
@@ -19,10 +21,10 @@ from transcripts.retrieval.pure.asking import (
     Speaker,
     State,
     Together,
+    read_terms,
     split_answer,
     write_answer,
 )
-from transcripts.retrieval.pure.words import MAX_LENGTH, MAX_TERMS, read_terms
 
 ANY = ("", "Any")
 TOGETHER = [

@@ -16,8 +16,17 @@ from transcripts.corpus.models import Turn
 from transcripts.projects.models import Project
 from transcripts.retrieval.catalog import Catalog
 from transcripts.retrieval.prompts import StudyPrompts
-from transcripts.retrieval.pure.asking import NOT_STATED, Search, Speaker, State, Together, split_answer
-from transcripts.retrieval.pure.words import holds_all, may_hold_all, read_terms
+from transcripts.retrieval.pure.words import (
+    NOT_STATED,
+    Search,
+    Speaker,
+    State,
+    Together,
+    holds_all,
+    may_hold_all,
+    read_terms,
+    split_answer,
+)
 
 FOUND = """
 SELECT s.id, s.turn_id, t.interview_id, s.start, s."end"

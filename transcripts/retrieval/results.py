@@ -1,4 +1,4 @@
-"""What is shown of the sentences of one page of results: the words around them, and their labels."""
+"""What is shown of the sentences of one page of results: the words around them, and labels of those whom one may read."""
 
 from __future__ import annotations
 
@@ -10,12 +10,18 @@ from itertools import groupby
 from typing import Any
 
 from django.db import connection
+from django.db.models import Exists, OuterRef, Q
 
-from transcripts.coding.models import Level
+from transcripts.accounts.models import User
+from transcripts.blinding.viewers import Viewer
+from transcripts.coding.models import Coding, Level
 from transcripts.coding.values import read_json
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.queries import read_questions
-from transcripts.retrieval.pure.words import Term, mark
+from transcripts.projects.models import Project
+from transcripts.projects.roles import ROLES, Permission
+from transcripts.retrieval.catalog import Catalog
+from transcripts.retrieval.pure.words import EVERYBODY, OWN, Term, mark
 from transcripts.retrieval.queries import Visibility
 
 NEIGHBOURS = 2
@@ -42,6 +48,7 @@ SELECT m.sentence_id, m.text
 FROM coding_memo m
 WHERE m.withdrawn_at IS NULL AND m.author_id = %s AND m.sentence_id IN ({places})
 """
+CODING_ROLES = [key for key, role in ROLES.items() if Permission.CODE in role.permissions]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,3 +203,19 @@ def _read_memos(ids: Sequence[int], viewer_id: int) -> dict[int, str]:
 
 def _places(ids: Sequence[int]) -> str:
     return ", ".join(["%s"] * len(ids))
+
+
+def find_visibility(viewer: Viewer, coder: str) -> Visibility:
+    """Whose codings ``coder`` (as asked for) means; the forms check who may ask for whom."""
+    if coder == OWN or not viewer.sees_all:
+        return Visibility(viewer.user_id, closed=viewer.closed_turns)
+    coder_id = None if coder == EVERYBODY else User.objects.get(username=coder).pk
+    return Visibility(coder_id, viewer.hidden_interviews, viewer.closed_turns)
+
+
+def list_coders(project: Project, catalog: Catalog) -> list[str]:
+    """The names of those who code or have coded in the study."""
+    codes = [pk for ids in catalog.ids.values() for pk in ids]
+    coded = Exists(Coding.objects.filter(coder=OuterRef("pk"), code__in=codes))
+    coders = User.objects.filter(Q(memberships__project=project, memberships__role__in=CODING_ROLES) | coded)
+    return list(coders.distinct().order_by("username").values_list("username", flat=True))

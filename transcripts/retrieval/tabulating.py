@@ -13,10 +13,20 @@ from transcripts.projects.models import Project
 from transcripts.retrieval import counts
 from transcripts.retrieval.catalog import Catalog, Question
 from transcripts.retrieval.counts import Mark
-from transcripts.retrieval.pure.asking import NOT_STATED, Search, Speaker, Together, write_answer
-from transcripts.retrieval.pure.charts import DECIDED, draw_pairs, draw_shares
 from transcripts.retrieval.pure.score_sheet import CHALLENGE, ENACTMENTS, SIGNS, Fill, build_sheet, draw_sheet
-from transcripts.retrieval.pure.tables import APART, ENACTED, UNIT_WORDS, Count, CountTable, Heading, PairTable
+from transcripts.retrieval.pure.tables import (
+    APART,
+    DECIDED,
+    ENACTED,
+    UNIT_WORDS,
+    Count,
+    CountTable,
+    Heading,
+    PairTable,
+    draw_pairs,
+    draw_shares,
+)
+from transcripts.retrieval.pure.words import NOT_STATED, Search, Speaker, Together, write_answer
 from transcripts.retrieval.queries import Visibility
 from transcripts.statistics import figures
 

@@ -15,7 +15,8 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.retrieval import people, queries, tabulating
+from transcripts.retrieval import queries, tabulating
+from transcripts.retrieval import results as people
 from transcripts.retrieval.catalog import Catalog, read_catalog
 from transcripts.retrieval.forms import (
     AnswerForm,
@@ -27,8 +28,7 @@ from transcripts.retrieval.forms import (
     find_default_coder,
     read_model,
 )
-from transcripts.retrieval.pure.asking import EVERYBODY, OWN, Search, State, Together
-from transcripts.retrieval.pure.words import read_terms
+from transcripts.retrieval.pure.words import EVERYBODY, OWN, Search, State, Together, read_terms
 from transcripts.retrieval.results import build_results
 from transcripts.retrieval.tabulating import Wanted
 from transcripts.ui.typed_text import find_numbers

@@ -8,7 +8,7 @@ from typing import Any
 
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange
-from transcripts.codebook.pure.words import Piece, compare_words
+from transcripts.codebook.pure.comparing import Piece, compare_words
 from transcripts.coding.closure import Closure
 from transcripts.coding.models import Coding, Enactment
 from transcripts.coding.queries import read_active_labels

@@ -7,7 +7,7 @@ class RoundsConfig(AppConfig):
     name = "transcripts.rounds"
 
     def ready(self) -> None:
-        from transcripts.accounts.closing import register_closing
+        from transcripts.accounts.queries import register_closing
         from transcripts.audit_trail.rows import register_rows
         from transcripts.rounds import closing
         from transcripts.rounds.models import Finish

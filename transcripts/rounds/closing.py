@@ -1,12 +1,17 @@
-"""What the closing of an account, or leaving a study, leaves undone."""
+"""What the closing of an account, leaving a study, and the end of a round lead to."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from django.db.models import Count, Exists, OuterRef
 
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
+from transcripts.projects.registrations import load_registrations
 from transcripts.rounds.models import Assignment, Round
+
+_listeners: list[Callable[[Round], None]] = []
 
 
 def list_notes(user: User) -> list[str]:
@@ -40,3 +45,19 @@ def list_assigned(project: Project, user: User) -> list[str]:
         f"{'it' if n == 1 else 'them'} back or assigns {'it' if n == 1 else 'them'} to somebody else on the page of the round."
         for number, n in numbers
     ]
+
+
+def register_round_finished(listener: Callable[[Round], None]) -> None:
+    """Call ``listener`` inside the transaction that signs off, or takes away, the last open assignment of a round. It is called
+    again where one is returned and signed off anew. Called once, in an app's ``registrations``."""
+    _listeners.append(listener)
+
+
+def announce_if_finished(round_: Round) -> None:
+    """Tell every part that asked for it, if nothing of the round is left to be signed off. The round's row is locked."""
+    counted = round_.assignments.counted()
+    if counted.filter(signed_at__isnull=True).exists() or not counted.exists():
+        return
+    load_registrations()
+    for listener in _listeners:
+        listener(round_)

@@ -15,8 +15,7 @@ from transcripts.projects.access import ProjectRequest
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 from transcripts.rounds.models import Assignment, Finish, Round
-from transcripts.rounds.progress import Progress, read_progress
-from transcripts.rounds.queries import closes_the_rest, list_coders
+from transcripts.rounds.queries import Progress, closes_the_rest, list_coders, read_progress
 
 INTERVIEWS_SHOWN = 12
 SERIES = ("decided", "not yet decided")

@@ -2,15 +2,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from transcripts.rounds import finish_views, views
+from transcripts.rounds import views
 
 app_name = "rounds"
 
 urlpatterns = [
     # /p/<slug>/work/
     path("p/<slug:slug>/work/", views.show_own_work, name="work"),
-    path("p/<slug:slug>/work/<int:interview_id>/finish/", finish_views.finish, name="finish"),
-    path("p/<slug:slug>/work/<int:interview_id>/take-back/", finish_views.take_back, name="take_back_finish"),
+    path("p/<slug:slug>/work/<int:interview_id>/finish/", views.finish, name="finish"),
+    path("p/<slug:slug>/work/<int:interview_id>/take-back/", views.take_back, name="take_back_finish"),
     # /p/<slug>/progress/
     path("p/<slug:slug>/progress/", views.show_all_work, name="all_work"),
     # /p/<slug>/rounds/

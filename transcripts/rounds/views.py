@@ -1,4 +1,4 @@
-"""Rounds as a lead makes and closes them, and as a coder finds her work in them."""
+"""Pages of rounds: assigning, signing off, locking; and finishing where nothing is assigned."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.rounds import actions, queries
+from transcripts.rounds.actions import finish_interview, take_back_finish
 from transcripts.rounds.forms import CLOSE, CellsForm, FinishForm, LockForm, RoundForm, SignOffForm, SignOffSeveralForm
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.overview import read_all_work
-from transcripts.rounds.progress import read_progress
 from transcripts.rounds.pure.allocation import fingerprint
-from transcripts.ui.acts import at_form
+from transcripts.rounds.queries import read_progress
+from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.typed_text import find_number, find_numbers
 
 INTERVIEWS_PER_PAGE = 50
@@ -327,3 +328,38 @@ def _list_rows(
         }
         for key in keys
     ]
+
+
+@require_POST
+@project_view(Permission.CODE)
+def finish(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """Say that one is through with an interview."""
+    interview = get_object_or_404(request.project.interviews, pk=interview_id)
+    form = FinishForm(request.POST, auto_id=f"%s-{interview.pk}")
+    if not form.is_valid():
+        return render_own_work(request, form, interview)
+    try:
+        reason = form.cleaned_data["reason"]
+        finish_interview(project=request.project, interview=interview, reason=reason, by=request.user)
+    except Refused as error:
+        if error.field:
+            form.add_error(error.field, str(error))
+            return render_own_work(request, form, interview)
+        messages.error(request, str(error))
+        return render_own_work(request, status=409)
+    messages.success(
+        request, f"“{interview.title}” is finished. Your codings of it cannot be changed until you reopen it."
+    )
+    return redirect("rounds:work", request.project.slug)
+
+
+@require_POST
+@project_view(Permission.CODE)
+def take_back(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """Take back that one is through with an interview."""
+    interview = get_object_or_404(request.project.interviews, pk=interview_id)
+    with at_top(request):
+        take_back_finish(project=request.project, interview=interview, by=request.user)
+        messages.success(request, f"“{interview.title}” is open again.")
+        return redirect("rounds:work", request.project.slug)
+    return render_own_work(request, status=409)

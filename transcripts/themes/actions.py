@@ -14,8 +14,8 @@ from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused, WrongInput
 from transcripts.themes import queries
-from transcripts.themes.errors import ThemeChanged
 from transcripts.themes.models import Theme, ThemeQuote, ThemeVersion
+from transcripts.themes.queries import ThemeChanged
 from transcripts.ui.typed_text import MAX_REASON, MAX_TEXT, check_reason, check_text
 
 MAX_NAME = 200
@@ -252,6 +252,7 @@ def _store_theme(
         "theme.created",
         target=theme,
         by=by,
+        stream=trail.project_stream(project.pk),
         details={"number": number, "codes": len(codes), "came_from": [each.theme.number for each in came_from]},
     )
     return version
@@ -274,6 +275,7 @@ def _store_version(
         "theme.changed",
         target=latest.theme,
         by=by,
+        stream=trail.project_stream(latest.theme.project_id),
         details={
             "number": latest.theme.number,
             "version": version.number,

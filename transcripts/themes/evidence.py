@@ -18,10 +18,10 @@ from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.retrieval.catalog import read_catalog
-from transcripts.retrieval.people import find_visibility
 from transcripts.retrieval.prompts import StudyPrompts
-from transcripts.retrieval.pure.asking import EVERYBODY, OWN, UNNAMED
+from transcripts.retrieval.pure.words import EVERYBODY, OWN, UNNAMED
 from transcripts.retrieval.queries import Visibility
+from transcripts.retrieval.results import find_visibility
 from transcripts.themes.pure.presence import NOT_STATED, STRENGTH, UNCLEAR, Evidence, Heading
 
 Counted = TypeVar("Counted", CodingQuerySet, DecisionQuerySet)

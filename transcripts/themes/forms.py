@@ -8,8 +8,7 @@ from django import forms
 
 from transcripts.themes.actions import MAX_NAME
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, ThemeQuote, ThemeVersion
-from transcripts.ui.fields import NumberField, make_text_field
-from transcripts.ui.forms import RowForm
+from transcripts.ui.forms import NumberField, RowForm, make_text_field
 from transcripts.ui.typed_text import MAX_TEXT
 
 

@@ -1,4 +1,4 @@
-"""What is read of themes, of the quotes for and against them, and of the reflexive record."""
+"""What is read of themes, and why something was not done to one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version, read_families
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
+from transcripts.refusals import Refused
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, Theme, ThemeQuote, ThemeVersion
 
 STATE_ORDER = [*ThemeVersion.State.values]
@@ -140,3 +141,36 @@ def visible_statements(viewer: Viewer) -> QuerySet[PositionalityStatement]:
     statements = PositionalityStatement.objects.filter(project=viewer.project, withdrawn_at__isnull=True)
     statements = statements.select_related("author").order_by("author__username")
     return statements if viewer.sees_all else statements.filter(author=viewer.user)
+
+
+class NotYours(Refused):
+    """People change what they wrote themselves."""
+
+
+class ThemeChanged(Refused):
+    """Somebody else was quicker; ``latest`` is what holds now."""
+
+    def __init__(self, latest: ThemeVersion) -> None:
+        super().__init__(
+            f"{latest.written_by.username} changed theme {latest.theme.number} after you opened it. Your changes were not "
+            "stored, but nothing is lost: both versions are on this page."
+        )
+        self.latest = latest
+
+
+class QuoteChanged(Refused):
+    """Somebody else quoted the same sentence or withdrew the quote; ``active`` is what holds now, if anything."""
+
+    def __init__(self, active: ThemeQuote | None) -> None:
+        done = f"{active.added_by.username} quoted this sentence" if active else "This quote was withdrawn"
+        super().__init__(f"{done} after you opened it. Your changes were not stored; both versions are on this page.")
+        self.active = active
+
+
+class EntryChanged(Refused):
+    """The same text was changed in another window; ``active`` is what holds now, if anything."""
+
+    def __init__(self, active: PhaseEntry | PositionalityStatement | None) -> None:
+        done = "You changed this text in another window" if active else "You withdrew this text in another window"
+        super().__init__(f"{done}. Your changes in this window were not stored; both versions are on this page.")
+        self.active = active

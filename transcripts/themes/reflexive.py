@@ -11,8 +11,8 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
-from transcripts.themes.errors import EntryChanged, NotYours
 from transcripts.themes.models import PhaseEntry, PositionalityStatement
+from transcripts.themes.queries import EntryChanged, NotYours
 from transcripts.ui.typed_text import MAX_TEXT, check_text
 
 EMPTY = "Write something first. An empty text is not stored."
@@ -116,11 +116,11 @@ def _store(row: Text, *, action: str, before: Text | None) -> Text:
         details["phase"] = row.phase
     if before is not None:
         details["replaces"] = before.pk
-    trail.record(action, target=row, by=row.author, details=details)
+    trail.record(action, target=row, by=row.author, stream=trail.project_stream(row.project_id), details=details)
     return row
 
 
 def _withdraw(row: PhaseEntry | PositionalityStatement, *, action: str, by: User) -> None:
     active = type(row).objects.filter(pk=row.pk, withdrawn_at__isnull=True)
     if active.update(withdrawn_at=timezone.now()):
-        trail.record(action, target=row, by=by)
+        trail.record(action, target=row, by=by, stream=trail.project_stream(row.project_id))

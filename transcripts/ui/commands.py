@@ -1,4 +1,4 @@
-"""What commands share: a noun with its verbs, acts that may be refused, files, JSON, and rows that an argument names."""
+"""Commands that act as pages do, and what many of them take."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django import forms
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Model, QuerySet
 
-from transcripts.formats.command_files import output_file, say_file
+from transcripts.formats.command_files import input_file, output_file, say_file
 from transcripts.formats.problems import list_once
 from transcripts.refusals import Refused
 from transcripts.ui.forms import make_field
@@ -215,3 +215,18 @@ def find_row(rows: QuerySet[Row], what: str, *, hint: str = "", **named: object)
         known = ", ".join([*names[:MAX_NAMED], *(["…"] if len(names) > MAX_NAMED else [])]) or "none"
         raise CommandError(f"There is no {what} {value!r}. There are: {known}. {hint}".rstrip())
     return row
+
+
+STUDY = Argument("--project", required=True, metavar="SLUG", help="the study")
+MAYBE_STUDY = STUDY.but(required=False)
+FILE = Argument("file", metavar="FILE", type=input_file)
+MAYBE_FILE = FILE.but(nargs="?")
+OUTPUT = Argument("--output", required=True, metavar="PATH", help="the file that is written")
+OVERWRITE = Argument("--overwrite", action="store_true", help="overwrite an existing file")
+DRY_RUN = Argument("--dry-run", action="store_true", help="check, and say what would be stored; store nothing")
+REASON = Argument("--reason", required=True, help="why")
+CODER = Argument("--coder", default="", metavar="NAME", help="whose codings are read")
+SEED = Argument("--seed", type=int, default=1, metavar="N", help="seed of what is random (default: %(default)s)")
+RESAMPLES = Argument(
+    "--resamples", type=int, metavar="N", help="resamples for each interval, 0 for no intervals (default: %(default)s)"
+)

@@ -1,13 +1,14 @@
-"""Forms with the fields of a model."""
+"""Forms with the fields of a model, fields that several rooms share, and files that are brought."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
 from uuid import UUID, uuid4
 
 from django import forms
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.core.files.uploadedfile import UploadedFile
 from django.core.validators import (
     EMPTY_VALUES,
     MaxLengthValidator,
@@ -16,14 +17,22 @@ from django.core.validators import (
     ProhibitNullCharactersValidator,
 )
 from django.db import models
+from django.db.models import Model, QuerySet
 from django.forms.models import construct_instance
+from django.template.defaultfilters import filesizeformat
 
-from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON, find_fault
+from transcripts.ui.typed_text import MAX_ID, MAX_NOTE, MAX_REASON, find_fault
 
 # Characters that may be written into a box of one line.
 MAX_LINE = 300
 DJANGO_SAYS = (MaxLengthValidator, ProhibitNullCharactersValidator)
 LIMITS = {MinValueValidator: "min_value", MaxValueValidator: "max_value"}
+View = TypeVar("View", bound=Callable[..., Any])
+
+MEGABYTE = 1024 * 1024
+# What any page takes from somebody who may be signed in: forms, and requests to the API.
+USUAL_BYTES = 10 * MEGABYTE
+TO_BE_REFUSED_IN_WORDS = 16 * MEGABYTE
 
 
 class LinesOfText(forms.CharField):
@@ -134,3 +143,68 @@ class RowForm(forms.ModelForm):  # type: ignore[type-arg] # Django has no generi
             row.clean_fields(exclude={each.name for each in row._meta.fields} - typed)
         except forms.ValidationError as error:
             self.add_error(None, error)
+
+
+class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    """Several rows of a table. A number that no database can hold is no choice, as any other number that is not offered;
+    Django asks the database for it, and SQLite fails."""
+
+    def _check_values(self, value: Any) -> QuerySet[Model]:
+        try:
+            return super()._check_values(value)  # type: ignore[misc, no-any-return]
+        except OverflowError:
+            raise ValidationError(
+                self.error_messages["invalid_choice"],
+                code="invalid_choice",
+                params={"value": max(map(str, value), key=len)},
+            ) from None
+
+
+class NumberField(forms.IntegerField):
+    """The number of a row or a version that a page sends along with its form. None can be larger than a database holds."""
+
+    def __init__(self, *, min_value: int = 1, required: bool = True, initial: int | None = None) -> None:
+        super().__init__(
+            min_value=min_value, max_value=MAX_ID, required=required, initial=initial, widget=forms.HiddenInput
+        )
+
+
+def limit_size(most: int, hint: str = "") -> Callable[[UploadedFile[bytes]], None]:
+    """The validator of a field for a file: refuses one of more than ``most`` bytes; ``hint`` says what to do with it."""
+
+    def check(file: UploadedFile[bytes]) -> None:
+        size = file.size or 0
+        if size > most:
+            sentence = f"This file has {filesizeformat(size)}; the limit is {filesizeformat(most)}. {hint}"
+            raise ValidationError(sentence.rstrip())
+
+    return check
+
+
+def make_text_field(
+    label: str, *, rows: int, max_length: int, required: bool = False, help_text: str = ""
+) -> forms.CharField:
+    """A field for several lines of text, in whichever direction it is written; ``rows`` are those that show at once."""
+    return forms.CharField(
+        label=label,
+        max_length=max_length,
+        required=required,
+        help_text=help_text,
+        widget=forms.Textarea({"rows": rows, "dir": "auto"}),
+    )
+
+
+def takes_uploads(largest_file: int) -> Callable[[View], View]:
+    """Decorate a view that takes files of up to so many bytes. Somewhat larger ones reach it too, so that it can say so in
+    words of its own."""
+
+    def mark(view: View) -> View:
+        view.largest_request = largest_file + TO_BE_REFUSED_IN_WORDS  # type: ignore[attr-defined]
+        return view
+
+    return mark
+
+
+def read_largest_request(view: Callable[..., Any]) -> int:
+    """The most bytes that a request to ``view`` may have."""
+    return int(getattr(view, "largest_request", USUAL_BYTES))

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
+from django.http import HttpRequest
 from django.urls import NoReverseMatch, get_script_prefix, get_urlconf, reverse
 
 
@@ -453,3 +455,18 @@ def _reverse(route: str, arguments: tuple[object, ...], urlconf: str | None, pre
         return reverse(route, urlconf, args=arguments)
     except NoReverseMatch:
         return ""
+
+
+try:
+    VERSION = version("auditapp")
+except PackageNotFoundError:
+    VERSION = "0.1.0"
+
+
+def site(request: HttpRequest) -> dict[str, object]:
+    """The version, and the study a page belongs to."""
+    return {
+        "site_version": VERSION,
+        "project": getattr(request, "project", None),
+        "role": getattr(request, "role", None),
+    }

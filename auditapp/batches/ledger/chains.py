@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger.handing import hand_over
 from auditapp.batches.models import Batch, Cell, Result
-from auditapp.batches.pure.conversations import Exchange, read_words, revive_conversation
+from auditapp.batches.pure.chaining import Exchange, read_words, revive_conversation
 
 EARLIER_FAILED = "earlier_failed"
 FAILED_FOR_GOOD = (Cell.State.FAILED, Cell.State.CANCELLED)

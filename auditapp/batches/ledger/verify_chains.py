@@ -9,7 +9,7 @@ from django.db.models import F, Q, QuerySet
 from auditapp.batches.ledger.breaks import Break, list_breaks
 from auditapp.batches.ledger.chains import FAILED_FOR_GOOD, read_exchanges
 from auditapp.batches.models import Attempt, Cell
-from auditapp.batches.pure.conversations import revive_conversation
+from auditapp.batches.pure.chaining import revive_conversation
 
 READ_AT_ONCE = 500
 State, End = Cell.State, Attempt.End

@@ -12,8 +12,7 @@ from auditapp.batches.kinds import ANSWER_SCHEMA, Said, get_kind, write_answer_s
 from auditapp.batches.launching import LaunchPlan, PlannedArm
 from auditapp.batches.ledger.prompts import write_json
 from auditapp.batches.models import Arm, Batch
-from auditapp.batches.pure.chaining import list_chains, list_depths
-from auditapp.batches.pure.conversations import Conversation
+from auditapp.batches.pure.chaining import Conversation, list_chains, list_depths
 
 READ_AT_ONCE = 2000
 TOKENS_PER_MESSAGE = 16

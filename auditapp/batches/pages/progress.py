@@ -1,4 +1,4 @@
-"""The progress of batches, counted from the ledger: there is no counter that could drift from it.
+"""The progress of batches, counted from the ledger: there is no counter that could drift from it. And its tables as files.
 
 A claim writes one attempt and raises its cell's ``fence`` by one in the same transaction, so a cell's fence is the number of its
 attempts. Counting them there spares a live page from reading the attempts, whose rows are wide and many.
@@ -14,11 +14,15 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce
+from django.http import HttpResponse
 
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import WORKING_STATES, Arm, Attempt, Batch, Cell
 from auditapp.batches.pure.estimating import estimate_time
+from transcripts.accounts.models import User
 from transcripts.formats.numbers import round_percent
+from transcripts.formats.report_tables import ReportTable, Source
+from transcripts.projects.downloads import send_report_table
 
 FINISHED = (Cell.State.DONE, Cell.State.FAILED, Cell.State.CANCELLED)
 NO_CALLS = (Attempt.End.UNSENT, Attempt.End.CACHED)
@@ -361,3 +365,31 @@ def read_silence(batch: Batch) -> dict[str, Any] | None:
         "since": min(queue.silent_since for queue in silent if queue.silent_since),
         "next_try": min(waits, default=None),
     }
+
+
+def send_batch_table(
+    table: ReportTable[Source],
+    source: Source,
+    format: str,
+    action: str,
+    *,
+    batch: Batch,
+    report: str,
+    by: User,
+    caption: str = "",
+) -> HttpResponse:
+    """The file of a table, named for its ``report``, its batch and the table. ``action`` is the audit event that says that it left
+    the site. Raises ``Http404`` for a format that there is not."""
+    return send_report_table(
+        table,
+        source,
+        format,
+        action,
+        stem=f"{report}-{batch.pk}-{table.name}",
+        project=batch.project,
+        target=batch,
+        by=by,
+        details={"what": table.name},
+        caption=caption,
+        label=f"{report}-{table.name}",
+    )

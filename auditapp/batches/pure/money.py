@@ -1,11 +1,12 @@
-"""Money in whole nanodollars (1e-9 US dollars): exact to add, on every database."""
+"""Money in whole nanodollars (1e-9 US dollars), exact to add; and that of a grant which batches have committed."""
 
 from __future__ import annotations
 
+import datetime
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Literal
+from typing import Literal, NamedTuple
 
 NANO = 1_000_000_000
 TOKENS_PER_PRICE = 1_000_000
@@ -62,3 +63,58 @@ def write_dollars(amount: Decimal | Literal[""] | None) -> str:
     if not places.strip("0"):
         return "under $0.000001"
     return f"${whole}.{places.rstrip('0').ljust(2, '0')}"
+
+
+class Share(NamedTuple):
+    """A part of what a batch has committed: on which day, by which person (her key; ``None`` for a command)."""
+
+    day: datetime.date
+    person: int | None
+    nano: int
+
+
+def add_up(rows: Iterable[Share]) -> list[Share]:
+    """What stands after all returns: one share for each day and person, in the order in which they first committed."""
+    sums: dict[tuple[datetime.date, int | None], int] = {}
+    for row in rows:
+        sums[row.day, row.person] = sums.get((row.day, row.person), 0) + row.nano
+    return [Share(day, person, nano) for (day, person), nano in sums.items() if nano]
+
+
+def settle(rows: Iterable[Share], spent: int) -> list[Share]:
+    """What a batch that has ended counts with: what it spent, filled into its shares from the first to the last. What goes
+    beyond all of them counts with the last."""
+    standing = add_up(rows)
+    settled: list[Share] = []
+    for place, share in enumerate(standing):
+        is_last = place == len(standing) - 1
+        nano = spent if is_last else min(share.nano, spent)
+        spent -= nano
+        if nano:
+            settled.append(share._replace(nano=nano))
+    return settled
+
+
+def find_changes(
+    before: Sequence[Share], counted: Sequence[Share], target: int, *, day: datetime.date, person: int | None
+) -> list[Share]:
+    """The rows to add so that a batch has committed ``target``. ``before`` are its rows, of which ``counted`` counts now.
+
+    More is committed by this person on this day; less is returned to the last shares first.
+    """
+    kept = settle(counted, min(target, sum(share.nano for share in counted)))
+    wanted = [*kept, Share(day, person, target - sum(share.nano for share in kept))]
+    undone = [share._replace(nano=-share.nano) for share in before]
+    return add_up([*undone, *wanted])
+
+
+def sum_shares(shares: Iterable[Share], *, day: datetime.date, person: int | None) -> tuple[int, int, int]:
+    """What counts against the three limits: everything, this day's, and this person's of this day."""
+    total = of_day = of_person = 0
+    for share in shares:
+        total += share.nano
+        if share.day == day:
+            of_day += share.nano
+            if person is not None and share.person == person:
+                of_person += share.nano
+    return total, of_day, of_person

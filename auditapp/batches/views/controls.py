@@ -1,4 +1,4 @@
-"""The controls of a launched batch: each is one form and one action."""
+"""The controls of a launched batch, and the route through files: download the requests, upload the answers."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ from functools import partial
 
 from django.contrib import messages
 from django.forms import BaseForm
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
 from auditapp.batches import actions
-from auditapp.batches.forms import CapForm, ConcurrencyForm, ConfirmForm, NameForm
+from auditapp.batches.forms import MAX_ANSWER_FILE, AnswersForm, CapForm, ConcurrencyForm, ConfirmForm, NameForm
 from auditapp.batches.models import Batch, ProviderJob
+from auditapp.batches.routes import answer_files
 from auditapp.batches.views.gate import BatchRequest, batch_view, control_view
 from auditapp.batches.views.pages import find_cap_warning, render_batch
+from transcripts.projects.downloads import sends_files
 from transcripts.projects.roles import Permission
 from transcripts.ui.acts import at_form, at_top
+from transcripts.ui.forms import takes_uploads
 
 ACTS: dict[str, Callable[..., None]] = {
     "pause": actions.pause_batch,
@@ -139,3 +142,45 @@ def release_held(request: BatchRequest) -> HttpResponse:
         words = "will be asked again" if again else "given up"
         messages.success(request, f"{count:,} held cell{'' if count == 1 else 's'} {words}.")
     return _back(request, batch)
+
+
+@sends_files
+@control_view
+def download_requests(request: BatchRequest) -> HttpResponseBase:
+    """The requests of the cells that wait for an answer, one line of JSON each. A POST, because the export is recorded."""
+    batch = request.batch
+    if not request.visibility.allows_requests:
+        messages.error(request, f"The requests were not written. {request.visibility.sentence}")
+        return redirect("batches:detail", request.project.slug, batch.pk)
+    try:
+        _, lines = answer_files.export_requests(batch=batch, by=request.user)
+    except answer_files.AnswerFileError as error:
+        messages.error(request, str(error))
+        return redirect("batches:detail", request.project.slug, batch.pk)
+    headers = {"Content-Disposition": f'attachment; filename="batch-{batch.pk}-requests.jsonl"'}
+    return StreamingHttpResponse(lines, content_type="application/jsonl", headers=headers)
+
+
+@takes_uploads(MAX_ANSWER_FILE)
+@control_view
+def import_answer_file(request: BatchRequest) -> HttpResponse:
+    """Store the answers of a file, completely or not at all."""
+    batch = request.batch
+    form = AnswersForm(request.POST, request.FILES)
+    if form.is_valid():
+        try:
+            imported = answer_files.import_answer_file(batch=batch, file=form.cleaned_data["file"], by=request.user)
+        except answer_files.AnswerFileError as error:
+            form.add_error("file", [str(error), *error.problems])
+        else:
+            messages.success(
+                request,
+                f"{_count(imported.answered, 'answer')} imported, {_count(imported.failed, 'error')}, {imported.skipped:,} left "
+                f"out as imported before; {_count(imported.waiting, 'cell')} still wait{'s' if imported.waiting == 1 else ''}.",
+            )
+            return redirect("batches:detail", request.project.slug, batch.pk)
+    return render_batch(request, answers_form=form, status=422)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

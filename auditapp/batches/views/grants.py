@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from auditapp.batches.actions import pause_granted
 from auditapp.batches.forms import GrantForm
-from auditapp.batches.pages.granted import describe_grants
+from auditapp.batches.pages.summaries import describe_grants
 from auditapp.llm.granting import list_grants, revoke_grant, set_grant
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.views.models import owner_view

@@ -11,8 +11,8 @@ from django.shortcuts import redirect, render
 from auditapp.batches.forms import LaunchOptionsForm
 from auditapp.batches.launching import LaunchPlan, check_grants
 from auditapp.batches.models import Batch
-from auditapp.batches.pages.granted import describe_money
 from auditapp.batches.pages.reviewing import review_launch
+from auditapp.batches.pages.summaries import describe_money
 from transcripts.projects.access import ProjectRequest
 from transcripts.refusals import Refused
 

@@ -1,4 +1,4 @@
-"""Addresses of providers as people type them: which are valid, and which look private.
+"""Addresses of providers as people type them: which are valid, and which look private; and variables that may hold their keys.
 
 Where an address leads is known only when a call is made. It is checked again then, after its name was resolved.
 """
@@ -8,12 +8,15 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
+from collections.abc import Mapping, Set
 from urllib.parse import urlsplit
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 PRIVATE_ENDINGS = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
 # An entry of the list: a name, an IPv4 address, or an IPv6 address in brackets, and a port.
 LISTED = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+):([1-9][0-9]{0,4})")
+# No lower-case letters: with them, many keys would pass for a name.
+NAME = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 
 
 class NoAddress(ValueError):
@@ -95,3 +98,16 @@ def read_numbers(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | N
         except (OSError, ValueError):
             return None
     return None
+
+
+def is_variable(text: str) -> bool:
+    """Whether this is the name of a variable and cannot be a key."""
+    return NAME.fullmatch(text) is not None
+
+
+def may_be_sent(name: str, base_url: str, places: Mapping[str, Set[str]]) -> bool:
+    """Whether the key in the variable ``name`` may be sent to ``base_url``.
+
+    ``places``: of each variable that may hold a key, the addresses (``host:port``) it may be sent to.
+    """
+    return name_address(base_url) in places.get(name, frozenset())

@@ -1,4 +1,4 @@
-"""Models, accounts and their keys, prices. Only the owner of the site sees and changes them."""
+"""Models, accounts and their keys, prices, for the owner of the site; and models as judges, for a study."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from auditapp.llm import actions, queries
 from auditapp.llm.forms import AddressForm, CapabilitiesForm, KeyForm, KeyVariableForm, ModelForm, PriceForm
 from auditapp.llm.models import AllowedAddress, ModelVariant, ProviderAccount
+from auditapp.llm.scorecards import hides_parts, read_scorecards
 from transcripts.accounts.models import User
 from transcripts.accounts.queries import person_of
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.replacing import ChangedMeanwhile
 from transcripts.ui.typed_text import MAX_ID
@@ -263,3 +266,26 @@ def _render_addresses(request: HttpRequest) -> HttpResponse:
         "from_setting": sorted(settings.ALLOW_PRIVATE_PROVIDERS),
     }
     return render(request, "llm/addresses.html", page)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def list_judges(request: ProjectRequest) -> HttpResponse:
+    """Every model that this study knows something of, with its card's figures."""
+    variants = list(ModelVariant.objects.select_related("account"))
+    parts = read_scorecards(request.project, variants, request.role.permissions)
+    cards = [(variant, own) for variant, own in zip(variants, parts, strict=True) if own]
+    notes = dict.fromkeys(note for _, own in cards for part in own for note in part.notes)
+    context = {"cards": cards, "notes": list(notes), "is_hidden": hides_parts(request.role.permissions)}
+    return render(request, "llm/judges.html", context)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_judge(request: ProjectRequest, variant_id: int) -> HttpResponse:
+    """One model's card, where this study knows anything of it."""
+    variant = get_object_or_404(ModelVariant.objects.select_related("account"), pk=variant_id)
+    [parts] = read_scorecards(request.project, [variant], request.role.permissions)
+    if not parts:
+        raise Http404("This study has no figures for that model.")
+    return render(request, "llm/judge.html", {"variant": variant, "parts": parts})

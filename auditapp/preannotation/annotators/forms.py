@@ -17,8 +17,7 @@ from auditapp.preannotation.annotators.queries.annotators import find_codes
 from auditapp.preannotation.models import Annotator, PlantedSentence
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
-from transcripts.ui.fields import RowsField
-from transcripts.ui.forms import RowForm
+from transcripts.ui.forms import RowForm, RowsField
 from transcripts.ui.typed_text import MAX_REASON
 
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 from django import forms
 from django.db.models import Exists, OuterRef, QuerySet
 
-from auditapp.audits.forms import BaseMarkForm
+from auditapp.audits.views import BaseMarkForm
 from auditapp.batches.forms import LaunchOptionsForm, seed_field
 from auditapp.preannotation.annotators.forms import SmallPilotOptions
 from auditapp.preannotation.evaluation.actions.checks import MAX_REPEATS, MAX_SAMPLED, USUAL_REPEATS, USUAL_SAMPLE
@@ -15,8 +15,7 @@ from auditapp.preannotation.evaluation.queries.positives import list_suggested_c
 from auditapp.preannotation.models import Annotator, CodeChoice, Disagreement, PositiveAudit, PositiveMark, Suggestion
 from transcripts.codebook.models import CodeFamily
 from transcripts.projects.models import Project
-from transcripts.ui.fields import NumberField, RowsField
-from transcripts.ui.forms import RowForm
+from transcripts.ui.forms import NumberField, RowForm, RowsField
 from transcripts.ui.typed_text import MAX_ID, MAX_SEED
 
 USUAL_SEED = 1

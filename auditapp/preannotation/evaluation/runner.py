@@ -9,7 +9,7 @@ from typing import Any
 from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
-from auditapp.llm.locality import is_external
+from auditapp.llm.credentials import is_external
 from auditapp.llm.pure.own_words import Judged
 from auditapp.preannotation.annotators.pure.sent_copy import make_copy
 from auditapp.preannotation.annotators.queries.prompt_codebook import goes_by_a_list

@@ -14,7 +14,7 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
-from transcripts.ui.fields import RowsField
+from transcripts.ui.forms import RowsField
 from transcripts.ui.typed_text import MAX_REASON
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from auditapp.batches.launching import LaunchPlan, count_cells
 from auditapp.batches.models import Batch
-from auditapp.llm.locality import is_external
+from auditapp.llm.credentials import is_external
 from auditapp.preannotation.annotators.actions.planning import list_reasked
 from auditapp.preannotation.annotators.pure.conditions import REASK
 from auditapp.preannotation.annotators.pure.injection import find_instructions

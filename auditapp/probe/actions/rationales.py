@@ -18,7 +18,7 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.masked import find_sealed
 from transcripts.corpus.models import Turn
-from transcripts.corpus.pure.choices import Choices
+from transcripts.corpus.pure.previews import Choices
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission

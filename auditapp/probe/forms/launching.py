@@ -10,7 +10,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.probe.models import ReviewSet
 from auditapp.probe.pure.limits import CONDITIONS, MIN_TEXTS
 from transcripts.projects.models import Project
-from transcripts.ui.fields import RowsField
+from transcripts.ui.forms import RowsField
 
 
 def texts_field(label: str, help_text: str = "") -> forms.IntegerField:

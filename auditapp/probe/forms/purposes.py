@@ -5,8 +5,7 @@ from django import forms
 from auditapp.probe.actions.purposes import NO_REASON
 from auditapp.probe.models import Purpose
 from transcripts.history.forms import NextForm
-from transcripts.ui.fields import NumberField
-from transcripts.ui.forms import RowForm
+from transcripts.ui.forms import NumberField, RowForm
 from transcripts.ui.typed_text import MAX_REASON
 
 

@@ -8,8 +8,7 @@ from django.core.exceptions import ValidationError
 from auditapp.batches.forms import seed_field
 from auditapp.probe.models import MAX_SEED, ReviewSet
 from auditapp.probe.pure.winnowing import Rules, RulesRefused, read_rules
-from transcripts.ui.fields import limit_size
-from transcripts.ui.forms import RowForm
+from transcripts.ui.forms import RowForm, limit_size
 
 # Reading a larger file takes longer than a page should be waited for.
 MAX_UPLOAD_BYTES = 50_000_000

@@ -21,7 +21,7 @@ from transcripts.coding.models import Coding, Enactment
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.retrieval.pure.asking import NOT_STATED
+from transcripts.retrieval.pure.words import NOT_STATED
 
 KIND = "probe"
 

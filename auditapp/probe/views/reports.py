@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from auditapp.batches.pages.table_files import send_batch_table
+from auditapp.batches.pages.progress import send_batch_table
 from auditapp.llm.queries import list_noted
 from auditapp.probe.actions.rationales import PER_THREAD, store_rationales
 from auditapp.probe.forms.reports import RationalesForm, ReportForm

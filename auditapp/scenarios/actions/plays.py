@@ -15,7 +15,7 @@ from auditapp.batches.models import Arm
 from auditapp.llm.models import ModelVariant
 from auditapp.scenarios.actions.asking import hold_play, send
 from auditapp.scenarios.models import Play, Question, Script
-from auditapp.scenarios.pure.openings import choose_opening
+from auditapp.scenarios.pure.scripts import choose_opening
 from auditapp.scenarios.queries.plays import count_openings
 from auditapp.scenarios.queries.talks import read_talk
 from auditapp.scenarios.runner.kind import KIND

@@ -18,14 +18,13 @@ from auditapp.batches.actions import lock_batch
 from auditapp.batches.models import Batch
 from auditapp.scenarios.models import Play
 from auditapp.scenarios.pure.lines import AnsweredQuestion, Talk, place_questions, write_line
-from auditapp.scenarios.queries.run_talks import AskedTurn, group_ended, read_turns
-from auditapp.scenarios.queries.run_visibility import list_run_interviews
-from auditapp.scenarios.queries.runs import KIND, run_plays
+from auditapp.scenarios.queries.runs import KIND, list_run_interviews, run_plays
+from auditapp.scenarios.queries.talks import AskedTurn, group_ended, read_turns
 from transcripts.audit_trail import trail
 from transcripts.blinding.conditions import open_later_interviews
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview, Kind, MaskedFacts
-from transcripts.corpus.pure.choices import Choices
+from transcripts.corpus.pure.previews import Choices
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import pair_threads
 from transcripts.negotiation.queries.cases import list_features

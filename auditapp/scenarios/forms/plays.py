@@ -9,11 +9,10 @@ from django import forms
 
 from auditapp.batches.forms import cap_field, list_variants
 from auditapp.llm.models import ModelVariant
-from auditapp.scenarios.actions.checks import WITH_INTENT
+from auditapp.scenarios.actions.asking import WITH_INTENT
 from auditapp.scenarios.actions.closing import MAX_INCLUSION
 from auditapp.scenarios.models import Play, Question, Script
-from transcripts.ui.fields import NumberField
-from transcripts.ui.forms import OnceForm, RowForm
+from transcripts.ui.forms import NumberField, OnceForm, RowForm
 from transcripts.ui.typed_text import MAX_REASON
 
 MAX_SEED = 999_999

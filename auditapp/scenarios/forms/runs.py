@@ -11,7 +11,7 @@ from auditapp.scenarios.actions.runs import MAX_CONDITION_NAME
 from auditapp.scenarios.pure.measures import PROMPTED
 from auditapp.scenarios.queries.runs import list_suites
 from transcripts.projects.models import Project
-from transcripts.ui.fields import RowsField, limit_size
+from transcripts.ui.forms import RowsField, limit_size
 from transcripts.ui.typed_text import MAX_REASON
 
 MAX_UPLOAD_BYTES = 20_000_000

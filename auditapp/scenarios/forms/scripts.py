@@ -9,10 +9,9 @@ from typing import Any
 
 from django import forms
 
-from auditapp.scenarios.actions.checks import WITH_INTENT
+from auditapp.scenarios.actions.asking import WITH_INTENT
 from auditapp.scenarios.models import Question, Script
-from auditapp.scenarios.pure.openings import read_published_openings
-from auditapp.scenarios.pure.scripts import MAX_QUESTIONS, NAME, QuestionText, ScriptText
+from auditapp.scenarios.pure.scripts import MAX_QUESTIONS, NAME, QuestionText, ScriptText, read_published_openings
 from transcripts.corpus.models import Consent
 from transcripts.history.forms import NextForm
 from transcripts.ui.forms import RowForm

@@ -1,16 +1,15 @@
-"""Scripts as plain values: what they say, what makes one complete, and how a file of them is read.
-
-A file has a script on each line, as a JSON object; docs/reference/formats.md lists its keys.
-"""
+"""Scripts as plain values: what they say, how they begin, what makes one complete, and how files of them are read."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from auditapp.scenarios.pure.outcomes import Expected, read_expected
 from transcripts.formats.json_fields import WrongField, list_choices, refuse_field, refuse_others, take_text
@@ -36,6 +35,9 @@ _KEYS = {"name", "suite", "system", "language", "turns", "case", "consents", "co
 _KEYS_OF_GUIDE = (_KEYS - {"suite", "case"}) | {"openings", "max_questions"}
 _KEYS_OF_TURN = {"kind", "intent", "text", "text_if_asked"}
 _KEYS_OF_CASE = {"relevant", "irrelevant", "group", "answer", "pair"}
+_FILE = Path(__file__).parent.parent / "data" / "openings.json"
+SHIPPED = "everyday-institutions"
+SHIPPED_FILE = Path(__file__).parent.parent / "data" / "suite.jsonl"
 
 
 class ScriptRefused(ValueError):
@@ -355,3 +357,38 @@ def _read_text(content: Mapping[str, Any], key: str, place: str = "") -> str:
     if fault := find_fault(value, max_length=MAX_TEXT):
         raise ScriptRefused(f"“{key}”: {fault}", place or key)
     return value
+
+
+class PublishedOpening(NamedTuple):
+    """An opening prompt from the literature, word for word, with where it was published."""
+
+    id: str
+    text: str
+    source: str
+
+
+def read_published_openings() -> list[PublishedOpening]:
+    """The published opening prompts that a script can begin with."""
+    content = json.loads(_FILE.read_text(encoding="utf-8"))
+    return [PublishedOpening(each["id"], each["text"], content["source"]) for each in content["openings"]]
+
+
+def choose_opening(openings: Sequence[str], *, used: Mapping[tuple[str, str], int], model: str, seed: int) -> str:
+    """Which of ``openings`` (their ids) the next interview with ``model`` begins with, so that every model hears each of them
+    about equally often, and each is heard equally often over all models.
+
+    ``used`` counts the interviews so far by model and opening. Equals are drawn by ``seed``: the same seed and the same
+    interviews before give the same opening. Raises ``ValueError`` where there is none to choose.
+    """
+    if not openings:
+        raise ValueError("There is no opening to choose.")
+    overall = {each: sum(count for (_, opening), count in used.items() if opening == each) for each in openings}
+    draw = random.Random(f"{seed}/{model}/{sum(overall.values())}")  # noqa: S311 - a balanced order, not a secret
+    order = draw.sample(sorted(openings), len(openings))
+    return min(order, key=lambda each: (used.get((model, each), 0), overall[each]))
+
+
+def read_shipped() -> list[ScriptText]:
+    """Its scripts, in the order of the file."""
+    with SHIPPED_FILE.open("rb") as lines:
+        return read_scripts(lines, name=SHIPPED_FILE.name, suite=SHIPPED)

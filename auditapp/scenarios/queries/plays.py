@@ -1,8 +1,4 @@
-"""The plays of a study, and who may see them.
-
-What was asked in an interview, and what it was meant to be, is for those who held it. Others who may code its thread see it
-once they have unblinded the thread: what its questions were meant to be would tell them what to find.
-"""
+"""The scripts and plays of a study, who may see them, and who may see their calls."""
 
 from __future__ import annotations
 
@@ -11,12 +7,23 @@ from typing import NamedTuple
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
+from auditapp.batches.kinds import EVERYTHING, Visibility
+from auditapp.batches.models import Batch
 from auditapp.scenarios.models import Play, Question, Script
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import Turn
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import find_numbers
 
 HELD_MODES = (Play.Mode.ASKED, Play.Mode.RECORDED)
+FOR_CODERS = (
+    "These calls were made in plays whose threads this study codes. Coders see only the state of the batch and the share of calls "
+    "that have ended."
+)
+NOT_HELD = (
+    "These calls were made in plays that you did not hold, and your role includes coding their threads. Once a play is stored, "
+    "unblind its thread to see its calls. What you code there afterwards, if anything, counts as assisted."
+)
 
 
 def held_plays(project: Project) -> QuerySet[Play]:
@@ -83,3 +90,55 @@ def count_kinds(project: Project) -> list[KindCounts]:
         kinds[model][kind] += count
         interviews[model].add(interview)
     return [KindCounts(model, len(interviews[model]), kinds[model]) for model in sorted(kinds)]
+
+
+def list_scripts(project: Project, use: str) -> QuerySet[Script]:
+    """Every number of every script of a use, by name, the latest number first."""
+    scripts = Script.objects.filter(project=project, use=use).select_related("written_by")
+    return scripts.prefetch_related("questions").order_by("name", "-number")
+
+
+def latest_scripts(project: Project, use: str) -> QuerySet[Script]:
+    """The latest number of each script of a use, by name."""
+    later = Script.objects.filter(project=project, name=OuterRef("name"), number__gt=OuterRef("number"))
+    return Script.objects.filter(~Exists(later), project=project, use=use).order_by("name")
+
+
+def find_script(project: Project, label: str) -> Script | None:
+    """The script of interviews that is named so: the latest number of a name, or the one that the label says, as gender/2."""
+    name, _, number = label.partition("/")
+    scripts = Script.objects.filter(project=project, use=Script.Use.INTERVIEW, name__iexact=name)
+    if number:
+        scripts = scripts.filter(number__in=find_numbers([number]))
+    return scripts.order_by("-number").first()
+
+
+def list_bank(script: Script) -> QuerySet[Question]:
+    """The follow-up questions that a script offers, in its order."""
+    return script.questions.order_by("position")
+
+
+def list_play_interviews(batch: Batch, *, input_id: int | None = None) -> set[int]:
+    """The threads that the plays of a batch left, or those in which one of its inputs was asked."""
+    plays = Play.objects.filter(arm__batch=batch, interview__project=batch.project_id)
+    if input_id is not None:
+        plays = plays.filter(Q(questions=input_id) | Q(script__questions=input_id))
+    return set(plays.values_list("interview", flat=True))
+
+
+def find_play_visibility(batch: Batch, viewer: Viewer) -> Visibility:
+    """What somebody may see of a batch whose calls are questions of plays."""
+    if not viewer.codes:
+        return EVERYTHING
+    plays = Play.objects.filter(arm__batch=batch)
+    closed = plays.exclude(Q(opened_by=viewer.user_id) | Q(interview__in=viewer.unblinded))
+    asked = Question.objects.filter(play=OuterRef("pk"), asked_by=viewer.user_id)
+    closed = closed.exclude(Exists(asked))
+    if not closed.exists():
+        return EVERYTHING
+    interviews = viewer.blinded(list_play_interviews(batch))
+    return Visibility(
+        is_whole=False,
+        sentence=NOT_HELD if viewer.sees_all else FOR_CODERS,
+        interviews=frozenset(interviews) if viewer.sees_all else frozenset(),
+    )

@@ -8,15 +8,15 @@ from typing import Any
 from django.db.models import Q
 
 from auditapp.batches.models import Batch
-from auditapp.batches.pure.conversations import read_words
+from auditapp.batches.pure.chaining import read_words
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.pure.own_words import explain_end
 from auditapp.scenarios.models import Play, Script
 from auditapp.scenarios.pure.measures import PlayOutcome, report_plays
 from auditapp.scenarios.pure.outcomes import Expected, read_expected, read_outcome
 from auditapp.scenarios.queries.code_readings import read_codes
-from auditapp.scenarios.queries.run_talks import read_turns
 from auditapp.scenarios.queries.runs import count_states, run_plays
+from auditapp.scenarios.queries.talks import read_turns
 
 PLAYS_AT_A_TIME = 200
 

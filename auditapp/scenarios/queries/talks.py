@@ -1,15 +1,18 @@
-"""What was said in a play: its questions with their answers, and those that a branch shares with the play it leaves."""
+"""What was said in plays: questions with their answers, in one play and in a batch; and what a question would raise before the
+model did."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, NamedTuple
+
+from django.db.models import Exists, OuterRef, QuerySet
 
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Attempt, Cell, Result
-from auditapp.batches.pure.conversations import read_words
+from auditapp.batches.pure.chaining import read_words
 from auditapp.scenarios.models import Play, Question
 from auditapp.scenarios.pure.answers import (
     ANSWERED,
@@ -19,7 +22,12 @@ from auditapp.scenarios.pure.answers import (
     WAITING,
     name_answer,
 )
+from auditapp.scenarios.queries.runs import NOT_ENDED
+from transcripts.codebook.models import CodeFamily
+from transcripts.codebook.queries import current_version
+from transcripts.coding.pure.prompting import Prompts, Signs, quote_mention
 from transcripts.corpus.pure.thinking import split_thinking
+from transcripts.retrieval.prompts import read_study_signs
 
 UNDER_WAY = (Cell.State.WAITS, Cell.State.PLANNED, Cell.State.LEASED, Cell.State.HELD)
 # Ends of attempts after which the provider may have been paid for nothing.
@@ -239,3 +247,128 @@ def read_tries(arm_id: int | None, question_ids: Sequence[int]) -> Mapping[int, 
     for cell in cells:
         found[cell.input_id].append(Try(cell, attempts[cell.pk], results.get(cell.pk)))
     return found
+
+
+class AskedTurn(NamedTuple):
+    """A turn of a script as it was said in a play: its cell, and the result where an answer came."""
+
+    question: Question
+    cell: Cell
+    result: Result | None
+
+    @property
+    def said(self) -> str:
+        """The text exactly as sent."""
+        return self.result.attempt.prompt if self.result else self.question.text
+
+    def list_details(self) -> dict[str, Any]:
+        """What a file of trajectories tells of the model's turn: when, which model, why it stopped, tokens."""
+        if self.result is None:
+            return {}
+        attempt = self.result.attempt
+        tokens = {"input": attempt.tokens_in, "output": attempt.tokens_out}
+        told = {
+            "at": attempt.done_at.isoformat() if attempt.done_at else None,
+            "model": attempt.served_model,
+            "finish_reason": attempt.finish_reason,
+            "tokens": {name: count for name, count in tokens.items() if count is not None},
+        }
+        return {name: value for name, value in told.items() if value}
+
+
+def read_turns(plays: Iterable[Play]) -> dict[int, list[AskedTurn]]:
+    """The turns of plays of one batch, in the order of their scripts, by the play's key. Three queries."""
+    wanted = {(play.arm_id, play.script_id, play.repeat): play.pk for play in plays}
+    questions = Question.objects.filter(script__in={script for _, script, _ in wanted}).in_bulk()
+    found: dict[int, list[AskedTurn]] = {pk: [] for pk in wanted.values()}
+    cells = Cell.objects.filter(arm__in={arm for arm, _, _ in wanted}, input_id__in=questions)
+    by_key = {cell.pk: cell for cell in cells.filter(repeat__in={repeat for _, _, repeat in wanted})}
+    results = _read_results(by_key)
+    for cell in by_key.values():
+        question = questions[cell.input_id]
+        play = wanted.get((cell.arm_id, question.script_id or 0, cell.repeat))
+        if play is not None:
+            found[play].append(AskedTurn(question, cell, results.get(cell.pk)))
+    for turns in found.values():
+        turns.sort(key=lambda turn: turn.question.position)
+    return found
+
+
+def _read_results(cells: Iterable[int]) -> dict[int, Result]:
+    keys = list(cells)
+    found: dict[int, Result] = {}
+    for first in range(0, len(keys), 500):
+        rows = Result.objects.filter(cell__in=keys[first : first + 500]).select_related("attempt")
+        found |= {row.cell_id: row for row in rows.defer("attempt__raw", "attempt__history")}
+    return found
+
+
+def group_ended(batch_id: int, plays: QuerySet[Play]) -> tuple[list[list[int]], list[int]]:
+    """Of open plays of a batch: those that can be stored, the plays of one case and repeat together, and those that failed.
+
+    A play can be stored when each of its turns has an answer. One case and repeat comes together once no play of it is under
+    way, so that the order in which threads come in tells nothing of the condition. Two queries, which read no cell.
+    """
+    cells = Cell.objects.filter(
+        batch=batch_id,
+        arm=OuterRef("arm"),
+        repeat=OuterRef("repeat"),
+        input_id__in=Question.objects.filter(script=OuterRef(OuterRef("script"))).values("pk"),
+    )
+    still_open = plays.filter(state=Play.State.OPEN)
+    ended = still_open.exclude(Exists(cells.filter(state__in=NOT_ENDED))).annotate(
+        is_answered=Exists(cells) & ~Exists(cells.exclude(state=Cell.State.DONE))
+    )
+    ready: dict[tuple[int, int], list[int]] = defaultdict(list)
+    failed = []
+    for pk, script, repeat, is_answered in ended.order_by("pk").values_list("pk", "script", "repeat", "is_answered"):
+        if is_answered:
+            ready[script, repeat].append(pk)
+        else:
+            failed.append(pk)
+    if not ready:
+        return [], failed
+    known = {*failed, *(pk for group in ready.values() for pk in group)}
+    # One that has ended since the first query counts as under way, and the next sweep takes them together.
+    others = still_open.order_by().values_list("pk", "script", "repeat")
+    running = {(script, repeat) for pk, script, repeat in others if pk not in known}
+    return [group for case, group in ready.items() if case not in running], failed
+
+
+class Raised(NamedTuple):
+    """A code that a question raises."""
+
+    name: Annotated[str, "Name of the code."]
+    words: Annotated[str, "The words of the question that name it; empty where its kind raises it."]
+
+
+def find_opening(play: Play) -> str:
+    """The text that the play begins with by its script."""
+    return next((each["text"] for each in play.script.openings if each["id"] == play.opening), "")
+
+
+def find_raised(play: Play, before: Sequence[Exchange], text: str, kind: str) -> dict[str, Raised]:
+    """The codes that this question raises while neither the model nor the interviewer has: by identifiers, in the order of
+    the codebook. The script's opening is no question of the interviewer's: nothing is said of it.
+
+    By the function that says of codings whether they are prompted: a code is raised where its name, another name or one of its
+    terms stands, or by a question of a kind that it names. Codes for the interviewer's turns alone are left out.
+    """
+    project = play.project
+    version = current_version(project)
+    is_opening = not before and text.replace("\r\n", "\n") == find_opening(play)
+    if version is None or is_opening or not (text.strip() or kind):
+        return {}
+    codes = version.codes.filter(is_category=False).exclude(family__applies_to=CodeFamily.AppliesTo.INTERVIEWER)
+    names = dict(codes.order_by("family__position", "position").values_list("identifier", "name"))
+    signs = read_study_signs(project)
+    asked = [(each.number, each.question.text, each.question.kind) for each in before]
+    answered = [(each.number, each.answer, "") for each in before if each.has_result]
+    own, earlier, model = Prompts([(1, text, kind)], signs), Prompts(asked, signs), Prompts(answered, signs)
+    return {
+        code: Raised(name, quote_mention(text, signs.get(code, Signs())))
+        for code, name in names.items()
+        if own.find_mention(code) is not None
+        and earlier.find_mention(code) is None
+        and model.find_mention(code) is None
+    }

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from auditapp.batches.kinds import Answered, Said
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
-from auditapp.batches.pure.conversations import read_words
+from auditapp.batches.pure.chaining import read_words
 from auditapp.scenarios.models import Question
 from auditapp.scenarios.pure.answers import name_answer
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from auditapp.batches.kinds import Answered, Said
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.batches.pure.conversations import Conversation, Exchange, read_words
+from auditapp.batches.pure.chaining import Conversation, Exchange, read_words
 from auditapp.scenarios.models import Play, Question
 from auditapp.scenarios.pure.answers import asks_back, name_answer
 from auditapp.scenarios.queries.runs import KIND

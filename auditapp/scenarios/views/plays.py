@@ -16,20 +16,26 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from auditapp.batches.models import WORKING_STATES, Batch
 from auditapp.batches.pure.money import to_dollars
-from auditapp.scenarios.actions.asking import ask, ask_again, give_up, record_answer
-from auditapp.scenarios.actions.checks import LONG_QUESTION, check_kind, check_said, find_length
+from auditapp.scenarios.actions.asking import (
+    LONG_QUESTION,
+    ask,
+    ask_again,
+    check_kind,
+    check_said,
+    find_length,
+    give_up,
+    record_answer,
+)
 from auditapp.scenarios.actions.closing import Closed, close_play, discard_play, find_places
 from auditapp.scenarios.actions.plays import branch_play, open_play
 from auditapp.scenarios.errors import AskedMeanwhile
 from auditapp.scenarios.forms.plays import AskForm, CloseForm, DiscardForm, KeyedForm, OpenPlayForm
 from auditapp.scenarios.models import Play, Question, Script
-from auditapp.scenarios.queries.plays import count_kinds, held_plays, visible_plays
-from auditapp.scenarios.queries.prompting import Raised, find_opening, find_raised
-from auditapp.scenarios.queries.scripts import latest_scripts, list_bank
-from auditapp.scenarios.queries.talks import Exchange, read_talk
+from auditapp.scenarios.queries.plays import count_kinds, held_plays, latest_scripts, list_bank, visible_plays
+from auditapp.scenarios.queries.talks import Exchange, Raised, find_opening, find_raised, read_talk
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
-from transcripts.coding.settings import list_console_keys
+from transcripts.coding.keys import list_console_keys
 from transcripts.corpus.pure.readers.base import MAX_TURN_SIZE
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.acts import post

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.models import Batch
-from auditapp.batches.pages.table_files import send_batch_table
+from auditapp.batches.pages.progress import send_batch_table
 from auditapp.batches.views.gate import BatchRequest, batch_view, show_closed
 from auditapp.llm.queries import list_noted
 from auditapp.scenarios.forms.runs import ReportForm
@@ -18,9 +18,8 @@ from auditapp.scenarios.pure.measures import PlayOutcome
 from auditapp.scenarios.pure.outputs import TABLES, TESTS
 from auditapp.scenarios.pure.readings import describe_readings
 from auditapp.scenarios.queries.method import describe_run
-from auditapp.scenarios.queries.run_matrix import list_labels, read_matrix
 from auditapp.scenarios.queries.run_report import read_run
-from auditapp.scenarios.queries.runs import KIND, count_states
+from auditapp.scenarios.queries.runs import KIND, count_states, list_labels, read_matrix
 from auditapp.scenarios.views.drawing import draw_report
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.downloads import address_files, offer_table

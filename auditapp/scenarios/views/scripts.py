@@ -9,8 +9,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from auditapp.scenarios.actions.scripts import write_script
 from auditapp.scenarios.forms.scripts import NextScriptForm, ScriptForm, describe_script
 from auditapp.scenarios.models import Script
-from auditapp.scenarios.pure.openings import read_published_openings
-from auditapp.scenarios.queries.scripts import latest_scripts, list_scripts
+from auditapp.scenarios.pure.scripts import read_published_openings
+from auditapp.scenarios.queries.plays import latest_scripts, list_scripts
 from transcripts.blinding.viewers import get_viewer
 from transcripts.history.views import NumberPage, write_number
 from transcripts.projects.access import ProjectRequest, project_view

@@ -15,8 +15,7 @@ from auditapp.batches.views.wizard import run_wizard
 from auditapp.scenarios.actions.runs import launch_scenarios, plan_scenarios
 from auditapp.scenarios.actions.scripts import LoadedScripts, load_scripts
 from auditapp.scenarios.forms.runs import MAX_UPLOAD_BYTES, LaunchForm, LoadForm
-from auditapp.scenarios.pure.scripts import ScriptText, list_halves, read_scripts
-from auditapp.scenarios.pure.shipped import SHIPPED, read_shipped
+from auditapp.scenarios.pure.scripts import SHIPPED, ScriptText, list_halves, read_scripts, read_shipped
 from auditapp.scenarios.queries.runs import KIND, list_cases, list_suites
 from transcripts.formats.problems import ReadError
 from transcripts.negotiation.queries.cases import list_features
@@ -25,7 +24,7 @@ from transcripts.projects.acts import post
 from transcripts.projects.roles import Permission
 from transcripts.refusals import WrongInput
 from transcripts.ui.acts import at_form
-from transcripts.ui.uploads import takes_uploads
+from transcripts.ui.forms import takes_uploads
 
 MAX_NAMED = 10
 """How many pairs a message names."""

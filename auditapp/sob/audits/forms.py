@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django import forms
 
-from auditapp.audits.forms import BaseMarkForm
+from auditapp.audits.views import BaseMarkForm
 from auditapp.batches.forms import seed_field
 from auditapp.sob.audits.actions import MARK_OUTCOMES
 from auditapp.sob.judging.forms import OUTCOME_WORDS

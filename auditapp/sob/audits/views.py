@@ -14,8 +14,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.audits import views as pages
-from auditapp.audits.forms import OpenResultsForm
 from auditapp.audits.models import BaseMark
+from auditapp.audits.views import OpenResultsForm
 from auditapp.batches.models import Batch
 from auditapp.sob.audits.actions import FORMATTER_SIZE, draw_audit, mark_item
 from auditapp.sob.audits.forms import AuditForm, MarkForm

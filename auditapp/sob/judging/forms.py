@@ -25,8 +25,7 @@ from auditapp.sob.pure.parsing import ATTRIBUTES, Outcome
 from auditapp.sob.pure.verdicts import VERDICTS
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.ui.fields import NumberField, RowsField, limit_size
-from transcripts.ui.forms import RowForm
+from transcripts.ui.forms import NumberField, RowForm, RowsField, limit_size
 from transcripts.ui.typed_text import MAX_TEXT
 
 OUTCOME_WORDS = {

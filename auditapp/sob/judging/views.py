@@ -38,8 +38,8 @@ from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form
+from transcripts.ui.forms import takes_uploads
 from transcripts.ui.typed_text import find_number
-from transcripts.ui.uploads import takes_uploads
 
 CHECK = "check"
 NOT_LOOKED_AT = "The file, the texts or the task has changed since the preview. Preview it again, then import it."

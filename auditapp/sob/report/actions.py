@@ -21,9 +21,8 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.exchange.actions import draft_beside, hash_file, letting_rows_go
 from transcripts.imports.actions import start_job
-from transcripts.imports.kinds import JobKind
 from transcripts.imports.models import ImportJob
-from transcripts.imports.runs import JobRun
+from transcripts.imports.runs import JobKind, JobRun
 from transcripts.projects.downloads import CONTENT_TYPES, record_download
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused

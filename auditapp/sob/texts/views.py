@@ -43,14 +43,14 @@ from auditapp.sob.texts.forms import (
 from auditapp.sob.texts.queries import read_notes, rows_are_places, tabulate_texts
 from transcripts.formats.problems import ReadError
 from transcripts.imports.actions import start_job
-from transcripts.imports.queries import list_recent_jobs
+from transcripts.imports.runs import list_recent_jobs
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form
+from transcripts.ui.forms import takes_uploads
 from transcripts.ui.replacing import ChangedMeanwhile
 from transcripts.ui.typed_text import find_number, find_numbers
-from transcripts.ui.uploads import takes_uploads
 
 PER_PAGE = 25
 CHECK = "check"

@@ -29,7 +29,7 @@ from transcripts.coding.models import Coding, Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.memos.actions import write_memo
-from transcripts.memos.places import Place
+from transcripts.memos.queries import Place
 from transcripts.negotiation.actions.pairs import pair_threads
 from transcripts.negotiation.actions.scores import Evidence, put_score
 from transcripts.negotiation.actions.stances import write_stance

@@ -15,7 +15,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Coding
 from transcripts.exchange import export_jobs
-from transcripts.imports import kinds
+from transcripts.imports import runs
 from transcripts.imports.models import ImportJob
 from transcripts.imports.running import run_job
 from transcripts.projects.models import Project
@@ -88,7 +88,7 @@ def test_a_file_that_takes_long_is_written_by_a_worker_and_taken_by_its_person_a
     program_of: ProgramOf,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(kinds, "_notifiers", [])
+    monkeypatch.setattr(runs, "_notifiers", [])
     monkeypatch.setattr(export_jobs, "DIRECT_SECONDS", -1.0)
     put_code(coder)
     program = program_of(coder)

@@ -14,7 +14,7 @@ from transcripts.codebook.models import Code
 from transcripts.coding.models import Memo
 from transcripts.corpus.models import Sentence
 from transcripts.memos.actions import write_memo
-from transcripts.memos.places import Place
+from transcripts.memos.queries import Place
 from transcripts.projects.models import Project
 
 pytestmark = pytest.mark.django_db

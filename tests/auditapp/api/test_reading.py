@@ -17,7 +17,7 @@ from transcripts.coding.actions import open_stage
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.details import edit_details
 from transcripts.corpus.models import ImportedFile, Interview, Sentence, Turn
-from transcripts.formats.codebook_content import CodeContent
+from transcripts.formats.codebook_rules import CodeContent
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
 

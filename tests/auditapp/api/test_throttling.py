@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pytest_django import Settings
 
-from auditapp.api import throttling
+from auditapp.api import authentication
 from tests.auditapp.api.conftest import Program, ProgramOf
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
@@ -16,8 +16,8 @@ def clock(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> list[float]:
     """The time of the throttle, which a test moves on; four requests a minute are allowed."""
     settings.API_REQUESTS_PER_MINUTE = 4
     now = [1_000.0]
-    monkeypatch.setattr(throttling, "clock", lambda: now[0])
-    monkeypatch.setattr(throttling, "_whole_again_at", {})
+    monkeypatch.setattr(authentication, "clock", lambda: now[0])
+    monkeypatch.setattr(authentication, "_whole_again_at", {})
     return now
 
 
@@ -58,11 +58,11 @@ def test_tokens_have_limits_of_their_own_and_an_account_has_twice_as_much(
 def test_what_was_used_long_ago_takes_no_memory(
     coder: User, program_of: ProgramOf, clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(throttling, "MAX_KEYS", 3)
+    monkeypatch.setattr(authentication, "MAX_KEYS", 3)
     for _ in range(3):
         program_of(coder).get("projects/")
         clock[0] += 120
-    assert len(throttling._whole_again_at) <= 3
+    assert len(authentication._whole_again_at) <= 3
 
 
 def test_requests_without_a_token_are_refused_as_such(clock: list[float]) -> None:
@@ -73,4 +73,4 @@ def test_counting_asks_the_database_nothing(coder: User, clock: list[float]) -> 
     token, _ = create_token(user=coder, name="test", by=coder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("django.db.backends.utils.CursorWrapper.execute", None)
-        assert throttling.take({("token", token.secret_hash): 1}) == 0.0
+        assert authentication.take({("token", token.secret_hash): 1}) == 0.0

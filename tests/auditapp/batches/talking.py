@@ -11,7 +11,7 @@ from auditapp.batches import kinds
 from auditapp.batches.kinds import Answered, Said
 from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
-from auditapp.batches.pure.conversations import Conversation, Exchange
+from auditapp.batches.pure.chaining import Conversation, Exchange
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest
 from tests.auditapp.batches.counting import make_variant

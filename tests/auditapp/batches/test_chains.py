@@ -21,8 +21,7 @@ from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell, Result
-from auditapp.batches.pages.answers import read_answers
-from auditapp.batches.pages.attempts import rebuild_request
+from auditapp.batches.pages.attempts import read_answers, rebuild_request
 from auditapp.batches.pages.reviewing import review_launch
 from auditapp.batches.pages.spending import estimate_batch
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, claim, finish, make_variant

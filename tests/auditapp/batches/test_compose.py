@@ -23,7 +23,7 @@ from auditapp.environment import SECRETS, find_faults
 from auditapp.serving import ROOM_FOR_ANSWERS, ROOM_FOR_BODIES, ROOM_LEFT
 from tests.instance import PATIENCE, ROOT, Instance, find_free_port, wait_until
 from tests.services import quick_on
-from transcripts.ui.uploads import MEGABYTE
+from transcripts.ui.forms import MEGABYTE
 
 LONG_RUNNING = ("proxy", "web", "worker", "beat", "postgres", "redis")
 OURS = ("prepare", "web", "worker", "beat")

@@ -18,7 +18,7 @@ from auditapp.batches.pages.spending import (
     read_spend,
 )
 from auditapp.batches.pure.estimating import Basis
-from auditapp.batches.views.charts import draw_days, draw_spend
+from auditapp.batches.views.pages import draw_days, draw_spend
 from auditapp.llm.actions import set_price
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 from tests.auditapp.batches.counting import LOST, answer, claim, finish, launch, make_variant

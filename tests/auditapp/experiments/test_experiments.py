@@ -30,7 +30,7 @@ from tests.shared import shared
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.actions import import_files
-from transcripts.corpus.pure.choices import Choices
+from transcripts.corpus.pure.previews import Choices
 from transcripts.formats.problems import ReadError
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused

@@ -17,7 +17,7 @@ from tests.auditapp.experiments.test_experiments import MEASURED, PLAN, SCALES, 
 from transcripts.accounts.models import User
 from transcripts.blinding.conditions import unmask_interviews
 from transcripts.corpus.actions import import_files
-from transcripts.corpus.pure.choices import Choices
+from transcripts.corpus.pure.previews import Choices
 from transcripts.exchange.actions import write_file
 from transcripts.exchange.registry import Scope, find_export
 from transcripts.projects.models import Project

@@ -15,7 +15,7 @@ from auditapp.experiments.pure.plans import make_plan
 from tests.auditapp.experiments.test_experiments import PLAN
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_files
-from transcripts.corpus.pure.choices import Choices
+from transcripts.corpus.pure.previews import Choices
 from transcripts.exchange.methods import as_markdown, draft_methods
 from transcripts.projects.models import Project
 

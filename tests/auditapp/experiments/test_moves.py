@@ -27,7 +27,7 @@ from transcripts.blinding.conditions import unmask_interviews
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.corpus.pure.choices import Choices
+from transcripts.corpus.pure.previews import Choices
 from transcripts.negotiation.pure.records import Coding, Decided, Records, Thread, Turn
 from transcripts.projects.models import Project
 from transcripts.projects.roles import LEAD

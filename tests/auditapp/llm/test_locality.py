@@ -7,7 +7,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from auditapp.llm.actions import allow_address
-from auditapp.llm.locality import is_external
+from auditapp.llm.credentials import is_external
 from auditapp.llm.models import ModelVariant, ProviderAccount
 from transcripts.audit_trail import trail
 

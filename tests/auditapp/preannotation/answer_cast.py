@@ -12,9 +12,9 @@ from auditapp.preannotation.annotators.runner.parse_responses import Preannotati
 from tests.obeying import MATERIAL
 from transcripts.audit_trail import trail
 from transcripts.corpus.actions import import_file
+from transcripts.corpus.consent import save_redaction
 from transcripts.corpus.models import RedactionList, Sentence, Turn
 from transcripts.corpus.pure.redacting import Entry
-from transcripts.corpus.redaction import save_redaction
 from transcripts.projects.models import Project
 
 KIND = PreannotationKind()

@@ -14,9 +14,9 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code, CodeExample
+from transcripts.corpus.consent import save_redaction
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.redacting import Entry
-from transcripts.corpus.redaction import save_redaction
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused

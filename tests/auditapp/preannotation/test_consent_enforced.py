@@ -20,7 +20,7 @@ from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell, ProviderJob, WorkQueue
 from auditapp.batches.routes import jobs
-from auditapp.llm import locality
+from auditapp.llm import credentials
 from auditapp.llm.actions import add_model, set_capabilities
 from auditapp.llm.models import ProviderAccount
 from auditapp.preannotation.annotators.actions.launching import launch_model
@@ -30,9 +30,9 @@ from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, 
 from tests.instance import FakeProvider, Instance, wait_until
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.corpus.consent import save_redaction
 from transcripts.corpus.models import Interview
 from transcripts.corpus.pure.redacting import Entry
-from transcripts.corpus.redaction import save_redaction
 from transcripts.projects.models import Project
 
 TURNS = 24
@@ -168,7 +168,7 @@ class TestJobs:
     @pytest.fixture(autouse=True)
     def _outside(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         """Where the fake paid API listens counts as off the site."""
-        monkeypatch.setattr(locality, "OWN_NETWORKS", [])
+        monkeypatch.setattr(credentials, "OWN_NETWORKS", [])
         monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "spool")
 
     @pytest.fixture

@@ -14,7 +14,7 @@ from tests.auditapp.preannotation import calibration_cast
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
-from transcripts.rounds.finishing import finish_interview, show_finished
+from transcripts.rounds.actions import finish_interview, show_finished
 
 ClientOf = Callable[[User], Client]
 

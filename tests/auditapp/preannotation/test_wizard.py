@@ -30,10 +30,9 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code
 from transcripts.corpus.actions import import_file
-from transcripts.corpus.consent import record_consent
+from transcripts.corpus.consent import record_consent, save_redaction
 from transcripts.corpus.models import Interview, Turn
 from transcripts.corpus.pure.redacting import Entry
-from transcripts.corpus.redaction import save_redaction
 from transcripts.projects.models import Project
 
 pytestmark = pytest.mark.usefixtures("without_grants")

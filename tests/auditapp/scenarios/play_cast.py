@@ -14,8 +14,7 @@ from auditapp.scenarios.actions.asking import ask
 from auditapp.scenarios.actions.plays import open_play
 from auditapp.scenarios.actions.scripts import write_script
 from auditapp.scenarios.models import Play, Question, Script
-from auditapp.scenarios.pure.openings import read_published_openings
-from auditapp.scenarios.pure.scripts import QuestionText, ScriptText
+from auditapp.scenarios.pure.scripts import QuestionText, ScriptText, read_published_openings
 from tests.auditapp.batches.counting import claim, make_variant
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project

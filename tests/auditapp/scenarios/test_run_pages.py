@@ -18,7 +18,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import ChatRequest
 from auditapp.scenarios.actions.storing import store_plays
 from auditapp.scenarios.models import Play, Script
-from auditapp.scenarios.pure.shipped import SHIPPED_FILE
+from auditapp.scenarios.pure.scripts import SHIPPED_FILE
 from tests.auditapp.scenarios.suite_cast import PROMPTED, SECRETS, SUITE, launch, load_suite, run
 from tests.conftest import make_member
 from transcripts.accounts.models import User

@@ -25,12 +25,12 @@ from auditapp.scenarios.actions import storing
 from auditapp.scenarios.actions.runs import plan_scenarios
 from auditapp.scenarios.actions.scripts import load_scripts
 from auditapp.scenarios.actions.storing import store_plays, sweep_plays
+from auditapp.scenarios.exports import COLUMNS, read_rows
 from auditapp.scenarios.models import Play, Question
 from auditapp.scenarios.pure.measures import measure_comparisons
-from auditapp.scenarios.pure.plays_file import read_plays
+from auditapp.scenarios.pure.outcomes import read_plays
 from auditapp.scenarios.pure.scripts import QuestionText
 from auditapp.scenarios.queries.run_report import read_run_report
-from auditapp.scenarios.run_exports import COLUMNS, read_rows
 from tests.auditapp.batches.counting import GIVEN_UP, claim, make_variant
 from tests.auditapp.scenarios.suite_cast import (
     PROMPTED,

@@ -11,8 +11,7 @@ from django.core.management import call_command
 
 from auditapp.scenarios.actions.runs import plan_scenarios
 from auditapp.scenarios.pure.outcomes import read_outcome
-from auditapp.scenarios.pure.scripts import ScriptText, list_halves
-from auditapp.scenarios.pure.shipped import SHIPPED, read_shipped
+from auditapp.scenarios.pure.scripts import SHIPPED, ScriptText, list_halves, read_shipped
 from tests.auditapp.batches.counting import make_variant
 from transcripts.projects.models import Project
 

@@ -14,9 +14,8 @@ from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import ChatAnswer, ChatRequest
 from auditapp.scenarios.actions.storing import store_plays, sweep_plays
 from auditapp.scenarios.models import Play, Script
-from auditapp.scenarios.queries.run_talks import group_ended
-from auditapp.scenarios.queries.run_visibility import CAN_BE_ASKED_AGAIN, NOT_STORED, TO_OPEN, find_run_visibility
-from auditapp.scenarios.queries.runs import run_plays
+from auditapp.scenarios.queries.runs import CAN_BE_ASKED_AGAIN, NOT_STORED, TO_OPEN, find_run_visibility, run_plays
+from auditapp.scenarios.queries.talks import group_ended
 from tests.auditapp.batches.counting import GIVEN_UP, claim
 from tests.auditapp.scenarios.suite_cast import answer, launch, respond, run
 from transcripts.accounts.models import User

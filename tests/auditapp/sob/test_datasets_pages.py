@@ -17,7 +17,7 @@ from auditapp.sob.texts.forms import FileForm
 from tests.auditapp.sob.conftest import write_texts
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
-from transcripts.ui.fields import limit_size
+from transcripts.ui.forms import limit_size
 
 ClientOf = Callable[[User], Client]
 HATECHECK = (

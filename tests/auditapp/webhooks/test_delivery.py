@@ -14,7 +14,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from auditapp.batches.actions import cancel_batch
 from auditapp.batches.models import Batch
-from auditapp.webhooks import outbox, runner, tasks
+from auditapp.webhooks import actions, runner, tasks
 from auditapp.webhooks.actions import send_test, turn_off_webhook
 from auditapp.webhooks.models import Delivery, Webhook
 from auditapp.webhooks.pure.protocol import MAX_TRIES, PAUSES
@@ -333,8 +333,8 @@ class TestSweep:
         told: list[uuid.UUID] = []
         monkeypatch.setattr(tasks, "notify_of", told.extend)
         delivery = send_test(webhook=add_hook()[0], by=lead)
-        outbox.sweep_deliveries()
-        outbox.sweep_deliveries()
+        actions.sweep_deliveries()
+        actions.sweep_deliveries()
         assert told == [delivery.pk]
 
     def test_what_is_not_due_or_has_ended_is_not_told(
@@ -346,7 +346,7 @@ class TestSweep:
         Delivery.objects.filter(pk=later.pk).update(due_at=timezone.now() + datetime.timedelta(hours=1))
         ended = send_test(webhook=add_hook(address="https://example.org/x")[0], by=lead)
         turn_off_webhook(webhook=ended.webhook, by=lead)
-        outbox.sweep_deliveries()
+        actions.sweep_deliveries()
         assert told == []
 
     def test_workers_are_told_once_the_event_is_stored(

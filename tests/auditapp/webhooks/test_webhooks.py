@@ -19,8 +19,7 @@ from pytest_django import Settings
 from auditapp.llm.sealing import open_key
 from auditapp.webhooks import actions, runner
 from auditapp.webhooks.actions import add_webhook, send_test, turn_off_webhook
-from auditapp.webhooks.events import list_events
-from auditapp.webhooks.models import Delivery, Webhook
+from auditapp.webhooks.models import Delivery, Webhook, list_events
 from auditapp.webhooks.pure.protocol import make_signing_secret, write_headers
 from tests.auditapp.llm.test_sealing import make_field_key
 from tests.auditapp.webhooks.conftest import AddHook

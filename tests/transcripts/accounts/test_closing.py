@@ -27,9 +27,8 @@ from transcripts.accounts.actions import (
     set_password,
     use_sign_in_link,
 )
-from transcripts.accounts.closing import find_obstacles, list_notes
 from transcripts.accounts.models import Session, User
-from transcripts.accounts.queries import find_token
+from transcripts.accounts.queries import find_obstacles, find_token, list_notes
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from transcripts.agreement.pure import label_files
 from transcripts.agreement.pure.label_files import read_labels
-from transcripts.agreement.pure.label_table import LabelTable, RatingTable
+from transcripts.agreement.pure.tallies import LabelTable, RatingTable
 from transcripts.formats.problems import ReadError
 from transcripts.statistics.alpha import Level
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from transcripts.agreement.pure.label_table import LabelTable
 from transcripts.agreement.pure.measuring import measure_agreement
+from transcripts.agreement.pure.tallies import LabelTable
 
 
 def test_decisions_may_differ_from_code_to_code() -> None:

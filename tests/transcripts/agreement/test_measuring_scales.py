@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tests.transcripts.agreement.examples import EXAMPLES, NAMES
-from transcripts.agreement.pure import measuring_scales
+from transcripts.agreement.pure import measuring
 from transcripts.agreement.pure.figures import CodeAgreement
-from transcripts.agreement.pure.label_table import RatingTable
-from transcripts.agreement.pure.measuring_scales import measure_ratings
+from transcripts.agreement.pure.measuring import measure_ratings
+from transcripts.agreement.pure.tallies import RatingTable
 from transcripts.statistics.alpha import Level
 from transcripts.statistics.figures import Reason
 from transcripts.statistics.resampling import draw_resamples, find_levels
@@ -74,7 +74,7 @@ def test_turns_need_not_lie_together() -> None:
 
 
 def test_too_many_different_values_leave_alpha_without_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring_scales, "MAX_CELLS", 10)
+    monkeypatch.setattr(measuring, "MAX_CELLS", 10)
     code = measure_code(make_ratings(FOUR["ratings"]), Level.INTERVAL, resamples=50)
     assert code.alpha.value is not None
     assert (code.alpha.interval, code.alpha.no_interval) == (None, Reason.TOO_MANY_VALUES)

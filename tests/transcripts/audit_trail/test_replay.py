@@ -32,11 +32,11 @@ from transcripts.corpus.boundary_edits import SentenceRetired
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
 from transcripts.memos import actions as memos
-from transcripts.memos.places import Place
+from transcripts.memos.queries import Place
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.revision import actions as revision
-from transcripts.rounds.finishing import finish_interview, show_finished, take_back_finish
+from transcripts.rounds.actions import finish_interview, show_finished, take_back_finish
 
 NOTE = "She weighs both sides without saying so."
 MEMO = "A thought about this sentence."

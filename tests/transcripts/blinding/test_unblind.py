@@ -21,7 +21,7 @@ from transcripts.codebook.actions import seed_codebook
 from transcripts.coding.models import Coding, Memo, Unblinding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.memos.actions import write_memo
-from transcripts.memos.places import Place
+from transcripts.memos.queries import Place
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
 from transcripts.projects.roles import CODER, LEAD, OWNER, READER, Role

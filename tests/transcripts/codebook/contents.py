@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
+from transcripts.formats.codebook_rules import CodebookContent, CodeContent, FamilyContent
 
 
 def code(identifier: str, family: str = "f", **values: Any) -> CodeContent:

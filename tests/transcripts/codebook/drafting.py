@@ -11,7 +11,7 @@ from transcripts.audit_trail.trail import project_stream
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.pure import editing
-from transcripts.formats.codebook_content import CodeContent
+from transcripts.formats.codebook_rules import CodeContent
 from transcripts.projects.models import Project
 
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 from hypothesis import given
 
 from tests.transcripts.codebook.contents import code, content, contents, family
-from transcripts.codebook.pure.comparing import Comparison, compare
+from transcripts.codebook.pure.comparing import IN, OUT, Comparison, compare
 from transcripts.codebook.pure.lineage import Step, follow, trace
-from transcripts.codebook.pure.words import IN, OUT
-from transcripts.formats.codebook_content import CodeAttribute, CodebookContent
+from transcripts.formats.codebook_rules import CodeAttribute, CodebookContent
 
 
 def list_kind(comparison: Comparison, kind: str) -> set[str]:

@@ -12,7 +12,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import CodebookVersion, CodeProposal
 from transcripts.corpus.models import Sentence
-from transcripts.formats.codebook_content import CodeAttribute, FamilyContent
+from transcripts.formats.codebook_rules import CodeAttribute, FamilyContent
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.transcripts.codebook.contents import code, content, contents, family
 from transcripts.codebook.pure import editing
 from transcripts.codebook.pure.checking import MAX_DEPTH, find_problems, order_as_tree
-from transcripts.formats.codebook_content import CodebookContent
+from transcripts.formats.codebook_rules import CodebookContent
 
 
 def names(found: CodebookContent) -> list[str]:

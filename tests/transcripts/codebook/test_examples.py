@@ -22,7 +22,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook import actions, queries
 from transcripts.codebook.files import read_version
 from transcripts.codebook.models import CodebookVersion, CodeExample
-from transcripts.codebook.quotes import find_labelled_sentence, find_pieces, find_sentence, read_examples
+from transcripts.codebook.queries import find_labelled_sentence, find_pieces, find_sentence, read_examples
 from transcripts.corpus.actions import split_sentence
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.transcripts.codebook.contents import code
-from transcripts.codebook.pure.naming import find_prefix, find_similar, is_in_words, make_identifier
+from transcripts.codebook.pure.editing import find_prefix, find_similar, is_in_words, make_identifier
 from transcripts.formats.codebook_rules import STABLE_NAME
 
 

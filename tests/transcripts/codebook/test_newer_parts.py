@@ -14,8 +14,7 @@ from tests.transcripts.codebook.drafting import list_events, list_steps
 from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import Code, CodebookVersion, CodeExample
-from transcripts.codebook.pure.newer_parts import find_newer_parts
-from transcripts.codebook.pure.seed import load_seed
+from transcripts.codebook.pure.seed import find_newer_parts, load_seed
 from transcripts.projects.models import Project
 
 SignIn = Callable[[User], Client]

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.codebook.pure.words import IN, OUT, SAME, compare_words, split_words
+from transcripts.codebook.pure.comparing import IN, OUT, SAME, compare_words, split_words
 
 TEXTS = st.text(max_size=60) | st.lists(st.sampled_from(["a", "b", "the", " ", "\n", ",", "é", "語"]), max_size=40).map(
     "".join

@@ -16,8 +16,8 @@ from transcripts.audit_trail.trail import list_streams
 from transcripts.codebook.models import Code
 from transcripts.coding import actions, boundary_edits
 from transcripts.coding.annotations import read_annotations_in
+from transcripts.coding.closure import read_first_openings, saw_reasoning
 from transcripts.coding.models import Coding, Layer, Link, StageOpening
-from transcripts.coding.reasoning import read_first_openings, saw_reasoning
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import Extent

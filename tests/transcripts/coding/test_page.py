@@ -21,7 +21,7 @@ from transcripts.coding.models import Coding, Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
-from transcripts.rounds.progress import read_progress
+from transcripts.rounds.queries import read_progress
 
 
 def import_long(project: Project, owner: User, sentences: int) -> Interview:

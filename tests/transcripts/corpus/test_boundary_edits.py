@@ -16,7 +16,7 @@ from transcripts.corpus.actions import import_file, merge_sentences, split_sente
 from transcripts.corpus.boundary_edits import SentenceRetired
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
-from transcripts.corpus.pure.preparing import hash_quote
+from transcripts.corpus.pure.segmenting import hash_quote
 from transcripts.projects.models import Project
 
 

@@ -22,9 +22,9 @@ from transcripts.corpus import actions, planning, storing
 from transcripts.corpus.actions import import_file, import_files, plan_imports
 from transcripts.corpus.models import Interview
 from transcripts.corpus.pure import readers
-from transcripts.corpus.pure.choices import Choices
-from transcripts.corpus.pure.readers import Content, ReadError, Reading, archives, contents, decoding
-from transcripts.imports import kinds, running
+from transcripts.corpus.pure.previews import Choices
+from transcripts.corpus.pure.readers import Content, ReadError, Reading, contents, decoding
+from transcripts.imports import running, runs
 from transcripts.imports.actions import cancel_job, start_job
 from transcripts.imports.models import ImportJob
 from transcripts.imports.runs import JobRun
@@ -42,7 +42,7 @@ def _every_file_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "COMPARED_CHARACTERS", 1)
     monkeypatch.setattr(actions, "SMALL_ROWS", 0)
     monkeypatch.setattr(actions, "ROWS_IN_A_GROUP", 5)
-    monkeypatch.setattr(kinds, "_notifiers", [])
+    monkeypatch.setattr(runs, "_notifiers", [])
     monkeypatch.setattr(storing, "rest", lambda _seconds: None)
 
 
@@ -99,7 +99,7 @@ def test_an_account_comes_in_from_a_disk_as_from_memory(
 def test_parts_of_an_export_are_read_where_they_lie(
     project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archives, "_UNPACKED_AT_ONCE", 0)
+    monkeypatch.setattr(contents, "_UNPACKED_AT_ONCE", 0)
     parts = {f"conversations-00{at}.json": json.dumps([make_conversation(at)]).encode() for at in range(3)}
     reports = import_files(project=project, files=[("export.zip", pack(parts))], by=lead)
     assert [report.interviews for report in reports] == [2, 2, 2]

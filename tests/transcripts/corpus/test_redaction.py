@@ -12,11 +12,10 @@ from django.urls import reverse
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.actions import import_file
+from transcripts.corpus.consent import preview, save_redaction, suggest_entries
 from transcripts.corpus.models import RedactionList, Turn
 from transcripts.corpus.pure.redacting import Entry
 from transcripts.corpus.queries import find_redaction
-from transcripts.corpus.redaction import save_redaction
-from transcripts.corpus.redaction_preview import preview, suggest_entries
 from transcripts.history.models import NothingChanged
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused

@@ -19,7 +19,7 @@ from tests.transcripts.corpus import told
 from transcripts.accounts.models import User
 from transcripts.corpus import planning
 from transcripts.corpus.actions import import_files
-from transcripts.corpus.pure.choices import Choices
+from transcripts.corpus.pure.previews import Choices
 from transcripts.corpus.pure.readers import (
     FORMATS,
     ReadError,

@@ -15,8 +15,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import ImportedFile, Interview, Sentence, Standing, Turn
-from transcripts.corpus.standing import archive_interviews
-from transcripts.corpus.undoing import PLANS, UndoRefused, count_work, undo_import
+from transcripts.corpus.standing import PLANS, UndoRefused, archive_interviews, count_work, undo_import
 from transcripts.projects.models import Project
 
 DATA = json.dumps(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.corpus.pure.choices import read_choices
+from transcripts.corpus.pure.previews import read_choices
 from transcripts.corpus.pure.readers import read_bytes
 from transcripts.corpus.pure.unseen import HIDDEN, drop_unseen, mark_unseen
 

@@ -16,7 +16,7 @@ from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.readers import FORMATS, READERS_VERSION
-from transcripts.corpus.undoing import undo_import
+from transcripts.corpus.standing import undo_import
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 

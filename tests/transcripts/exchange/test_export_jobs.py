@@ -21,7 +21,7 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.exchange import coding_rows, export_jobs, rows, text_rows
 from transcripts.exchange.actions import exporting, write_file
 from transcripts.exchange.registry import Scope, find_export
-from transcripts.imports import actions, kinds, running, runs
+from transcripts.imports import actions, running, runs
 from transcripts.imports.models import ImportJob, ResultPart
 from transcripts.imports.runs import JobRun
 from transcripts.projects.actions import set_member_role
@@ -36,7 +36,7 @@ commits = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def _no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every export takes too long, and its file comes in several pieces."""
-    monkeypatch.setattr(kinds, "_notifiers", [])
+    monkeypatch.setattr(runs, "_notifiers", [])
     monkeypatch.setattr(export_jobs, "DIRECT_SECONDS", -1.0)
     monkeypatch.setattr(runs, "PART_BYTES", 200)
     monkeypatch.setattr(runs, "TELL_SECONDS", 0)

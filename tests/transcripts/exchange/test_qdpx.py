@@ -38,7 +38,7 @@ from transcripts.exchange.actions import StudyRefused, import_qdpx, importing, w
 from transcripts.exchange.pure.refi_texts import read_headings
 from transcripts.exchange.refi import people
 from transcripts.exchange.refi.content import lay_out
-from transcripts.exchange.refi.report import StudyReport
+from transcripts.exchange.refi.people import StudyReport
 from transcripts.exchange.registry import Scope, find_export
 from transcripts.formats.qdpx_read import read_qdpx
 from transcripts.projects.actions import create_project, set_member_role

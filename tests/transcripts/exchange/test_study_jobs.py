@@ -23,7 +23,7 @@ from transcripts.coding.models import Coding, Memo
 from transcripts.corpus import storing
 from transcripts.corpus.models import Interview
 from transcripts.exchange import views
-from transcripts.imports import kinds, runs
+from transcripts.imports import runs
 from transcripts.imports.actions import cancel_job
 from transcripts.imports.models import ImportJob
 from transcripts.imports.running import run_job
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kinds, "_notifiers", [])
+    monkeypatch.setattr(runs, "_notifiers", [])
     monkeypatch.setattr(views, "LARGE_SIZE", 0)
     monkeypatch.setattr(runs, "TELL_SECONDS", 0)
 

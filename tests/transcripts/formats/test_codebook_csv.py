@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transcripts.codebook.pure.seed import load_seed
-from transcripts.formats.codebook_content import CodeAttribute
 from transcripts.formats.codebook_csv import (
     COLUMNS,
     FLAGS,
@@ -25,9 +24,8 @@ from transcripts.formats.codebook_csv import (
     read_codebook,
     write_codebook,
 )
-from transcripts.formats.codebook_headings import find_columns
-from transcripts.formats.codebook_rules import SIDES
-from transcripts.formats.csv_input import MAX_CELL_LENGTH
+from transcripts.formats.codebook_rules import SIDES, CodeAttribute, find_columns
+from transcripts.formats.text_input import MAX_CELL_LENGTH
 
 FILES = Path(__file__).resolve().parents[2] / "data" / "codebook"
 PLAIN = CodeRow(code_id="tone.hedge", family="tone", family_name="Tone", name="Hedge", key="h")

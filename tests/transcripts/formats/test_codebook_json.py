@@ -13,16 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.formats.codebook_content import (
+from transcripts.formats.codebook_csv import CodebookFileError
+from transcripts.formats.codebook_json import read_codebook_json, write_codebook_json
+from transcripts.formats.codebook_rules import (
+    SIDES,
+    SINGLE_KEYS,
+    UNITS,
     CodeAttribute,
     CodebookContent,
     CodeContent,
     CodeExample,
     FamilyContent,
 )
-from transcripts.formats.codebook_csv import CodebookFileError
-from transcripts.formats.codebook_json import read_codebook_json, write_codebook_json
-from transcripts.formats.codebook_rules import SIDES, SINGLE_KEYS, UNITS
 
 FILES = Path(__file__).resolve().parents[2] / "data" / "codebook"
 

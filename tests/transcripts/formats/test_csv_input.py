@@ -15,7 +15,7 @@ from auditapp.sob.pure.importing_results.sob_results import read_sob_results
 from tests.instance import ROOT
 from transcripts.corpus.pure.readers import read_bytes
 from transcripts.formats.codebook_csv import COLUMNS, CodebookFileError, read_codebook
-from transcripts.formats.csv_input import MAX_CELL_LENGTH, CsvError, explain_error, find_delimiter, read_csv
+from transcripts.formats.text_input import MAX_CELL_LENGTH, CsvError, explain_error, find_delimiter, read_csv
 
 
 def refuse_long_definition() -> str:
@@ -50,7 +50,7 @@ def test_every_reader_of_csv_uses_the_one_limit() -> None:
     own = []
     for room in ("auditapp", "transcripts"):
         for path in sorted((ROOT / room).rglob("*.py")):
-            if path.name == "csv_input.py":
+            if path.name == "text_input.py":
                 continue
             own += [path.relative_to(ROOT) for name in _list_attributes(path) if name in READERS]
     assert own == []

@@ -13,10 +13,9 @@ from lxml import etree
 from tests.shared import SHARED, shared
 from tests.transcripts.formats.refi_structure import find_breaches
 from transcripts.codebook.pure.seed import load_seed
-from transcripts.formats.codebook_content import CodebookContent, CodeContent, CodeExample, FamilyContent
 from transcripts.formats.codebook_csv import CodebookFileError
-from transcripts.formats.qdc import lay_out_codes, read_qdc, write_qdc
-from transcripts.formats.qdc_description import read_description
+from transcripts.formats.codebook_rules import CodebookContent, CodeContent, CodeExample, FamilyContent
+from transcripts.formats.qdc import lay_out_codes, read_description, read_qdc, write_qdc
 from transcripts.formats.refi import make_guid
 from transcripts.formats.refi_codes import QdcCode, QdcSet
 

@@ -28,11 +28,11 @@ from tests.transcripts.formats.qdpx_cases import (
 )
 from tests.transcripts.formats.refi_structure import find_breaches
 from transcripts.formats import qdpx_write
-from transcripts.formats.line_ends import find_unfolded, fold, unfold
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxProject, QdpxSelection, QdpxSource, QdpxTurn
 from transcripts.formats.qdpx_read import ProjectFileError
 from transcripts.formats.qdpx_write import write_qdpx
 from transcripts.formats.refi_codes import QdcCode, QdcSet
+from transcripts.formats.text_input import find_unfolded, fold, unfold
 
 
 def unpack(data: bytes, name: str = "project.qde") -> bytes:

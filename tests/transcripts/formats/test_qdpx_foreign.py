@@ -244,7 +244,7 @@ def test_all_problems_of_a_project_are_listed_with_their_lines() -> None:
 
 
 def test_more_codings_than_can_be_held_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transcripts.formats.qde_sources.MAX_PUT_ON_TEXTS", 3)
+    monkeypatch.setattr("transcripts.formats.qde.MAX_PUT_ON_TEXTS", 3)
 
     assert refuse(FOREIGN.read_bytes()).problems[0].found == "more than 3 selections and codings"
 

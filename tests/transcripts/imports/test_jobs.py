@@ -22,7 +22,7 @@ from transcripts.corpus import actions as corpus_actions
 from transcripts.corpus import storing, views
 from transcripts.corpus.models import ImportedFile, Interview, Sentence
 from transcripts.corpus.pure import readers
-from transcripts.imports import actions, kinds, queries, running
+from transcripts.imports import actions, running, runs
 from transcripts.imports.models import ImportJob, UploadPart
 from transcripts.imports.runs import JobRun
 from transcripts.projects.models import Membership, Project
@@ -38,7 +38,7 @@ commits = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five interviews are stored in five groups, and their file comes in pieces."""
-    monkeypatch.setattr(kinds, "_notifiers", [])
+    monkeypatch.setattr(runs, "_notifiers", [])
     monkeypatch.setattr(readers, "KEPT_SIZE", 0)
     monkeypatch.setattr(corpus_actions, "ROWS_IN_A_GROUP", 5)
     monkeypatch.setattr(storing, "ROWS_AT_A_TIME", 3)
@@ -144,7 +144,7 @@ def test_a_run_goes_on_where_a_killed_one_stopped(
     running.run_job(job.pk)
     assert ImportJob.objects.get().state == State.RUNNING, "a run was taken for dead that has shown itself just now"
     ImportJob.objects.update(touched_at=timezone.now() - LONG_AGO)
-    assert queries.find_free_jobs() == [job.pk]
+    assert runs.find_free_jobs() == [job.pk]
     running.run_job(job.pk)
     assert count_visible(project) == (5, 15, 1)
     kept = set(Interview.objects.values_list("pk", flat=True)) & stored
@@ -337,7 +337,7 @@ def test_of_those_that_begin_at_the_same_moment_the_latest_give_way(
 
     def let_others_begin(now: datetime.datetime) -> Q:
         ImportJob.objects.filter(pk__in=[job.pk for job in others]).update(state=State.RUNNING, touched_at=now)
-        return queries.is_free(now)
+        return runs.is_free(now)
 
     monkeypatch.setattr(running, "is_free", let_others_begin)
     running.run_job(latest.pk)

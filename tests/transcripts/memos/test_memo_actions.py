@@ -15,7 +15,7 @@ from transcripts.coding.models import Memo
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.memos import actions
 from transcripts.memos.actions import MemoChanged
-from transcripts.memos.places import Place, PlaceNotFound, find_place
+from transcripts.memos.queries import Place, PlaceNotFound, find_place
 from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
 

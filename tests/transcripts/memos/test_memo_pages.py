@@ -20,7 +20,7 @@ from transcripts.coding.models import Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.memos.actions import write_memo
-from transcripts.memos.places import Place, find_place
+from transcripts.memos.queries import Place, find_place
 from transcripts.projects.models import Project
 
 SignIn = Callable[[User], Client]

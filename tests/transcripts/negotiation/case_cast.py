@@ -14,7 +14,7 @@ from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import pair_threads
 from transcripts.negotiation.models import CaseSheet, Pair
-from transcripts.rounds.finishing import finish_interview
+from transcripts.rounds.actions import finish_interview
 
 WHY = "Only power decides this case."
 RELEVANT = [{"feature": "feature.power", "reason": WHY}]

@@ -25,8 +25,7 @@ from transcripts.negotiation.actions.scores import withdraw_score
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.projects.actions import set_member_role
 from transcripts.projects.models import Project
-from transcripts.rounds.actions import sign_off, undo_sign_off
-from transcripts.rounds.finishing import take_back_finish
+from transcripts.rounds.actions import sign_off, take_back_finish, undo_sign_off
 
 ClientOf = Callable[[User], Client]
 pytestmark = pytest.mark.django_db

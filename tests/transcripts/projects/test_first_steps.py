@@ -19,8 +19,8 @@ from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.actions import invite_user, set_member_role, skip_step
 from transcripts.projects.models import Project
+from transcripts.projects.overview import STEPS, read_first_steps
 from transcripts.projects.queries import members_of
-from transcripts.projects.steps import STEPS, read_first_steps
 from transcripts.refusals import Refused
 
 SignIn = Callable[[User], Client]

@@ -7,9 +7,8 @@ from collections.abc import Hashable
 import pytest
 
 from transcripts.retrieval.counts import Mark
-from transcripts.retrieval.pure.charts import draw_pairs, draw_shares
 from transcripts.retrieval.pure.score_sheet import build_sheet
-from transcripts.retrieval.pure.tables import Count, CountTable, Heading, PairTable
+from transcripts.retrieval.pure.tables import Count, CountTable, Heading, PairTable, draw_pairs, draw_shares
 
 CODES = [Heading(name, name.title(), "themes", "sentence") for name in ("care", "balance", "context")]
 

@@ -9,7 +9,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook import actions
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.queries import current_version
-from transcripts.formats.codebook_content import CodeContent
+from transcripts.formats.codebook_rules import CodeContent
 from transcripts.projects.models import Project
 
 

@@ -18,7 +18,7 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 from transcripts.revision.pure.near import choose_stems, cut_words, find_near
-from transcripts.rounds.finishing import finish_interview
+from transcripts.rounds.actions import finish_interview
 
 ClientOf = Callable[[User], Client]
 SAID = (

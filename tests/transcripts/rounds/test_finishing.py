@@ -20,7 +20,7 @@ from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.rounds import actions, queries
-from transcripts.rounds.finishing import finish_interview, show_finished, take_back_finish
+from transcripts.rounds.actions import finish_interview, show_finished, take_back_finish
 from transcripts.rounds.models import Finish
 
 SignIn = Callable[[User], Client]

@@ -17,7 +17,7 @@ from transcripts.coding.models import Decision
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.rounds.finishing import finish_interview
+from transcripts.rounds.actions import finish_interview
 from transcripts.rounds.models import Round
 
 SignIn = Callable[[User], Client]

@@ -23,8 +23,8 @@ from transcripts.refusals import Refused
 from transcripts.rounds import actions, queries
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.overview import read_all_work, read_notes
-from transcripts.rounds.progress import read_progress
 from transcripts.rounds.pure.allocation import fingerprint
+from transcripts.rounds.queries import read_progress
 
 SignIn = Callable[[User], Client]
 

@@ -29,9 +29,9 @@ from transcripts.themes.evidence import (
     find_coded_sentences,
     list_coders,
 )
-from transcripts.themes.matrix import count_codes, count_themes
 from transcripts.themes.pure.presence import Cell
 from transcripts.themes.queries import current_themes, read_catalogue
+from transcripts.themes.quotations import count_codes, count_themes
 
 FEATURE, MOVE = "feature.power", "move.refuse"
 

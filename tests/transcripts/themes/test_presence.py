@@ -6,8 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transcripts.charts.figures import GridChart, Missing, Verdict
-from transcripts.themes.pure.presence import Cell, Evidence, Heading, Presence, count_presence
-from transcripts.themes.pure.presence_chart import describe_cell, draw_presence
+from transcripts.themes.pure.presence import (
+    Cell,
+    Evidence,
+    Heading,
+    Presence,
+    count_presence,
+    describe_cell,
+    draw_presence,
+)
 
 ROWS = [
     Heading("1", "Balance", frozenset({"a", "b"})),

@@ -15,8 +15,8 @@ from transcripts.codebook.actions import start_study
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
 from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
-from transcripts.themes.errors import QuoteChanged
 from transcripts.themes.models import ThemeQuote, ThemeVersion
+from transcripts.themes.queries import QuoteChanged
 from transcripts.themes.quotations import add_quote, withdraw_quote
 
 

@@ -17,8 +17,8 @@ from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
 from transcripts.themes import reflexive
 from transcripts.themes.actions import ThemeText, create_theme
-from transcripts.themes.errors import EntryChanged, NotYours
 from transcripts.themes.models import PhaseEntry, PositionalityStatement
+from transcripts.themes.queries import EntryChanged, NotYours
 from transcripts.themes.quotations import add_quote
 
 SignIn = Callable[[User], Client]

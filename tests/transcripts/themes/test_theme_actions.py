@@ -16,9 +16,8 @@ from transcripts.projects.models import Project
 from transcripts.refusals import Refused, WrongInput
 from transcripts.themes import actions
 from transcripts.themes.actions import ThemeText
-from transcripts.themes.errors import ThemeChanged
 from transcripts.themes.models import Theme, ThemeQuote, ThemeVersion
-from transcripts.themes.queries import current_themes, find_current
+from transcripts.themes.queries import ThemeChanged, current_themes, find_current
 from transcripts.themes.quotations import add_quote
 
 State = ThemeVersion.State

@@ -16,7 +16,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import CodeChange
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.ui import commands, usual
+from transcripts.ui import commands
 from transcripts.ui.commands import (
     ActCommand,
     Argument,
@@ -54,10 +54,10 @@ def parse(*taken: Argument | OneOf, given: str) -> argparse.Namespace:
 
 
 def test_an_argument_that_differs_in_something_leaves_the_usual_one_as_it_is() -> None:
-    assert parse(usual.SEED.but(default=7), given="").seed == 7
-    assert parse(usual.SEED, given="").seed == 1
+    assert parse(commands.SEED.but(default=7), given="").seed == 7
+    assert parse(commands.SEED, given="").seed == 1
     with pytest.raises(argparse.ArgumentError):
-        parse(OneOf(usual.SEED, usual.DRY_RUN), given="--seed 3 --dry-run")
+        parse(OneOf(commands.SEED, commands.DRY_RUN), given="--seed 3 --dry-run")
 
 
 class Chosen(forms.Form):

@@ -12,8 +12,8 @@ from auditapp.sob.judging.forms import ImportForm
 from auditapp.sob.texts.forms import FileForm
 from transcripts.accounts.models import User
 from transcripts.codebook.forms.versions import CodebookFileForm
-from transcripts.exchange.forms import StudyFileForm
-from transcripts.ui.fields import RowsField
+from transcripts.exchange.views import StudyFileForm
+from transcripts.ui.forms import RowsField
 
 
 @pytest.mark.parametrize("number", [str(2**63), "-" + str(2**63 + 1), "9" * 30, "9" * 5_000, "\u0661\u0662", "x", ""])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.core.exceptions import ValidationError
 
-from transcripts.ui.fields import NumberField
+from transcripts.ui.forms import NumberField
 from transcripts.ui.typed_text import MAX_ID, find_number, find_numbers
 
 

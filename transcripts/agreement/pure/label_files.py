@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from transcripts.agreement.pure.label_table import LabelTable, Places, RatingTable
+from transcripts.agreement.pure.tallies import LabelTable, Places, RatingTable
 from transcripts.formats.problems import quote
 from transcripts.formats.strict_table import StrictTable
 from transcripts.statistics.alpha import Level

@@ -1,7 +1,4 @@
-"""What coefficients are computed from, as sums over the units of each cluster: kinds x clusters.
-
-Summed over all clusters they give the figures; summed over drawn clusters they give those of a resample.
-"""
+"""Who applied which code to which unit, and the sums over units of each cluster that coefficients are computed from."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transcripts.agreement.pure.label_table import Bools, LabelTable, Places
 from transcripts.statistics.coefficients import (
     Floats,
     PairCounts,
@@ -19,7 +15,43 @@ from transcripts.statistics.coefficients import (
 )
 from transcripts.statistics.resampling import Resamples, sum_draws
 
+Bools = NDArray[np.bool_]
+Places = NDArray[np.intp]
 PAIRS_AT_A_TIME = 64
+
+
+class LabelTable(NamedTuple):
+    """Yes-or-no labels.
+
+    ``labels``: codes x coders x units, whether the coder applied the code to the unit; False where not decided.
+    ``decided``: coders x units, whether the coder decided about the unit at all, "read, no code" included; or codes x
+    coders x units where that differs from code to code. ``clusters``: for each unit the number of its cluster, from 0.
+    """
+
+    coders: tuple[str, ...]
+    codes: tuple[str, ...]
+    labels: Bools
+    decided: Bools
+    clusters: Places
+
+    def get_decided(self, code: int) -> Bools:
+        """Coders x units: whether the coder decided about this code on the unit."""
+        return self.decided if self.decided.ndim == 2 else self.decided[code]
+
+
+class RatingTable(NamedTuple):
+    """Numbers on a scale.
+
+    ``ratings``: codes x coders x units, NaN where the coder gave none. ``clusters``: for each unit the number of its
+    cluster, from 0.
+    """
+
+    coders: tuple[str, ...]
+    codes: tuple[str, ...]
+    ratings: Floats
+    clusters: Places
+
+
 """Bounds memory where coders are many: what is held grows with pairs x units."""
 
 Numbers = NDArray[Any]

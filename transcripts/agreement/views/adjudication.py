@@ -1,4 +1,4 @@
-"""The queue of disagreements, one at a time, and what is decided about each."""
+"""Disagreements between coders: their readings side by side, the queue of them, and what is decided about each."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -16,8 +17,8 @@ from transcripts.agreement import actions, queries
 from transcripts.agreement.forms import VerdictForm
 from transcripts.agreement.models import Adjudication
 from transcripts.agreement.pure.letters import Readings, fingerprint, list_stored, name_letter, order_readings
-from transcripts.agreement.queries import Place, Selection, read_items
-from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings
+from transcripts.agreement.queries import Place, Selection, list_places, read_items
+from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings, is_for_coders
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
@@ -26,10 +27,12 @@ from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused, WrongInput
+from transcripts.rounds.queries import find_locked_interviews
 from transcripts.ui.replacing import post_again
 from transcripts.ui.typed_text import find_number
 
 NOT_REFLEXIVE = (Stance.RELIABILITY.value, Stance.CODEBOOK.value)
+ITEMS_PER_PAGE = 20
 
 
 class Queue:
@@ -227,3 +230,41 @@ def _show_decision(row: Adjudication, names: dict[str, str]) -> dict[str, Any]:
     coders = [reading["coder"] for reading in row.readings]
     letter = name_letter(coders.index(row.chosen_coder_id)) if row.chosen_coder_id in coders else ""
     return {"row": row, "letter": letter, "codes": [names.get(code, code) for code in row.codes]}
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_disagreements(request: ProjectRequest) -> HttpResponse:
+    """The units of a family that coders coded differently. Coders see them once a round is locked."""
+    page_request = PageRequest(request.project, request.GET, prefer=(Stance.REFLEXIVE.value, Stance.CODEBOOK.value))
+    viewer = get_viewer(request)
+    sees_all = viewer.sees_all
+    context: dict[str, object] = {
+        "page_request": page_request,
+        "sees_all": sees_all,
+        "is_allowed": sees_all or is_for_coders(page_request.stance),
+        "can_write": viewer.codes,
+        "can_adjudicate": page_request.stance != Stance.REFLEXIVE and sees_all,
+    }
+    if page_request.selection is None:
+        return render(request, "agreement/disagreements.html", context, status=422 if page_request.families else 200)
+    if context["is_allowed"] and (sees_all or find_locked_interviews(request.project)):
+        visible = VisibleReadings(viewer, page_request.selection)
+        places = [int(place) for place in visible.table.find_differing()]
+        wanted = request.GET.get("code", "")
+        if wanted in visible.table.codes:
+            row = visible.table.labels[visible.table.codes.index(wanted)].sum(axis=0)
+            deciders = visible.table.decided.sum(axis=0)
+            places = [place for place in places if 0 < row[place] < deciders[place]]
+        page = Paginator(places, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
+        family = page_request.selection.family
+        context |= {
+            "visible": visible,
+            "unblinding": offer_unblinding(request, visible.blinded, where="differences", to_coders=True),
+            "page": page,
+            "compared": int((visible.table.decided.sum(axis=0) > 1).sum()),
+            "items": read_items(family, list_places(visible.table, page), viewer=request.user),
+            "codes": family.codes.order_by("position"),
+            "wanted": wanted,
+        }
+    return render(request, "agreement/disagreements.html", context)

@@ -7,20 +7,14 @@ from transcripts.codebook.actions.codes import (
     add_family,
     edit_code,
     edit_family,
+    merge_codes,
     remove_family,
     rename_code,
     restore_code,
     retire_code,
     shift_code,
     shift_family,
-)
-from transcripts.codebook.actions.errors import (
-    CodebookRefused,
-    CodeIsGone,
-    DraftIsClosed,
-    DraftIsOpen,
-    EditConflict,
-    WrongInput,
+    split_code,
 )
 from transcripts.codebook.actions.examples import (
     add_invented_example,
@@ -29,9 +23,7 @@ from transcripts.codebook.actions.examples import (
     repin_example,
     unpin_example,
 )
-from transcripts.codebook.actions.files import ImportPlan, import_codebook, plan_import
-from transcripts.codebook.actions.merging import merge_codes, split_code
-from transcripts.codebook.actions.newer_parts import take_newer_parts
+from transcripts.codebook.actions.files import ImportPlan, import_codebook, plan_import, start_study
 from transcripts.codebook.actions.proposals import (
     accept_proposal,
     decline_proposal,
@@ -39,7 +31,14 @@ from transcripts.codebook.actions.proposals import (
     propose_code,
     use_at_once,
 )
-from transcripts.codebook.actions.starting import start_study
+from transcripts.codebook.actions.storing import (
+    CodebookRefused,
+    CodeIsGone,
+    DraftIsClosed,
+    DraftIsOpen,
+    EditConflict,
+    WrongInput,
+)
 from transcripts.codebook.actions.versions import (
     discard_draft,
     find_obstacles,
@@ -47,6 +46,7 @@ from transcripts.codebook.actions.versions import (
     publish_version,
     seed_codebook,
     start_draft,
+    take_newer_parts,
 )
 
 __all__ = [

@@ -6,8 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from transcripts.audit_trail import trail
-from transcripts.codebook.actions.errors import WrongInput
-from transcripts.codebook.actions.storing import hold_code, hold_draft, record_event
+from transcripts.codebook.actions.storing import WrongInput, hold_code, hold_draft, record_event
 from transcripts.codebook.actions.versions import start_draft
 from transcripts.codebook.models import Code, CodebookVersion, CodeExample
 from transcripts.codebook.pure.checking import Problem

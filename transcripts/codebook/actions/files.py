@@ -1,4 +1,4 @@
-"""A codebook that comes as a file: looked at first, then made a draft."""
+"""A codebook that comes as a file: looked at first, then made a draft; and the codebook with which a study begins."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from django.db import transaction
 
 from transcripts.audit_trail import trail
 from transcripts.codebook import files, queries
-from transcripts.codebook.actions.errors import CodebookRefused
-from transcripts.codebook.actions.storing import add_change, copy_examples, lock, store_examples
-from transcripts.codebook.actions.versions import store_version
-from transcripts.codebook.models import CodebookVersion, CodeChange, CodeExample
+from transcripts.codebook.actions.storing import CodebookRefused, add_change, copy_examples, lock, store_examples
+from transcripts.codebook.actions.versions import publish_version, seed_codebook, start_draft, store_version
+from transcripts.codebook.models import Beginning, CodebookVersion, CodeChange, CodeExample, CodeFamily
 from transcripts.codebook.pure.checking import find_problems
 from transcripts.codebook.pure.comparing import FACTS, FROM_FAMILY, TEXTS, CodeDifference, Comparison, compare
-from transcripts.codebook.queries import next_number
-from transcripts.codebook.quotes import FoundQuote, find_quoted
-from transcripts.formats.codebook_content import CodebookContent
+from transcripts.codebook.queries import FoundQuote, find_quoted, next_number
 from transcripts.formats.codebook_csv import CodebookFileError
-from transcripts.projects.models import Project
+from transcripts.formats.codebook_rules import CodebookContent
+from transcripts.projects.actions import create_project, set_stance
+from transcripts.projects.models import MethodStance, Project
 
 Kind, Effect = CodeChange.Kind, CodeChange.Effect
 MAX_PROBLEMS = 20
+MOVES = "moves"
+MOVES_BY_RULES = "The default of every study: rules decide what a move is, so that codings of moves can be compared."
 
 
 class ImportPlan(NamedTuple):
@@ -154,3 +155,36 @@ def _list_new(plan: ImportPlan) -> list[FoundQuote]:
         known = set(rows.values_list("code__identifier", "sentence_id", "words"))
     there = {code.identifier for code in plan.content.codes}
     return [each for each in plan.examples if each[0] in there and each[:3] not in known]
+
+
+@transaction.atomic
+def start_study(
+    *,
+    slug: str,
+    name: str,
+    by: trail.Actor,
+    description: str = "",
+    codebook: str = Beginning.BUILT_IN,
+    file: tuple[str, bytes] | None = None,
+    stance: str = MethodStance.Stance.REFLEXIVE,
+) -> Project:
+    """A new study: with the built-in codebook or that of a ``file`` (name and content) it can be coded at once.
+
+    An empty codebook is a draft, to which codes are added before it is published. Unless another ``stance`` is chosen, the study
+    is read reflexively, but for the moves of the built-in codebook, which have rules that two people can apply alike; all of
+    that can be switched. Raises ``Refused`` for a name or an address that cannot be used, ``CodebookRefused`` for a file
+    that cannot be a codebook; there is no study then.
+    """
+    project = create_project(slug=slug, name=name, by=by, description=description)
+    if codebook == Beginning.FILE and file is not None:
+        version, _, _ = import_codebook(project=project, data=file[1], name=file[0], by=by)
+        publish_version(version=version, by=by)
+    elif codebook == Beginning.EMPTY:
+        start_draft(project=project, by=by)
+    else:
+        seed_codebook(project=project, by=by)
+    set_stance(project=project, stance=stance, by=by)
+    has_moves = CodeFamily.objects.filter(version__project=project, identifier=MOVES).exists()
+    if has_moves and stance == MethodStance.Stance.REFLEXIVE:
+        set_stance(project=project, family=MOVES, stance=MethodStance.Stance.CODEBOOK, reason=MOVES_BY_RULES, by=by)
+    return project

@@ -11,14 +11,13 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook import queries
 from transcripts.codebook.actions.codes import add_code
-from transcripts.codebook.actions.errors import WrongInput
-from transcripts.codebook.actions.storing import lock
+from transcripts.codebook.actions.storing import WrongInput, lock
 from transcripts.codebook.actions.versions import publish_version, start_draft
 from transcripts.codebook.models import CodebookVersion, CodeProposal
 from transcripts.codebook.pure.checking import MAX_NAME_LENGTH, Problem, clean_name, clean_text
-from transcripts.codebook.pure.naming import is_in_words
+from transcripts.codebook.pure.editing import is_in_words
 from transcripts.corpus.models import Sentence
-from transcripts.formats.codebook_content import CodeContent
+from transcripts.formats.codebook_rules import CodeContent
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.ui.typed_text import MAX_TEXT

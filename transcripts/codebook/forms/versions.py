@@ -1,19 +1,22 @@
-"""What people type about studies and whole versions of the codebook, and the files they bring."""
+"""What people type about whole versions of the codebook, the files they bring, sentences that show what a code means, and codes
+that are missing."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from django import forms
 from django.utils.text import slugify
 
-from transcripts.codebook.forms.fields import Choices, offer
-from transcripts.codebook.models import Beginning
+from transcripts.codebook.forms.codes import Choices, line_field, offer
+from transcripts.codebook.models import Beginning, CodeExample, CodeProposal
+from transcripts.codebook.queries import FamilyNode
 from transcripts.formats.codebook_rules import RESERVED_KEYS
 from transcripts.projects.models import MethodStance, Project
-from transcripts.ui.fields import limit_size
+from transcripts.ui.forms import NumberField, OnceForm, RowForm, limit_size
 
 MAX_FILE_SIZE = 5 * 1024 * 1024
 # With hx-preserve the file stays chosen when the form is answered.
@@ -125,3 +128,91 @@ class ConfirmForm(forms.Form):
             return base64.b64decode(self.cleaned_data["content"], validate=True)
         except (binascii.Error, ValueError):
             raise forms.ValidationError("The file was not uploaded completely. Choose it again.") from None
+
+
+class ExampleForm(RowForm):
+    """What an example shows about a code."""
+
+    kind = forms.ChoiceField(
+        label="It",
+        choices=[
+            (CodeExample.Kind.INCLUDE, "belongs to the code"),
+            (CodeExample.Kind.EXCLUDE, "does not belong, although it may seem to"),
+            (CodeExample.Kind.ANCHOR, "anchors what the code means"),
+        ],
+    )
+
+    class Meta(RowForm.Meta):
+        model = CodeExample
+        fields: ClassVar[tuple[str, ...]] = ("note",)
+
+
+class PinnedExampleForm(ExampleForm):
+    """A sentence, by its interview and number, and what it shows."""
+
+    interview = forms.ChoiceField(label="Interview")
+    number = line_field("Sentence", required=True, help_text="Its number at the desk, such as 14 or 14a.")
+
+    def __init__(self, *args: Any, interviews: Choices, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offer(self, "interview", interviews)
+
+
+class InventedExampleForm(ExampleForm):
+    """A sentence that was invented for the codebook, and what it shows."""
+
+    needed = ("words",)
+
+    class Meta(ExampleForm.Meta):
+        fields = ("words", "note")
+
+
+class PinForm(ExampleForm):
+    """A code for a given sentence, and what the sentence shows about it."""
+
+    code = forms.ChoiceField(label="Code")
+
+    def __init__(self, *args: Any, families: Sequence[FamilyNode], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        codes = [
+            (node.family.name, [(each.code.identifier, each.code.name) for each in node.codes]) for node in families
+        ]
+        offer(self, "code", codes)
+
+
+class ProposalForm(OnceForm, RowForm):
+    """A code that is missing. The fields on the sentence are made by the page."""
+
+    DRAFT, USE = "draft", "use"
+
+    family = forms.ChoiceField(label="Family")
+    then = forms.ChoiceField(
+        label="And then",
+        required=False,
+        choices=[("", "propose it"), (DRAFT, "add it to the draft"), (USE, "use it now, in a new version")],
+        widget=forms.RadioSelect,
+    )
+    sure = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    sentence = NumberField(required=False)
+
+    class Meta(RowForm.Meta):
+        model = CodeProposal
+        fields = ("name", "definition")
+
+    def __init__(self, *args: Any, families: Choices, may_use: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offer(self, "family", families)
+        if not may_use:
+            del self.fields["then"]
+
+
+class AnswerForm(RowForm):
+    """What becomes of a proposal."""
+
+    ACCEPT, USE, DECLINE = "accept", "use", "decline"
+
+    verdict = forms.ChoiceField(choices=[(ACCEPT, "Add it to the draft"), (USE, "Use it now"), (DECLINE, "Decline it")])
+
+    class Meta(RowForm.Meta):
+        model = CodeProposal
+        fields = ("answer",)

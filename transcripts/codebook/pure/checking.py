@@ -1,4 +1,4 @@
-"""Whether a codebook version, as plain values, can be stored and published; and the order of its codes."""
+"""Whether a codebook version, as plain values, can be stored and published; the order of its codes, and which are features."""
 
 from __future__ import annotations
 
@@ -8,8 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from transcripts.codebook.pure.keyword_rules import MAX_RULES, check_rule
-from transcripts.formats.codebook_content import CodeAttribute, CodebookContent, CodeContent, FamilyContent
-from transcripts.formats.codebook_rules import COLOR, RESERVED_KEYS, SIDES, SINGLE_KEYS, STABLE_NAME, UNSTORABLE
+from transcripts.formats.codebook_rules import (
+    COLOR,
+    RESERVED_KEYS,
+    SIDES,
+    SINGLE_KEYS,
+    STABLE_NAME,
+    UNSTORABLE,
+    CodeAttribute,
+    CodebookContent,
+    CodeContent,
+    FamilyContent,
+)
 from transcripts.ui.typed_text import MAX_TEXT
 
 UNITS = {"sentence": "sentences", "turn": "turns", "interview": "interviews"}
@@ -35,6 +45,8 @@ SHORT_TEXTS = {"name": MAX_NAME_LENGTH, "group": MAX_GROUP_LENGTH, "source": MAX
 
 # Signs with which the desk repeats, finds, goes to other interviews and shows its keys.
 RESERVED = RESERVED_KEYS | frozenset("./[]?")
+FEATURE_FAMILY = "case_features"
+FEATURE_PREFIX = "feature."
 
 
 class Problem(NamedTuple):
@@ -290,3 +302,8 @@ def order_as_tree(codes: Sequence[CodeContent], families: Sequence[FamilyContent
             if ordered.setdefault(code.identifier, code) is code:
                 waiting += reversed(children.get((family.identifier, code.identifier), []))
     return (*ordered.values(), *(code for code in codes if ordered.get(code.identifier) is not code))
+
+
+def is_feature(identifier: str, family: str) -> bool:
+    """Whether a code is a feature: one of the family ``case_features``, or one of another family that is named ``feature.…``."""
+    return family == FEATURE_FAMILY or identifier.startswith(FEATURE_PREFIX)

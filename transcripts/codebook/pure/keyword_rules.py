@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from unicodedata import category, normalize
 
-from transcripts.codebook.pure.words import UNSPACED
+from transcripts.codebook.pure.comparing import UNSPACED
 
 MAX_RULE_LENGTH = 200
 MAX_RULES = 100

@@ -17,8 +17,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook import actions
 from transcripts.codebook.forms.codes import NeedsReason
 from transcripts.codebook.models import CodebookVersion
-from transcripts.codebook.pure.comparing import show_value
-from transcripts.codebook.pure.words import compare_words
+from transcripts.codebook.pure.comparing import compare_words, show_value
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused

@@ -17,8 +17,8 @@ from transcripts.codebook import actions, queries
 from transcripts.codebook.forms.versions import CompareForm, StudyForm
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.pure.lineage import trace
-from transcripts.codebook.pure.newer_parts import NewerParts
-from transcripts.codebook.quotes import read_examples
+from transcripts.codebook.pure.seed import NewerParts
+from transcripts.codebook.queries import read_examples
 from transcripts.codebook.views.common import add_problems, find_coder
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.actions import make_address

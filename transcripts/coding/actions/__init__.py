@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from transcripts.coding.actions.checks import CODEABLE_CHANNELS
-from transcripts.coding.actions.codings import add_coding, restore_coding, withdraw_coding
-from transcripts.coding.actions.decisions import decide_sentence, reopen_sentence, reveal_suggestions
-from transcripts.coding.actions.errors import (
+from transcripts.coding.actions.checks import (
+    CODEABLE_CHANNELS,
     NotDecided,
     NotOpen,
     NotYours,
@@ -13,10 +11,17 @@ from transcripts.coding.actions.errors import (
     UsedForAnother,
     WrongPlace,
 )
+from transcripts.coding.actions.codings import add_coding, restore_coding, withdraw_coding
+from transcripts.coding.actions.decisions import (
+    decide_sentence,
+    open_stage,
+    reopen_sentence,
+    reset_keys,
+    reveal_suggestions,
+    set_keys,
+    write_memo,
+)
 from transcripts.coding.actions.links import add_link, find_link, withdraw_link
-from transcripts.coding.actions.memos import write_memo
-from transcripts.coding.actions.settings import reset_keys, set_keys
-from transcripts.coding.actions.stages import open_stage
 
 __all__ = [
     "CODEABLE_CHANNELS",

@@ -11,11 +11,11 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.rows import row_changed
 from transcripts.codebook.models import Code, CodeFamily
-from transcripts.codebook.pure.features import is_feature
+from transcripts.codebook.pure.checking import is_feature
 from transcripts.coding import queries
 from transcripts.coding.actions import checks
-from transcripts.coding.actions.errors import NotYours
-from transcripts.coding.actions.storing import (
+from transcripts.coding.actions.checks import (
+    NotYours,
     check_same,
     find_stored,
     find_winner,

@@ -12,12 +12,11 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.rows import row_changed, row_made
 from transcripts.codebook.models import Code
-from transcripts.codebook.pure.features import FEATURE_PREFIX, is_feature
+from transcripts.codebook.pure.checking import FEATURE_PREFIX, is_feature
 from transcripts.coding import queries
 from transcripts.coding.actions import checks
+from transcripts.coding.actions.checks import WrongPlace, check_same, find_stored, find_winner, insert_once
 from transcripts.coding.actions.codings import choose_layer
-from transcripts.coding.actions.errors import WrongPlace
-from transcripts.coding.actions.storing import check_same, find_stored, find_winner, insert_once
 from transcripts.coding.links import MOVES, REVISE
 from transcripts.coding.models import Coding, Link
 from transcripts.corpus.models import Interview, Relation, Sentence

@@ -1,15 +1,8 @@
-"""Cut a turn's text into the units that people and models code: sentences, headings, items, rows, lines of code.
-
-Two stages. `markdown_lines` finds lines and their kinds; a line break always ends a unit, also a soft wrap. Inside
-lines of prose, quotes and list items sentencex finds sentences, and the rules below correct what it is known to
-get wrong. Boundaries are frozen when a text is imported: a change of a rule needs a new `SEGMENTER_VERSION`.
-
-Known limits: an ellipsis is an end only before a capital letter, so in scripts without case it never is; a line that
-starts with a number of up to two digits and a full stop is a list item, also "3. Oktober" and a wrapped "14. May".
-"""
+"""Cut a turn's text into the units that people and models code, and what a reader read into what is stored."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -18,6 +11,7 @@ from itertools import pairwise
 import sentencex
 
 from transcripts.corpus.pure.markdown_lines import Kind, Span, find_lines
+from transcripts.corpus.pure.readers import ReadInterview, ReadTurn
 from transcripts.corpus.pure.sentence_rules import (
     find_missed_cuts,
     is_taken_back,
@@ -35,6 +29,11 @@ SEGMENTER_VERSION = "4"
 _WINDOW = 8_000
 # White space of more than one byte.
 _WIDE_SPACE = re.compile(r"[^\S\x00-\x7f]")
+# What a tool is given, and what it gives back, is one unit each: a call is an act that people code, a result is cited.
+TOOL_KINDS = {"tool_call": "call", "tool_result": "result"}
+
+
+SentenceRow = tuple[int, int, int, str, str]
 
 
 def segment(text: str, language: str = "en") -> list[Span]:
@@ -121,3 +120,43 @@ def _find_ends(line: str, pieces: list[str], language: str) -> Iterator[int]:
             start = skip_emoji(line, end)
             yield start
     yield len(line)
+
+
+"""The position of a sentence, which counts from 1 over the whole interview, its start and end in the turn, its kind and
+the hash of its text, as in ``models.Sentence``."""
+
+
+def prepare_interview(read: ReadInterview) -> list[list[SentenceRow]]:
+    """Cut every turn into sentences, in the order of the turns."""
+    position = 0
+    sentences = []
+    for turn in read.turns:
+        cut = list(cut_turn(turn, language=read.language, after=position))
+        position += len(cut)
+        sentences.append(cut)
+    return sentences
+
+
+def cut_turn(turn: ReadTurn, *, language: str, after: int) -> Iterator[SentenceRow]:
+    """The sentences of one turn, numbered on from ``after``; a call or a result of a tool is one."""
+    text = turn.text
+    if turn.channel in TOOL_KINDS:
+        if words := text.strip():
+            start = len(text) - len(text.lstrip())
+            yield after + 1, start, start + len(words), TOOL_KINDS[turn.channel], hash_quote(words)
+        return
+    for position, span in enumerate(segment(text, language), after + 1):
+        quote = text[span.start : span.end]
+        yield position, span.start, span.end, str(span.kind), hash_quote(quote)
+
+
+def is_answer(turn: ReadTurn, *, kind: str) -> bool:
+    """Whether coders decide on a turn of a thread of this ``kind``: what models say, and in trajectories their calls."""
+    return turn.role == "model" and (
+        turn.channel == "utterance" or (turn.channel == "tool_call" and kind == "trajectory")
+    )
+
+
+def hash_quote(text: str) -> str:
+    """The first 32 hex digits of the SHA-256 of a quoted text: enough to show that an offset has shifted."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -12,8 +12,8 @@ from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from transcripts.corpus.models import Standing
-from transcripts.corpus.pure.choices import TEXT
 from transcripts.corpus.pure.markdown_html import write_passage
+from transcripts.corpus.pure.previews import TEXT
 from transcripts.corpus.pure.readers import speaker_names
 from transcripts.corpus.pure.unseen import mark_unseen
 from transcripts.corpus.queries import count_left_out

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from django.db import transaction
 
 from transcripts.audit_trail import trail
-from transcripts.exchange.codebook_files import NoCodebook
 from transcripts.exchange.demonstrations import NoDemonstrations
+from transcripts.exchange.queries import NoCodebook
 from transcripts.exchange.registry import PARQUET, Export, Scope, count_without_consent
 from transcripts.formats.parquet import Field, ParquetNotInstalled, write_parquet
 from transcripts.formats.problems import FileRefused

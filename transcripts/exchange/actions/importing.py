@@ -25,22 +25,24 @@ from transcripts.coding.models import Coding, Memo
 from transcripts.coding.queries import hold_turns
 from transcripts.corpus.actions import Staged, stage_plans
 from transcripts.corpus.planning import Plan, plan_files
-from transcripts.corpus.pure.choices import Choices
+from transcripts.corpus.pure.previews import Choices
 from transcripts.exchange.pure.refi_texts import measure_ends, take_in_last
 from transcripts.exchange.refi import people as persons
 from transcripts.exchange.refi.codes import match_codes, read_own_codebook, write_content
+from transcripts.exchange.refi.people import StudyReport
 from transcripts.exchange.refi.planned_codings import CodingPlan
-from transcripts.exchange.refi.planned_memos import MemoPlan, Noted, list_notes
 from transcripts.exchange.refi.planned_texts import (
+    MemoPlan,
+    Noted,
     PlannedTexts,
     StoredTexts,
     Text,
+    list_notes,
     place_read,
     plan_texts,
     write_files,
 )
-from transcripts.exchange.refi.report import StudyReport
-from transcripts.formats.codebook_content import CodebookContent
+from transcripts.formats.codebook_rules import CodebookContent
 from transcripts.formats.problems import FileRefused
 from transcripts.formats.qdpx_content import QdpxFile, QdpxNote
 from transcripts.formats.qdpx_read import read_qdpx

@@ -1,18 +1,46 @@
-"""The texts of a project file as interviews: who says what, and where in the text. Knows nothing of Django."""
+"""The texts of a project file as interviews, the names of things in it, and which sentences a selection touches."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 from unicodedata import normalize
 
 from transcripts.corpus.pure.readers.base import MAX_TURN_SIZE, ReadTurn, Source
 from transcripts.corpus.pure.readers.speaker_text import find_starts, is_dialogue, read_conversation
-from transcripts.exchange.pure.refi_names import CHANNELS, FIELDS, INTERVIEW_KEY, SPEAKERS
 from transcripts.formats.problems import ReadError
 from transcripts.formats.qdpx_content import QdpxSource
+from transcripts.formats.refi import make_guid
+from transcripts.formats.refi_codes import MAX_NAME_LENGTH
 
+CODEBOOK_ENTRY = "codebook.json"
+"""The entry of the archive that holds all that a codebook file of the standard has no place for."""
+INTERVIEW_KEY = "interview"
+"""The attribute of a source that holds the interview's identifier."""
+FIELDS = {
+    "model": "model_label",
+    "vendor": "vendor",
+    "surface": "surface",
+    "period": "period",
+    "interviewer": "interviewer",
+    "tier": "tier",
+    "inclusion": "inclusion",
+    "inclusion_reason": "inclusion_reason",
+    "opening_prompt": "opening_prompt",
+    "language": "language",
+}
+"""Attributes of a source, and the fields of an interview that they are."""
+INTERPRETATION = "Interpretation"
+"""The name of a note with a coding's interpretive line, before its number."""
+LINK_NOTE = "auditapp link: "
+"""How the names of notes begin that tell of links. Other programs keep names, so these notes are known again in any file."""
+SPEAKERS = {"interviewer": "Interviewer", "model": "Model", "system": "System", "tool": "Tool"}
+"""Who speaks, as the headings of turns in a text say it."""
+CHANNELS = ("reasoning", "tool_call", "tool_result")
+"""How, where it is no utterance."""
 MAX_ID_LENGTH = 200
 MAX_TITLE_LENGTH = 300
 # So many selections, and such a share of them, have to say that ends are inclusive.
@@ -31,6 +59,51 @@ _HEADING_OF_A_LINE = re.compile(rf"^{_NAMED}", re.MULTILINE)
 _ROLES = {name: role for role, name in SPEAKERS.items()}
 
 PlacedTurn = tuple[int, ReadTurn]
+
+
+def name_heading(role: str, channel: str) -> str:
+    """What comes before the words of a turn in a text."""
+    return f"{SPEAKERS[role]}{f' ({channel})' if channel in CHANNELS else ''}: "
+
+
+def name_user(username: str) -> str:
+    return make_guid("user", username)
+
+
+def name_code(slug: str, identifier: str) -> str:
+    return make_guid("code", slug, identifier)
+
+
+def name_interview(slug: str, external_id: str) -> str:
+    return make_guid("interview", slug, external_id)
+
+
+def name_selection(interview: str, coder: str, start: int, end: int, note: str) -> str:
+    return make_guid("selection", interview, coder, str(start), str(end), *([note] if note else []))
+
+
+def name_note(coding: str) -> str:
+    """The note that holds a coding's interpretive line."""
+    return make_guid("note of coding", coding)
+
+
+def name_link_note(link: str) -> str:
+    """The note that tells of a link of a coding."""
+    return make_guid("note of link", link)
+
+
+def name_part(coding: str, number: int) -> str:
+    """The number-th of the codings that one selection over several sentences becomes; the first keeps its name."""
+    return coding if number == 0 else make_guid("part of coding", coding, str(number))
+
+
+def name_variable(key: str) -> str:
+    """The variable for a key of an interview's metadata; "" for a key that no variable can be named."""
+    if not key.strip() or len(key) > MAX_NAME_LENGTH:
+        return ""
+    return f"variable {key}" if key == INTERVIEW_KEY or key in FIELDS else key
+
+
 """A turn, after the place in the source's text where its own text begins."""
 
 
@@ -192,3 +265,65 @@ def make_line(source: QdpxSource, divided: DividedText) -> dict[str, object]:
     if source.description:
         line["description"] = source.description
     return line
+
+
+class PlacedSentence(NamedTuple):
+    """A sentence in the text of a source; ``shift`` is where its turn begins there, ``role`` whose turn it is."""
+
+    start: int
+    end: int
+    id: int
+    turn: int
+    shift: int
+    role: str = ""
+
+
+Touch = tuple[PlacedSentence, tuple[int, int] | None]
+"""A sentence that a selection touches, and its words counted in the turn's text; None for the whole sentence."""
+
+
+class PlacedText:
+    """A text with its sentences."""
+
+    def __init__(self, text: str, sentences: Iterable[PlacedSentence]) -> None:
+        self._text = text
+        self._sentences = sorted(sentences, key=attrgetter("start"))
+        self._starts = [sentence.start for sentence in self._sentences]
+        self._first_of: dict[int, PlacedSentence] = {}
+        for sentence in self._sentences:
+            self._first_of.setdefault(sentence.turn, sentence)
+
+    def touch(self, start: int, end: int) -> list[Touch]:
+        """The sentences of which the characters from ``start`` to ``end`` hold more than white space, in order."""
+        first = max(bisect_right(self._starts, start) - 1, 0)
+        found = []
+        for sentence in self._sentences[first:]:
+            if sentence.start >= end:
+                break
+            inside = self._trim(max(start, sentence.start), min(end, sentence.end))
+            if inside is not None:
+                whole = inside == (sentence.start, sentence.end)
+                quote = None if whole else (inside[0] - sentence.shift, inside[1] - sentence.shift)
+                found.append((sentence, quote))
+        return found
+
+    def find_firsts(self, touched: Iterable[Touch]) -> Iterator[Touch]:
+        """The first sentence of every turn that is touched: it holds the codes of the whole turn."""
+        for turn in dict.fromkeys(sentence.turn for sentence, _ in touched):
+            yield self._first_of[turn], None
+
+    @property
+    def count(self) -> int:
+        """How many sentences there are."""
+        return len(self._sentences)
+
+    @property
+    def first(self) -> PlacedSentence | None:
+        """The first sentence of the text."""
+        return self._sentences[0] if self._sentences else None
+
+    def _trim(self, start: int, end: int) -> tuple[int, int] | None:
+        inside = self._text[start:end]
+        if start >= end or not inside.strip():
+            return None
+        return start + len(inside) - len(inside.lstrip()), end - (len(inside) - len(inside.rstrip()))

@@ -12,10 +12,10 @@ from typing import BinaryIO, NamedTuple
 from transcripts.codebook import files
 from transcripts.codebook.pure.checking import fold
 from transcripts.codebook.queries import latest_version, read_content, used_identifiers
-from transcripts.exchange.pure import refi_names as naming
-from transcripts.formats.codebook_content import CodebookContent, CodeContent
+from transcripts.exchange.pure import refi_texts as naming
 from transcripts.formats.codebook_csv import CodebookFileError
 from transcripts.formats.codebook_json import MAX_FILE_SIZE, read_codebook_json, write_codebook_json
+from transcripts.formats.codebook_rules import CodebookContent, CodeContent
 from transcripts.formats.problems import InputRefused
 from transcripts.formats.qdc import lay_out_codes, write_qdc
 from transcripts.formats.refi import make_guid

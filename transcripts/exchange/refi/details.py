@@ -1,22 +1,90 @@
-"""The values of a coding in our own part of a project file: written, and read back. Unknown values are ignored."""
+"""The values of a coding in our own part of a project file, its GUIDs, and its links as notes for other programs."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Count, Min, QuerySet
+
 from transcripts.codebook.models import CodeFamily
-from transcripts.coding.models import Coding, Layer
+from transcripts.coding.models import Coding, Layer, Link, Memo
 from transcripts.coding.values import CHOICE_FIELDS, PLAIN
 from transcripts.exchange.coding_rows import show_answers
-from transcripts.exchange.pure import refi_names as naming
-from transcripts.exchange.refi.guids import StudyGuids
-from transcripts.formats.refi import read_guid, read_moment, show_moment
+from transcripts.exchange.pure import refi_texts as naming
+from transcripts.formats.qdpx_content import QdpxNote
+from transcripts.formats.refi import make_guid, read_guid, read_moment, show_moment
+from transcripts.projects.models import Project
 
 MAX_ANSWERS = 50
+
+
+class Guids:
+    """The GUIDs of the rows of one kind in a study.
+
+    A key is unique to its person alone. Of several people's rows with the same one the oldest has it as its GUID; the others have
+    one made of person and key. Rows are never deleted, so a GUID never changes. Of keys that are ``taken`` by something
+    else all are made.
+    """
+
+    def __init__(self, kind: str, rows: QuerySet[Any], taken: QuerySet[Any] | None = None) -> None:
+        self._kind = kind
+        self._rows = rows.order_by()
+        self._taken = taken
+
+    def find(self, key: UUID, *, pk: int, person: str) -> str:
+        """The GUID of the row with this number, key and person."""
+        return str(key) if self._first_of.get(key, pk) == pk else self._make(key, person)
+
+    def list_made(self, keys: Collection[UUID], *, person: str) -> set[UUID]:
+        """The GUIDs that are made for a person's rows, of which these are the keys."""
+        return {UUID(self._make(key, person)) for key in self._first_of.keys() & set(keys)}
+
+    def _make(self, key: UUID, person: str) -> str:
+        return make_guid(self._kind, person, str(key))
+
+    @cached_property
+    def _first_of(self) -> dict[UUID, int]:
+        """The oldest row with each key that several have; 0 where none of them has it as its GUID."""
+        shared = self._rows.values("idempotency_key").annotate(first=Min("pk"), several=Count("pk"))
+        found = dict(shared.filter(several__gt=1).values_list("idempotency_key", "first"))
+        if self._taken is not None:
+            keys = self._rows.filter(idempotency_key__in=self._taken).values_list("idempotency_key", flat=True)
+            found |= dict.fromkeys(keys, 0)
+        return found
+
+
+def guids_of_codings(project: Project) -> Guids:
+    return Guids("coding of", Coding.objects.filter(sentence__turn__interview__study=project))
+
+
+def guids_of_memos(project: Project) -> Guids:
+    codings = Coding.objects.filter(sentence__turn__interview__study=project).values("idempotency_key")
+    return Guids("memo of", Memo.objects.filter(project=project), taken=codings)
+
+
+class StudyGuids:
+    """All GUIDs of a study's export that are made of keys."""
+
+    def __init__(self, project: Project) -> None:
+        self._codings = guids_of_codings(project)
+        self._memos = guids_of_memos(project)
+        links = Link.objects.filter(coding__sentence__turn__interview__study=project)
+        self._links = Guids("link of", links)
+
+    def of_coding(self, coding: Coding) -> str:
+        return self._codings.find(coding.idempotency_key, pk=coding.pk, person=coding.coder.username)
+
+    def of_memo(self, memo: Memo) -> str:
+        return self._memos.find(memo.idempotency_key, pk=memo.pk, person=memo.author.username)
+
+    def of_link(self, link: Link) -> str:
+        return self._links.find(link.idempotency_key, pk=link.pk, person=link.coder.username)
 
 
 def write_details(coding: Coding) -> dict[str, str]:
@@ -83,3 +151,43 @@ def _read_answers(text: str) -> dict[str, str]:
     if not isinstance(answers, dict) or len(answers) > MAX_ANSWERS:
         return {}
     return {key: value for key, value in answers.items() if isinstance(value, str)}
+
+
+def list_link_notes(codings: Collection[Coding], guids: StudyGuids) -> dict[int, list[str]]:
+    """The GUIDs of the notes on codings, by the number of the coding."""
+    found: dict[int, list[str]] = defaultdict(list)
+    links = Link.objects.active().filter(coding__in=[coding.pk for coding in codings]).order_by("pk")
+    for link in links.select_related("coder"):
+        found[link.coding_id].append(naming.name_link_note(guids.of_link(link)))
+    return found
+
+
+def read_link_notes(codings: QuerySet[Coding], guids: StudyGuids) -> Iterator[QdpxNote]:
+    """A note for each link of these codings that stands: its kind, and the code or the place that it leads to."""
+    links = Link.objects.active().filter(coding__in=codings.values("pk")).order_by("pk")
+    for link in links.select_related("code", "sentence__turn__interview", "coder").iterator(chunk_size=500):
+        yield QdpxNote(
+            guid=naming.name_link_note(guids.of_link(link)),
+            name=f"{naming.LINK_NOTE}{link.get_kind_display().lower()}",
+            text=_describe_end(link),
+            user=naming.name_user(link.coder.username),
+            created=link.created_at,
+        )
+
+
+def is_link_note(note: QdpxNote) -> bool:
+    """Whether a note of a file tells of a link."""
+    return note.name.startswith(naming.LINK_NOTE)
+
+
+def _describe_end(link: Link) -> str:
+    if link.code is not None:
+        return f"{link.code.name} ({link.code.identifier})"
+    sentence = link.sentence
+    if sentence is None:
+        return ""
+    turn = sentence.turn
+    text = turn.text[sentence.start : sentence.end]
+    if link.quote_start is not None:
+        text = turn.text[link.quote_start : link.quote_end]
+    return f"{turn.interview.external_id}, turn {turn.position}, sentence {sentence.label}: {text}"

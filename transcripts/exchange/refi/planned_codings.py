@@ -16,12 +16,10 @@ from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.actions.checks import check_answer, fits_side
 from transcripts.coding.models import Coding
 from transcripts.corpus.consent import HOW_TO_RECORD
-from transcripts.exchange.pure import refi_names as naming
-from transcripts.exchange.pure.refi_places import PlacedText, Touch
-from transcripts.exchange.refi.details import read_details, read_parts
-from transcripts.exchange.refi.guids import Guids, guids_of_codings
-from transcripts.exchange.refi.link_notes import is_link_note
-from transcripts.exchange.refi.report import StudyReport
+from transcripts.exchange.pure import refi_texts as naming
+from transcripts.exchange.pure.refi_texts import PlacedText, Touch
+from transcripts.exchange.refi.details import Guids, guids_of_codings, is_link_note, read_details, read_parts
+from transcripts.exchange.refi.people import StudyReport
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxSelection, QdpxSource
 from transcripts.formats.refi import make_guid
 from transcripts.projects.models import Project

@@ -13,8 +13,7 @@ from transcripts.history.forms import NextForm
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.negotiation.pure.intents import NAMES
 from transcripts.negotiation.pure.ordering import natural_key
-from transcripts.ui.fields import NumberField
-from transcripts.ui.forms import RowForm
+from transcripts.ui.forms import NumberField, RowForm
 from transcripts.ui.typed_text import MAX_REASON
 
 MAX_TURNS = 300

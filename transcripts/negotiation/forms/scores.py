@@ -10,8 +10,7 @@ from django import forms
 from transcripts.coding.models import MAX_NOTE_LENGTH
 from transcripts.history.forms import NextForm
 from transcripts.negotiation.models import Score, Stance
-from transcripts.ui.fields import NumberField, make_text_field
-from transcripts.ui.forms import OnceForm, RowForm
+from transcripts.ui.forms import NumberField, OnceForm, RowForm, make_text_field
 
 MAX_EVIDENCE_LENGTH = 500
 MAX_RANGE = 50

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from transcripts.codebook.pure.features import FEATURE_FAMILY, is_feature
+from transcripts.codebook.pure.checking import FEATURE_FAMILY, is_feature
 
 
 class Thread(NamedTuple):

@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transcripts.agreement.pure.label_table import RatingTable
-from transcripts.agreement.pure.measuring import USUAL_RESAMPLES
-from transcripts.agreement.pure.measuring_scales import measure_ratings
+from transcripts.agreement.pure.measuring import USUAL_RESAMPLES, measure_ratings
+from transcripts.agreement.pure.tallies import RatingTable
 from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE, Pair, Records, Score
 from transcripts.statistics.alpha import Level
 from transcripts.statistics.coefficients import Floats

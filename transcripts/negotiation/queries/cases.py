@@ -16,13 +16,13 @@ from urllib.parse import urlencode
 from django.db.models import Case, Exists, F, JSONField, OuterRef, Q, QuerySet, Value, When
 
 from transcripts.blinding.viewers import Viewer
-from transcripts.codebook.pure.features import FEATURE_FAMILY, FEATURE_PREFIX
+from transcripts.codebook.pure.checking import FEATURE_FAMILY, FEATURE_PREFIX
 from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment, Finish
-from transcripts.rounds.progress import read_progress
+from transcripts.rounds.queries import read_progress
 
 
 def list_features(project: Project) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from django.db.models import OuterRef, Subquery
 
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange
-from transcripts.codebook.pure.features import FEATURE_FAMILY, is_feature
+from transcripts.codebook.pure.checking import FEATURE_FAMILY, is_feature
 from transcripts.codebook.pure.lineage import follow_merges
 from transcripts.projects.models import Project
 

@@ -18,8 +18,8 @@ from django.db.models.functions import Coalesce
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.pure.lineage import follow_merges
+from transcripts.coding.closure import read_first_openings, saw_reasoning
 from transcripts.coding.models import Coding, CodingQuerySet, Decision, DecisionQuerySet, Link, StageOpening
-from transcripts.coding.reasoning import read_first_openings, saw_reasoning
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.negotiation.models import Pair, Score, Stance
 from transcripts.negotiation.pure import records

@@ -18,17 +18,16 @@ from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import WrongInput
-from transcripts.retrieval.pure.asking import UNNAMED
+from transcripts.retrieval.pure.words import UNNAMED
 from transcripts.retrieval.queries import Visibility
 from transcripts.retrieval.results import build_results
 from transcripts.statistics.figures import MIN_CLUSTERS, Mark, explain_mark
-from transcripts.themes import evidence, matrix, queries, quotations
-from transcripts.themes.errors import QuoteChanged
+from transcripts.themes import evidence, queries, quotations
 from transcripts.themes.evidence import Viewpoint
 from transcripts.themes.forms import QuoteForm
 from transcripts.themes.models import ThemeQuote, ThemeVersion
-from transcripts.themes.pure.presence import APART, Presence, PresenceRow
-from transcripts.themes.pure.presence_chart import Link, draw_presence
+from transcripts.themes.pure.presence import APART, Link, Presence, PresenceRow, draw_presence
+from transcripts.themes.queries import QuoteChanged
 from transcripts.themes.views.themes import (
     ask_viewpoint,
     describe_viewpoint,
@@ -54,12 +53,12 @@ def show_presence(request: ProjectRequest) -> HttpResponse:
     if rows == "codes":
         catalogue = queries.read_catalogue(request.project)
         codes = [code for _, family_codes in catalogue.families for code in family_codes]
-        presence = matrix.count_codes(viewpoint, codes, by_interview=by_interview)
+        presence = quotations.count_codes(viewpoint, codes, by_interview=by_interview)
     else:
         themes = queries.current_themes(request.project)
         active = [each for each in themes if each.state != ThemeVersion.State.DROPPED]
-        presence = matrix.count_themes(viewpoint, active, by_interview=by_interview)
-    link = matrix.link_to_sentences(viewpoint, of_codes=rows == "codes", by_interview=by_interview)
+        presence = quotations.count_themes(viewpoint, active, by_interview=by_interview)
+    link = quotations.link_to_sentences(viewpoint, of_codes=rows == "codes", by_interview=by_interview)
     title = f"{ROW_KINDS[rows]} by {'interview' if by_interview else 'model'}"
     context = {
         "title": title,

@@ -18,10 +18,10 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import WrongInput
 from transcripts.themes import evidence, queries, reflexive
-from transcripts.themes.errors import EntryChanged, NotYours
 from transcripts.themes.evidence import choose_viewpoint
 from transcripts.themes.forms import EntryForm, StatementForm
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, ThemeVersion
+from transcripts.themes.queries import EntryChanged, NotYours
 from transcripts.themes.templatetags.positionality import POSTPONED
 from transcripts.themes.views.themes import describe_viewpoint
 from transcripts.ui.acts import at_form

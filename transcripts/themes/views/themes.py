@@ -19,13 +19,12 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused, WrongInput
 from transcripts.statistics.figures import Mark, explain_mark
-from transcripts.themes import actions, evidence, matrix, queries
+from transcripts.themes import actions, evidence, queries, quotations
 from transcripts.themes.actions import ThemeText
-from transcripts.themes.errors import ThemeChanged
 from transcripts.themes.evidence import Viewpoint, choose_viewpoint
 from transcripts.themes.forms import GroupForm, MergeForm, NewThemeForm, SplitForm, ThemeForm
 from transcripts.themes.models import ThemeQuote, ThemeVersion
-from transcripts.themes.queries import CodeEntry
+from transcripts.themes.queries import CodeEntry, ThemeChanged
 from transcripts.ui.acts import at_form
 from transcripts.ui.replacing import post_again
 
@@ -39,7 +38,7 @@ def show_themes(request: ProjectRequest) -> HttpResponse:
     viewpoint = ask_viewpoint(request)
     themes = queries.current_themes(request.project)
     catalogue = queries.read_catalogue(request.project, also={code for each in themes for code in each.codes})
-    presence = matrix.count_themes(viewpoint, themes)
+    presence = quotations.count_themes(viewpoint, themes)
     sides = _count_quotes(request)
     lines = [
         {
@@ -80,7 +79,7 @@ def show_theme(request: ProjectRequest, number: int) -> HttpResponse:
         {
             "version": version,
             "codes": [(code, counts.get(code.identifier, 0)) for code in catalogue.name_codes(version.codes)],
-            "by_model": matrix.list_models(viewpoint, version),
+            "by_model": quotations.list_models(viewpoint, version),
             "few": explain_mark(Mark.FEW, "decided turns"),
             "came_from": version.theme.came_from.all(),
             "led_to": version.theme.led_to.all(),

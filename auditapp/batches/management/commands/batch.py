@@ -22,7 +22,7 @@ from auditapp.llm.management.finding import MODEL, find_variant
 from auditapp.llm.models import ProviderAccount
 from transcripts.audit_trail import trail
 from transcripts.projects.management.finding import find_study
-from transcripts.ui import usual
+from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, Taken, find_row, pick, reading, writing
 
 NEW_CAP = CAP.but(help="the maximum it may cost, or none")
@@ -59,7 +59,7 @@ class List(ActCommand):
     help = "List the open batches."
     takes = (
         Argument("--all", action="store_true", help="those that have ended, too"),
-        usual.MAYBE_STUDY.but(help="of this study alone"),
+        commands.MAYBE_STUDY.but(help="of this study alone"),
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -102,7 +102,7 @@ class Pause(_OfBatch):
             NUMBER.but(nargs="?"),
             Argument("--all", action="store_true", help="every batch that sends calls"),
         ),
-        usual.MAYBE_STUDY.but(help="with --all: of this study alone"),
+        commands.MAYBE_STUDY.but(help="with --all: of this study alone"),
     )
 
     def handle(self, *args: Any, number: int | None, **options: Any) -> None:
@@ -223,8 +223,8 @@ class ExportRequests(ActCommand):
     help = "Write the requests of a batch whose answers come from a file, one line of JSON each."
     takes = (
         NUMBER,
-        usual.OUTPUT,
-        usual.OVERWRITE,
+        commands.OUTPUT,
+        commands.OVERWRITE,
         MODEL.but(required=False, default="", help="only the requests to this model"),
         Argument("--form", choices=FORMS, default=FORMS[0], help="the provider whose batch service the file is for"),
     )
@@ -245,8 +245,8 @@ class ImportAnswers(ActCommand):
     )
     takes = (
         NUMBER,
-        usual.FILE,
-        usual.DRY_RUN,
+        commands.FILE,
+        commands.DRY_RUN,
     )
 
     def handle(self, *args: object, number: int, file: Path, dry_run: bool, **options: object) -> None:

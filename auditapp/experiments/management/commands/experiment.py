@@ -16,7 +16,7 @@ from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file, say_file
 from transcripts.formats.problems import ReadError
 from transcripts.projects.management.finding import find_study
-from transcripts.ui import usual
+from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, reading
 
 UNITS = Argument("units", metavar="UNITS", type=input_file, help="CSV with unit, arm, group and outcomes")
@@ -34,7 +34,7 @@ class Lock(ActCommand):
     help = "Lock the plan of an experiment, before there are outcomes. It cannot be changed afterwards."
     takes = (
         Argument("plan", type=input_file, help="the plan, as JSON"),
-        usual.STUDY,
+        commands.STUDY,
         Argument("--name", default="", help="of the experiment (default: that in the plan)"),
     )
 
@@ -54,7 +54,7 @@ class Load(ActCommand):
     help = "Load the units of an experiment whose plan is locked: all of a file, or none."
     takes = (
         UNITS,
-        usual.STUDY,
+        commands.STUDY,
         EXPERIMENT,
         PLAN.but(help="refuse unless this is the plan that was locked"),
     )
@@ -78,9 +78,9 @@ class Report(ActCommand):
     takes = (
         UNITS.but(nargs="?"),
         PLAN,
-        usual.MAYBE_STUDY.but(help="in place of files: a study"),
+        commands.MAYBE_STUDY.but(help="in place of files: a study"),
         EXPERIMENT.but(required=False, help="and one of its experiments"),
-        usual.CODER.but(help="whose codings give the moves of the sample"),
+        commands.CODER.but(help="whose codings give the moves of the sample"),
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

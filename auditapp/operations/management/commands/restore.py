@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 
 from auditapp.llm.queries import find_broken_seals
 from auditapp.operations.actions import restore
-from transcripts.ui import usual
+from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument
 
 
@@ -15,7 +15,7 @@ class Command(ActCommand):
     help = "Restore a backup into an empty data folder and an empty database. Batches are paused."
     requires_system_checks = ()
     takes = (
-        usual.FILE,
+        commands.FILE,
         Argument("--verify", action="store_true", help="check the audit trail and the batches afterwards"),
     )
 

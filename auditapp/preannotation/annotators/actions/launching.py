@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef
 
 from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, launch_once
 from auditapp.batches.models import Batch
-from auditapp.llm.locality import is_external
+from auditapp.llm.credentials import is_external
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.annotators.actions.planning import (

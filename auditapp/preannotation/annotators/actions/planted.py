@@ -11,7 +11,7 @@ from auditapp.preannotation.annotators.queries.annotators import find_codes, fin
 from auditapp.preannotation.models import MAX_PLANTED, PlantedSentence
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Sentence
-from transcripts.corpus.pure.preparing import hash_quote
+from transcripts.corpus.pure.segmenting import hash_quote
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.ui.typed_text import check_text

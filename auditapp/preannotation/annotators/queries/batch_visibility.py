@@ -20,7 +20,7 @@ from transcripts.accounts.models import User
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Decision
-from transcripts.coding.questions import find_decided_questions
+from transcripts.coding.next_sentence import find_decided_questions
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
 from transcripts.revision.queries import find_open_interviews

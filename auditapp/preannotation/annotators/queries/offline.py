@@ -19,7 +19,7 @@ from auditapp.preannotation.annotators.pure.recipes import hash_content, read_ra
 from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun, Suggestion
 from auditapp.preannotation.suggestions.queries.arms import list_withheld_answers
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
-from transcripts.codebook.quotes import SENTENCE_TEXT
+from transcripts.codebook.queries import SENTENCE_TEXT
 from transcripts.coding.models import Coding, Decision, Layer
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import list_not_learnt_from

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from auditapp.batches.models import Arm
-from auditapp.llm.locality import is_external
+from auditapp.llm.credentials import is_external
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.pure.prompts import CodeText
 from auditapp.preannotation.models import Annotator

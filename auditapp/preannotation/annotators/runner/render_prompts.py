@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from auditapp.batches.models import Arm
-from auditapp.llm.locality import is_external
+from auditapp.llm.credentials import is_external
 from auditapp.preannotation.annotators.pure.prompts import (
     OLD_PROMPT_VERSION,
     PROMPT_VERSION,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from auditapp.batches.kinds import ANSWER_SCHEMA
 from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_once
 from auditapp.batches.models import Batch
-from auditapp.llm.locality import is_external
+from auditapp.llm.credentials import is_external
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import find_answer_schema
 from auditapp.preannotation.annotators.queries.prompt_codebook import find_sent_redaction, make_code_text

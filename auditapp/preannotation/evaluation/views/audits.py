@@ -16,8 +16,8 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from auditapp.audits import views as pages
-from auditapp.audits.forms import OpenResultsForm
 from auditapp.audits.models import BaseMark
+from auditapp.audits.views import OpenResultsForm
 from auditapp.preannotation.evaluation.actions.audits import draw_positive_audit, mark_positive
 from auditapp.preannotation.evaluation.forms import DrawForm, MarkForm
 from auditapp.preannotation.evaluation.pure.auditing import SCOPES, select_items, settle_items

@@ -31,7 +31,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from auditapp.preannotation.evaluation.forms import FinishedForm
-from transcripts.rounds.finishing import show_finished
+from transcripts.rounds.actions import show_finished
 
 # Of fewer, a coder could tell from her own figures what a machine said of most sentences on which it is not shown.
 MIN_OWN = 10

@@ -41,7 +41,7 @@ from transcripts.formats.numbers import write_estimate
 from transcripts.formats.problems import ReadError
 from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
-from transcripts.ui import usual
+from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, pick, reading, refusing
 
 OFFLINE = (Annotator.Kind.RULES.value, Annotator.Kind.LEARNT.value)
@@ -58,7 +58,7 @@ class Run(LaunchCommand):
     pilot = USUAL_PILOT
     help = "Annotate a study's interviews with a machine. Its suggestions are kept apart from people's codings."
     takes = (
-        usual.STUDY,
+        commands.STUDY,
         ANNOTATOR.but(help=f"{ANNOTATOR.how['help']}; rules or learnt, which need no model"),
         INTERVIEW,
         Argument("--limit", type=int, help="annotate only this many turns of each side, from the beginning"),
@@ -172,7 +172,7 @@ def _describe(batch: Batch) -> dict[str, object]:
 class Check(LaunchCommand):
     help = "Ask an annotator about a few answers in several ways. Labels that change depend on something other than the sentence."
     takes = (
-        usual.STUDY,
+        commands.STUDY,
         ANNOTATOR,
         Argument("--sample", type=int, default=USUAL_SAMPLE, metavar="N", help="about this many sentences"),
         REPEATS.but(default=USUAL_REPEATS),
@@ -227,9 +227,9 @@ class Calibrate(ActCommand):
     )
     requires_system_checks = []
     takes = (
-        usual.FILE.but(help="CSV in UTF-8; values are 1 or 0, human is empty where not labelled"),
-        usual.SEED,
-        usual.RESAMPLES.but(default=USUAL_RESAMPLES),
+        commands.FILE.but(help="CSV in UTF-8; values are 1 or 0, human is empty where not labelled"),
+        commands.SEED,
+        commands.RESAMPLES.but(default=USUAL_RESAMPLES),
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -254,8 +254,8 @@ class Learn(ActCommand):
     )
     requires_system_checks = []
     takes = (
-        usual.FILE.but(help="CSV or JSON lines in UTF-8; several codes between semicolons"),
-        usual.SEED,
+        commands.FILE.but(help="CSV or JSON lines in UTF-8; several codes between semicolons"),
+        commands.SEED,
         Argument(
             "--minimum",
             type=int,

@@ -14,8 +14,8 @@ from transcripts.audit_trail import trail
 from transcripts.blinding.actions import find_open_draft
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding.actions import NotDecided, reveal_suggestions
+from transcripts.coding.next_sentence import QUESTION_UNDECIDED, is_question_decided
 from transcripts.coding.queries import ActiveLabels, read_active_labels
-from transcripts.coding.questions import QUESTION_UNDECIDED, is_question_decided
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused

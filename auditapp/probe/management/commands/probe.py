@@ -27,7 +27,7 @@ from transcripts.formats.json_lines import read_lines
 from transcripts.formats.problems import ReadError
 from transcripts.projects.management.finding import find_study
 from transcripts.refusals import Refused
-from transcripts.ui import usual
+from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, find_row, pick, read_pairs, reading
 from transcripts.ui.typed_text import find_number
 
@@ -52,7 +52,7 @@ class Winnow(ActCommand):
     )
     requires_system_checks = []
     takes = (
-        usual.FILE.but(metavar="CSV"),
+        commands.FILE.but(metavar="CSV"),
         Argument("--rules", type=input_file, required=True, metavar="FILE", help="declared rules as JSON"),
         Argument("--text", default="", metavar="COLUMN", help="the heading of the text (default: text)"),
         Argument(
@@ -72,7 +72,7 @@ class Winnow(ActCommand):
             metavar="TEXT",
             help="with --into: where the reviews are from, and what allows their use",
         ),
-        usual.SEED.but(
+        commands.SEED.but(
             default=0, help="with --into: seed of the order in which reviews are drawn (default: %(default)s)"
         ),
     )
@@ -120,7 +120,7 @@ class Winnow(ActCommand):
 class Launch(LaunchCommand):
     help = "Ask models about reviews under the conditions of the gender-cue probe."
     takes = (
-        usual.STUDY,
+        commands.STUDY,
         Argument("--reviews", required=True, metavar="NAME", help="reviews that were loaded into the study"),
         MODELS,
         Argument(
@@ -174,12 +174,12 @@ class Report(ActCommand):
     help = "Print Table 1 and Table 2 of a gender-cue probe, and its models and conditions compared, with their tests."
     requires_system_checks = []
     takes = (
-        OneOf(usual.MAYBE_FILE.but(help="trials as JSON lines"), MAYBE_BATCH.but(help="a batch of the kind probe")),
+        OneOf(commands.MAYBE_FILE.but(help="trials as JSON lines"), MAYBE_BATCH.but(help="a batch of the kind probe")),
         Argument("--themes", type=input_file, metavar="FILE", help="of a file: themes of the rationales as JSON lines"),
         Argument(
             "--axis", choices=AXES, default=AXES[0], help="of Table 2: the name-inferred category, or the prediction"
         ),
-        usual.CODER.but(help="of a batch: whose codings make Table 2"),
+        commands.CODER.but(help="of a batch: whose codings make Table 2"),
         Argument(
             "--with", type=int, metavar="N", dest="other", help="of a batch: compare with this probe of the study too"
         ),
@@ -226,7 +226,7 @@ class Parse(ActCommand):
     help = 'Read answers to the prompt of the gender-cue probe by rule: JSON lines, each with "id" and "raw".'
     requires_system_checks = []
     takes = (
-        usual.FILE,
+        commands.FILE,
         Argument(
             "--may-abstain", action="store_true", help="the prompt allowed the answer Unclear, which is an abstention"
         ),
@@ -258,7 +258,7 @@ class StoreRationales(ActCommand):
     takes = (
         BATCH,
         Argument("--into", required=True, metavar="SLUG", help="the study in which they are coded"),
-        usual.SEED.but(default=0),
+        commands.SEED.but(default=0),
     )
 
     def handle(self, *args: object, **options: Any) -> None:

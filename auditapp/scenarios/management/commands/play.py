@@ -13,11 +13,9 @@ from auditapp.scenarios.actions.plays import branch_play, open_play
 from auditapp.scenarios.actions.scripts import write_script
 from auditapp.scenarios.forms.plays import AskForm, OpenPlayForm
 from auditapp.scenarios.models import Play, Question, Script
-from auditapp.scenarios.pure.openings import read_published_openings
-from auditapp.scenarios.pure.scripts import ScriptRefused, read_guide
-from auditapp.scenarios.queries.prompting import Raised, find_raised
-from auditapp.scenarios.queries.scripts import find_script, latest_scripts
-from auditapp.scenarios.queries.talks import Exchange, read_talk
+from auditapp.scenarios.pure.scripts import ScriptRefused, read_guide, read_published_openings
+from auditapp.scenarios.queries.plays import find_script, latest_scripts
+from auditapp.scenarios.queries.talks import Exchange, Raised, find_raised, read_talk
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file, say_file
@@ -28,7 +26,7 @@ from transcripts.projects.management.finding import find_study
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
-from transcripts.ui import usual
+from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, Taken, arguments_of, find_row, pick, reading
 
 Told = dict[str, Any]
@@ -45,7 +43,7 @@ class _OfStudy(ActCommand):
     """Acts in a study in somebody's name, and prints what came of it."""
 
     needed = Permission.RUN_BATCHES
-    takes: ClassVar[Taken] = (usual.STUDY, PERSON)
+    takes: ClassVar[Taken] = (commands.STUDY, PERSON)
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = find_study(options["project"])
@@ -90,7 +88,7 @@ class WriteScript(_OfStudy):
         *_OfStudy.takes,
         Argument("--name", default="", help="what it is called, where its file does not say it"),
         Argument("--file", type=input_file, help="a JSON object; without it, the published opening alone"),
-        usual.REASON.but(required=False, default="", help="why the wording changes, for the next number"),
+        commands.REASON.but(required=False, default="", help="why the wording changes, for the next number"),
     )
 
     def act(self, project: Project, by: trail.Actor, options: Told) -> Told:
@@ -113,7 +111,7 @@ class Open(_OfStudy):
         *_OfStudy.takes,
         Argument("--script", required=True, help="a name, or a name and number: gender/2"),
         Argument("--opening", default="", help="the id of an opening of the script"),
-        usual.SEED.but(default=None, help="choose the opening, balanced over models"),
+        commands.SEED.but(default=None, help="choose the opening, balanced over models"),
         MODEL.but(required=False),
         Argument("--recorded", default="", metavar="NAME", help="the model as a public chat page calls it"),
         *arguments_of(OpenPlayForm, "surface vendor tier"),
@@ -201,7 +199,7 @@ class Close(_OfPlay):
     takes = (
         *_OfPlay.takes,
         Argument("--inclusion", required=True, help="included, excluded, or a word of your own"),
-        usual.REASON,
+        commands.REASON,
     )
 
     def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
@@ -215,7 +213,7 @@ class Close(_OfPlay):
 
 class Discard(_OfPlay):
     help = "End an interview without a thread."
-    takes = (*_OfPlay.takes, usual.REASON)
+    takes = (*_OfPlay.takes, commands.REASON)
 
     def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
         discard_play(play=play, reason=options["reason"], by=by)

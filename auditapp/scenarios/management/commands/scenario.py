@@ -16,15 +16,14 @@ from auditapp.scenarios.actions.storing import store_plays
 from auditapp.scenarios.management.finding import read_conditions
 from auditapp.scenarios.pure.listing import list_report
 from auditapp.scenarios.pure.measures import report_plays
-from auditapp.scenarios.pure.plays_file import read_plays
-from auditapp.scenarios.pure.scripts import list_halves, read_scripts
-from auditapp.scenarios.pure.shipped import SHIPPED, SHIPPED_FILE
+from auditapp.scenarios.pure.outcomes import read_plays
+from auditapp.scenarios.pure.scripts import SHIPPED, SHIPPED_FILE, list_halves, read_scripts
 from auditapp.scenarios.queries.runs import count_states, run_plays
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file
 from transcripts.formats.problems import ReadError
 from transcripts.projects.management.finding import find_study
-from transcripts.ui import usual
+from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, reading
 
 
@@ -32,12 +31,12 @@ class Load(ActCommand):
     help = "Load scripts of scenarios, a JSON object on each line, into a study: all of them, or none."
     takes = (
         OneOf(
-            usual.MAYBE_FILE,
+            commands.MAYBE_FILE,
             Argument("--shipped", action="store_true", help=f"the suite that comes with the program, {SHIPPED}"),
         ),
-        usual.STUDY,
+        commands.STUDY,
         Argument("--suite", default="", metavar="NAME", help="the suite of scripts that name none"),
-        usual.REASON.but(
+        commands.REASON.but(
             required=False, default="", help="why, where the study has a script of this name with other words"
         ),
     )
@@ -61,7 +60,7 @@ class Load(ActCommand):
 class Launch(LaunchCommand):
     help = "Play every script of a suite with models under named conditions, and store what was said as masked threads."
     takes = (
-        usual.STUDY,
+        commands.STUDY,
         Argument("--suite", required=True, metavar="NAME"),
         MODELS,
         Argument(
@@ -116,8 +115,8 @@ class Report(ActCommand):
             Argument("--plays", type=input_file, metavar="FILE", help="outcomes of plays, as JSON lines"),
             MAYBE_BATCH.but(help="a batch that ran a suite"),
         ),
-        usual.MAYBE_STUDY.but(default="", help="of a batch: the study that it is looked for in"),
-        usual.CODER.but(
+        commands.MAYBE_STUDY.but(default="", help="of a batch: the study that it is looked for in"),
+        commands.CODER.but(
             help="of a batch: whose codings alone give the outcome of cases that name a code (default: everybody's, and what was "
             "adjudicated)"
         ),

@@ -39,7 +39,7 @@ from transcripts.formats.numbers import write_estimate, write_number, write_p
 from transcripts.formats.problems import ReadError
 from transcripts.projects.models import Project
 from transcripts.statistics.figures import explain_marks
-from transcripts.ui import usual
+from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, find_row, pick, read_pairs, reading, writing
 from transcripts.ui.typed_text import MAX_SEED, find_number
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("json", "csv", "text", "latex")
 FACTS = ("source", "licence", "split", "filter")
-CHOSEN_STUDY = usual.MAYBE_STUDY.but(default="", help="the study (default: the only one, or that of the dataset)")
+CHOSEN_STUDY = commands.MAYBE_STUDY.but(default="", help="the study (default: the only one, or that of the dataset)")
 DATASET = Argument("--dataset", required=True, metavar="NAME", help="the texts that are asked about")
 
 
@@ -59,7 +59,7 @@ class Load(ActCommand):
         "or any CSV, JSON lines or parquet by column mapping."
     )
     takes = (
-        usual.FILE,
+        commands.FILE,
         Argument("--name", required=True, help="name of the dataset"),
         CHOSEN_STUDY.but(help="the study (default: the only one, or `benchmarks`)"),
         Argument(
@@ -77,7 +77,7 @@ class Load(ActCommand):
         Argument("--sample", type=int, metavar="SIZE", help="draw this many texts"),
         Argument("--by", choices=tuple(BY_FIELDS), default="target", help="stratum of the sample"),
         Argument("--method", choices=tuple(METHODS), default="proportional"),
-        usual.SEED.but(default=DEFAULT_SEED),
+        commands.SEED.but(default=DEFAULT_SEED),
         Argument(
             "--drop-duplicates",
             action="store_true",
@@ -247,7 +247,7 @@ class Report(ActCommand):
             Argument("--bundle", type=input_file, metavar="FILE", help="needs no database"),
         ),
         Argument("--format", choices=FORMATS, default="text"),
-        usual.OUTPUT.but(required=False, help="write there instead of printing"),
+        commands.OUTPUT.but(required=False, help="write there instead of printing"),
         Argument(
             "--targets", metavar="TABLE", help="for a batch: loaded (default), published, or table:N of the study"
         ),
@@ -256,8 +256,8 @@ class Report(ActCommand):
             metavar="TABLE",
             help="for a batch: the study's newest (default), published, or table:N of the study",
         ),
-        usual.SEED.but(default=None, help="seed of all random draws"),
-        usual.RESAMPLES.but(help="resamples for each interval; 0 for no intervals"),
+        commands.SEED.but(default=None, help="seed of all random draws"),
+        commands.RESAMPLES.but(help="resamples for each interval; 0 for no intervals"),
     )
 
     def handle(self, *args: object, **options: Any) -> None:
@@ -526,7 +526,7 @@ class AuditReadings(ActCommand):
             ),
         ),
         Argument("--size", type=int, default=FORMATTER_SIZE, help=f"answers to draw ({FORMATTER_SIZE})"),
-        usual.SEED.but(default=None, help="if not given, a seed is chosen and printed"),
+        commands.SEED.but(default=None, help="if not given, a seed is chosen and printed"),
     )
 
     def handle(self, *args: object, batch: int, **options: Any) -> None:
@@ -550,9 +550,9 @@ class Bundle(ActCommand):
     help = "Write a bundle: one archive from which every figure of a batch can be derived without a database."
     takes = (
         BATCH,
-        usual.OUTPUT.but(metavar="FILE.zip"),
+        commands.OUTPUT.but(metavar="FILE.zip"),
         Argument("--without-texts", action="store_true", help="leave out the texts, but keep their hashes"),
-        usual.OVERWRITE,
+        commands.OVERWRITE,
     )
 
     def handle(self, *args: object, batch: int, output: str, **options: object) -> None:
@@ -569,7 +569,7 @@ class Bundle(ActCommand):
 class Import(ActCommand):
     help = "Import answers from another run: the authors' sob_results.csv, or an Inspect log (.json, .eval)."
     takes = (
-        usual.FILE,
+        commands.FILE,
         DATASET,
         CHOSEN_STUDY,
         Argument(
@@ -578,7 +578,7 @@ class Import(ActCommand):
             choices=["", BASE_TASK, *(key for key, _ in TASKS)],
             help="used if the file names none",
         ),
-        usual.DRY_RUN,
+        commands.DRY_RUN,
     )
 
     def handle(self, *args: object, file: Path, dataset: str, **options: Any) -> None:
@@ -611,7 +611,7 @@ class Import(ActCommand):
 class Parse(ActCommand):
     help = 'Read answers in a file of JSON lines {"id", "raw"}. Needs no database.'
     requires_system_checks: list[str] = []
-    takes = (usual.FILE,)
+    takes = (commands.FILE,)
 
     def handle(self, *args: object, file: Path, **options: object) -> None:
         with reading(file, ReadError) as lines:

@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 
-from transcripts.formats.csv_input import find_delimiter
 from transcripts.formats.json_lines import read_lines
 from transcripts.formats.problems import ReadError
 from transcripts.formats.strict_table import StrictTable
+from transcripts.formats.text_input import find_delimiter
 
 MAX_ROWS = 500_000
 MAX_COLUMNS = 1_000

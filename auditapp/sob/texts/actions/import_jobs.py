@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from transcripts.imports.kinds import JobKind
-from transcripts.imports.runs import JobRun
+from transcripts.imports.runs import JobKind, JobRun
 
 TEXTS = "texts"
 

@@ -22,7 +22,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus import storing
 from transcripts.formats.problems import ReadError
-from transcripts.imports import kinds, running
+from transcripts.imports import running, runs
 from transcripts.imports.models import ImportJob
 from transcripts.projects.models import Project
 
@@ -40,7 +40,7 @@ def _every_file_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "SMALL_SIZE", 1)
     monkeypatch.setattr(datasets, "INSERT_SIZE", 2)
     monkeypatch.setattr(storing, "rest", lambda _seconds: None)
-    monkeypatch.setattr(kinds, "_notifiers", [])
+    monkeypatch.setattr(runs, "_notifiers", [])
 
 
 @pytest.mark.processes

@@ -5,14 +5,13 @@ from typing import Any
 
 from transcripts.agreement.pure.figures import Agreement
 from transcripts.agreement.pure.label_files import read_labels
-from transcripts.agreement.pure.label_table import LabelTable, RatingTable
 from transcripts.agreement.pure.listing import list_agreement
-from transcripts.agreement.pure.measuring import USUAL_RESAMPLES, measure_agreement
-from transcripts.agreement.pure.measuring_scales import measure_ratings
+from transcripts.agreement.pure.measuring import USUAL_RESAMPLES, measure_agreement, measure_ratings
+from transcripts.agreement.pure.tallies import LabelTable, RatingTable
 from transcripts.formats.command_files import say_file
 from transcripts.formats.problems import ReadError
 from transcripts.statistics.alpha import Level
-from transcripts.ui import usual
+from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, pick, reading, refusing
 
 
@@ -22,14 +21,14 @@ class Report(ActCommand):
     help = "Compute the agreement of coders from a CSV file with the columns coder, unit, code, value and, optionally, turn."
     requires_system_checks = []
     takes = (
-        usual.FILE.but(help="CSV in UTF-8; value is 1 (code applied), 0 (not applied) or empty (not decided)"),
+        commands.FILE.but(help="CSV in UTF-8; value is 1 (code applied), 0 (not applied) or empty (not decided)"),
         Argument(
             "--level",
             choices=[str(level) for level in Level],
             help="values are numbers on this scale; gives only alpha and raw agreement (default: codes applied or not)",
         ),
-        usual.SEED,
-        usual.RESAMPLES.but(default=USUAL_RESAMPLES),
+        commands.SEED,
+        commands.RESAMPLES.but(default=USUAL_RESAMPLES),
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

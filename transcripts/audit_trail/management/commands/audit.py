@@ -13,7 +13,7 @@ from transcripts.audit_trail.checkpoints import add_checkpoint, compare_with_che
 from transcripts.audit_trail.erasing import NothingToErase, erase_texts
 from transcripts.audit_trail.pure.checkpoints import BadKey, read_private_key, read_public_key
 from transcripts.audit_trail.trail import SYSTEM, list_streams, project_stream, verify_streams
-from transcripts.ui import usual
+from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, reading
 
 SHOWN = 20
@@ -38,7 +38,7 @@ class Verify(ActCommand):
             action="store_true",
             help="rebuild codings, decisions, memos, finishes and adjudications from the trail and compare them with the database",
         ),
-        usual.MAYBE_STUDY.but(help="with --rows: this study only"),
+        commands.MAYBE_STUDY.but(help="with --rows: this study only"),
     )
 
     def handle(self, *args: object, **options: Any) -> None:
@@ -170,7 +170,7 @@ class Erase(ActCommand):
     )
     takes = (
         Argument("rows", nargs="+", metavar="ROW", help="coding.memo:12, coding.coding:7, …"),
-        usual.REASON.but(help="why, in the audit trail for good: name no person in it"),
+        commands.REASON.but(help="why, in the audit trail for good: name no person in it"),
     )
 
     @transaction.atomic

@@ -11,7 +11,7 @@ from transcripts.codebook.actions import import_codebook, plan_import, publish_v
 from transcripts.codebook.actions.files import ImportPlan
 from transcripts.codebook.models import CodebookVersion, CodeChange
 from transcripts.projects.management.finding import find_study
-from transcripts.ui import usual
+from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, reading
 
 
@@ -20,8 +20,8 @@ class Import(ActCommand):
 
     help = "Import a codebook into a study as a draft, which is published on its page or with --publish."
     takes = (
-        usual.FILE.but(help="a codebook as CSV, JSON or .qdc"),
-        usual.STUDY,
+        commands.FILE.but(help="a codebook as CSV, JSON or .qdc"),
+        commands.STUDY,
         Argument(
             "--effect",
             default="",
@@ -30,7 +30,7 @@ class Import(ActCommand):
         ),
         Argument("--keep-missing", action="store_true", help="keep codes of the study that the file lacks"),
         Argument("--publish", action="store_true", help="publish the draft at once"),
-        usual.DRY_RUN,
+        commands.DRY_RUN,
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

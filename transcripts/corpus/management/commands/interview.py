@@ -13,7 +13,7 @@ from transcripts.corpus.consent import record_consent
 from transcripts.corpus.management.finding import INTERVIEW, find_interviews
 from transcripts.corpus.models import Consent
 from transcripts.corpus.planning import ImportReport
-from transcripts.corpus.pure.choices import read_choices
+from transcripts.corpus.pure.previews import read_choices
 from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
 from transcripts.corpus.pure.readers.calls import pair_results
 from transcripts.corpus.pure.readers.threads import find_stage
@@ -23,7 +23,7 @@ from transcripts.corpus.queries import STATES, count_states, list_consents
 from transcripts.formats.command_files import input_file, say_file
 from transcripts.projects.management.finding import find_study
 from transcripts.refusals import Refused
-from transcripts.ui import usual
+from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, pick, reading
 
 FORMAT = Argument(
@@ -37,7 +37,7 @@ class Import(ActCommand):
     help = "Import files of interviews into a study. If one file fails, nothing is imported."
     takes = (
         Argument("files", nargs="+", type=input_file, metavar="FILE"),
-        usual.STUDY,
+        commands.STUDY,
         FORMAT,
         Argument("--leave-out", action="append", default=[], metavar="ID", help="a conversation to leave out"),
         Argument(
@@ -69,7 +69,7 @@ class Import(ActCommand):
             action="store_true",
             help="seal models, vendors, system prompts and all else that tells the condition; each thread gets a random label",
         ),
-        usual.DRY_RUN,
+        commands.DRY_RUN,
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -151,7 +151,7 @@ class RecordConsent(ActCommand):
 
     help = "Record consent for interviews. Without a scope, count the records."
     takes = (
-        usual.STUDY,
+        commands.STUDY,
         Argument(
             "--scope", choices=Consent.Scope.values, help="the scope of the consent; without it, nothing is recorded"
         ),
@@ -203,7 +203,7 @@ class Read(ActCommand):
     help = "Show what the readers make of a file: its threads, their turns, and what was left out."
     requires_system_checks = []
     takes = (
-        usual.FILE.but(help="a file of interviews or trajectories"),
+        commands.FILE.but(help="a file of interviews or trajectories"),
         FORMAT,
     )
 
@@ -267,7 +267,7 @@ class Segment(ActCommand):
     help = "Split a text file (UTF-8) into the sentences that people and models would code."
     requires_system_checks = []
     takes = (
-        usual.FILE.but(help="a text file in UTF-8, plain or Markdown"),
+        commands.FILE.but(help="a text file in UTF-8, plain or Markdown"),
         Argument("--language", default="en", help="language tag of the text (default: en)"),
     )
 

@@ -20,7 +20,6 @@ from transcripts.corpus.pure.readers import (
     chatgpt_export,
     claude_code,
     claude_export,
-    hh_rlhf,
     inspect_log,
     interview_jsonl,
     langfuse,
@@ -34,7 +33,6 @@ from transcripts.corpus.pure.readers import (
     tau_bench,
     utterances,
 )
-from transcripts.corpus.pure.readers.archives import Unpacked, expand, unpack
 from transcripts.corpus.pure.readers.base import (
     MAX_WHOLE_SIZE,
     NOTHING_SAID,
@@ -46,7 +44,7 @@ from transcripts.corpus.pure.readers.base import (
     Source,
 )
 from transcripts.corpus.pure.readers.checks import FileCheck, Unkept, clear_names, fit_tool_traffic, mend_characters
-from transcripts.corpus.pure.readers.contents import Content
+from transcripts.corpus.pure.readers.contents import Content, Unpacked, expand, unpack
 from transcripts.corpus.pure.readers.decoding import UTF_8, find_encoding, read_text
 from transcripts.corpus.pure.readers.details import list_left_out
 from transcripts.corpus.pure.readers.joining import Joined, find_call, join_files, outline_file
@@ -90,7 +88,7 @@ FORMATS: dict[str, Reader] = {
     claude_export.FORMAT: Reader("Export of a Claude account", claude_export.read_claude_export, divisible=True),
     sharegpt.FORMAT: Reader("ShareGPT conversations", sharegpt.read_sharegpt, divisible=True),
     oasst.FORMAT: Reader("Open Assistant message trees", oasst.read_oasst, divisible=True),
-    hh_rlhf.FORMAT: Reader("HH-RLHF pairs", hh_rlhf.read_hh_rlhf, divisible=True),
+    sharegpt.FORMAT: Reader("HH-RLHF pairs", sharegpt.read_hh_rlhf, divisible=True),
     responses.FORMAT: Reader("OpenAI Responses", responses.read_responses, divisible=True),
     chat_messages.LIST_FORMAT: Reader("One list of chat messages", chat_messages.read_message_list),
     inspect_log.FORMAT: Reader("Inspect log (.eval or .json)", inspect_log.read_inspect_json, log=True),
@@ -119,7 +117,7 @@ _FORMAT_OF_KEYS = {
     ("messages", "trajectory_format"): swe_agent.MINI_FORMAT,
     ("traj",): tau_bench.FORMAT,
     ("message_tree_id",): oasst.FORMAT,
-    ("chosen",): hh_rlhf.FORMAT,
+    ("chosen",): sharegpt.FORMAT,
     ("mapping",): chatgpt_export.FORMAT,
     ("chat_messages",): claude_export.FORMAT,
     ("conversations",): sharegpt.FORMAT,

@@ -18,9 +18,8 @@ from typing import Any
 from transcripts.corpus.pure.readers.base import Links, ReadFile, ReadInterview, ReadTurn, Source, Start
 from transcripts.corpus.pure.readers.calls import name_results
 from transcripts.corpus.pure.readers.chat_content import MessageReader
-from transcripts.corpus.pure.readers.details import list_left_out, read_details
+from transcripts.corpus.pure.readers.details import list_left_out, read_day, read_details, read_time
 from transcripts.corpus.pure.readers.threads import find_models
-from transcripts.corpus.pure.readers.times import read_day, read_time
 from transcripts.formats.json_lines import (
     JsonLine,
     JsonObject,

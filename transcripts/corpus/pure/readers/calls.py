@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from transcripts.corpus.pure.readers.base import ReadTurn
-from transcripts.corpus.pure.readers.times import note_clock
+from transcripts.corpus.pure.readers.details import note_clock
 from transcripts.formats.json_lines import JsonObject, shorten
 
 _ID_KEYS = ("call_id", "toolCallId", "tool_call_id", "id")

@@ -24,6 +24,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from transcripts.corpus.pure.readers.base import Naming, ReadFile, ReadInterview, ReadTurn, Source
+from transcripts.corpus.pure.readers.details import write_clock
 from transcripts.corpus.pure.readers.speaker_names import (
     Label,
     assign_roles,
@@ -33,7 +34,6 @@ from transcripts.corpus.pure.readers.speaker_names import (
     plain_name,
     warn_of_texts,
 )
-from transcripts.corpus.pure.readers.times import write_clock
 from transcripts.formats.problems import ReadError
 
 FORMAT = "captions"

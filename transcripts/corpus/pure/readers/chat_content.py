@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from transcripts.corpus.pure.readers.base import ReadTurn
 from transcripts.corpus.pure.readers.calls import find_call_id, find_name, read_arguments
-from transcripts.corpus.pure.readers.times import read_time
+from transcripts.corpus.pure.readers.details import read_time
 from transcripts.corpus.pure.thinking import split_thinking
 from transcripts.formats.json_lines import JsonObject, name_json_type, shorten
 from transcripts.formats.problems import ReadError

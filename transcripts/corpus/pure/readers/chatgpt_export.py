@@ -22,9 +22,16 @@ from dataclasses import replace
 from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.corpus.pure.readers.details import leave_out_silent, list_left_out, read_details, read_id
+from transcripts.corpus.pure.readers.details import (
+    leave_out_silent,
+    list_left_out,
+    note_clock,
+    read_day,
+    read_details,
+    read_id,
+    read_time,
+)
 from transcripts.corpus.pure.readers.threads import Node, Thread, divide_tree, find_models, name_threads
-from transcripts.corpus.pure.readers.times import note_clock, read_day, read_time
 from transcripts.formats.json_lines import (
     JsonLine,
     JsonObject,

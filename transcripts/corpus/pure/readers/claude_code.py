@@ -18,9 +18,8 @@ from typing import Any
 from transcripts.corpus.pure.readers.base import Links, ReadFile, ReadInterview, ReadTurn, Source, Start
 from transcripts.corpus.pure.readers.calls import name_results
 from transcripts.corpus.pure.readers.chat_content import MessageReader
-from transcripts.corpus.pure.readers.details import list_left_out
+from transcripts.corpus.pure.readers.details import list_left_out, read_day
 from transcripts.corpus.pure.readers.threads import Node, Thread, divide_tree, find_models, name_threads
-from transcripts.corpus.pure.readers.times import read_day
 from transcripts.formats.json_lines import JsonLine, JsonObject, read_json_objects, shorten
 from transcripts.formats.problems import ReadError
 

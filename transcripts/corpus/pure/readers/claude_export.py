@@ -19,9 +19,8 @@ from typing import Any
 from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.calls import name_results
 from transcripts.corpus.pure.readers.chat_content import MessageReader
-from transcripts.corpus.pure.readers.details import leave_out_silent, list_left_out, read_details, read_id
+from transcripts.corpus.pure.readers.details import leave_out_silent, list_left_out, read_day, read_details, read_id
 from transcripts.corpus.pure.readers.threads import Node, Thread, divide_tree, find_models, name_threads
-from transcripts.corpus.pure.readers.times import read_day
 from transcripts.formats.json_lines import JsonLine, JsonObject, name_json_type, read_json_objects
 from transcripts.formats.problems import ReadError
 

@@ -1,13 +1,14 @@
-"""What a JSON object says about an interview besides its turns: named fields, and the rest as metadata."""
+"""What a JSON object says about an interview besides its turns: named fields, metadata, and when something was said."""
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from transcripts.corpus.pure.readers.base import CONSENT_SCOPES, MAX_BASIS_LENGTH, ReadInterview
+from transcripts.corpus.pure.readers.base import CONSENT_SCOPES, MAX_BASIS_LENGTH, ReadInterview, ReadTurn
 from transcripts.formats.json_lines import JsonLine, JsonObject, name_json_type, shorten
 from transcripts.formats.problems import ReadError
 
@@ -26,6 +27,10 @@ NAMED_DETAILS = {
     "opening_prompt": "opening_prompt",
     "language": "language",
 }
+# What is larger counts thousandths, and what is larger than that thousandths of those.
+_SECONDS, _MILLISECONDS = 1e11, 1e14
+
+
 """Keys of a line and the field of `ReadInterview` that each fills. All are text; null and absence mean not known."""
 
 
@@ -115,3 +120,55 @@ def list_left_out(left_out: Counter[str]) -> list[str]:
 def say_times(sentence: str, count: int) -> str:
     """A sentence with how often what it tells happened, unless once."""
     return sentence if count == 1 else f"{sentence} ({count:,} times)"
+
+
+def read_time(given: object) -> str:
+    """The time as ISO 8601, in UTC where the file counts from 1970; "" for what is no time."""
+    if isinstance(given, bool) or given is None:
+        return ""
+    if isinstance(given, str):
+        if not given.isdigit():
+            return given[:40] if _is_iso(given) else ""
+        given = int(given[:25])
+    if not isinstance(given, int | float) or not given:
+        return ""
+    seconds = given if given < _SECONDS else given / 1e3 if given < _MILLISECONDS else given / 1e9
+    try:
+        return datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat().replace("+00:00", "Z")
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def read_day(given: object) -> str:
+    """The day of a time, such as 2026-03-01; "" for what is no time."""
+    return read_time(given)[:10]
+
+
+def write_clock(seconds: float) -> str:
+    """A time in a recording, such as 00:01:02.500."""
+    whole, thousandths = divmod(round(seconds * 1000), 1000)
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02}:{minutes:02}:{rest:02}.{thousandths:03}"
+
+
+def note_clock(turns: Iterable[ReadTurn], left_out: Counter[str]) -> None:
+    """Count turns that are earlier, by their time, than the one before them that has one."""
+    before: datetime.datetime | None = None
+    for turn in turns:
+        at = turn.details.get("at")
+        now = datetime.datetime.fromisoformat(at) if isinstance(at, str) and _is_iso(at) else None
+        if now is None:
+            continue
+        # Times without a zone cannot be compared with those that have one.
+        if before is not None and (now.tzinfo is None) == (before.tzinfo is None) and now < before:
+            left_out["By its time a turn is earlier than the one before it; the order of the file was kept."] += 1
+        before = now
+
+
+def _is_iso(text: str) -> bool:
+    try:
+        datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return len(text) >= len("2026-01-01")

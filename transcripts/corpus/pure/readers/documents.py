@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from transcripts.corpus.pure.readers.base import MAX_WHOLE_SIZE
 from transcripts.corpus.pure.readers.speaker_names import is_usual, plain_name
 from transcripts.corpus.pure.readers.speaker_text import SPAN, find_starts
-from transcripts.formats.codebook_headings import fold_heading, list_words
+from transcripts.formats.codebook_rules import fold_heading, list_words
 from transcripts.formats.problems import ReadError
 from transcripts.formats.xml_input import Element, XmlReader
 from transcripts.formats.zip_input import ZipInput

@@ -21,9 +21,8 @@ from typing import Any
 from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, Source
 from transcripts.corpus.pure.readers.chat_content import MessageReader
 from transcripts.corpus.pure.readers.chat_messages import read_messages
-from transcripts.corpus.pure.readers.details import list_left_out
+from transcripts.corpus.pure.readers.details import list_left_out, read_day
 from transcripts.corpus.pure.readers.threads import find_kind, find_models
-from transcripts.corpus.pure.readers.times import read_day
 from transcripts.formats.json_lines import (
     BrokenPart,
     JsonObject,

@@ -18,9 +18,8 @@ from typing import Any
 from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, Source
 from transcripts.corpus.pure.readers.calls import read_json_text
 from transcripts.corpus.pure.readers.chat_content import MessageReader
-from transcripts.corpus.pure.readers.details import list_left_out
+from transcripts.corpus.pure.readers.details import list_left_out, read_day
 from transcripts.corpus.pure.readers.loose_messages import find_messages, is_printed
-from transcripts.corpus.pure.readers.times import read_day
 from transcripts.corpus.pure.readers.traces import ModelCall, ToolRun, read_trace
 from transcripts.formats.json_lines import JsonLine, JsonObject, name_json_type, read_json_objects
 from transcripts.formats.problems import ReadError

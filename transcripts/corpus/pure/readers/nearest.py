@@ -14,7 +14,7 @@ from transcripts.corpus.pure.readers import (
     utterances,
 )
 from transcripts.corpus.pure.readers.documents import HEADS
-from transcripts.formats.codebook_headings import fold_heading
+from transcripts.formats.codebook_rules import fold_heading
 from transcripts.formats.json_lines import JsonObject, shorten
 
 MOST = 3

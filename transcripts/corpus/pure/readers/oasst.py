@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.corpus.pure.readers.details import list_left_out
+from transcripts.corpus.pure.readers.details import list_left_out, read_day, read_time
 from transcripts.corpus.pure.readers.threads import Node, divide_tree, find_models, name_threads
-from transcripts.corpus.pure.readers.times import read_day, read_time
 from transcripts.formats.json_lines import JsonLine, JsonObject, name_json_type, read_json_objects, shorten
 from transcripts.formats.problems import ReadError
 

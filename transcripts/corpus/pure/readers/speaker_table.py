@@ -22,10 +22,10 @@ from transcripts.corpus.pure.readers.base import ROLES, ReadFile, ReadInterview,
 from transcripts.corpus.pure.readers.details import list_left_out
 from transcripts.corpus.pure.readers.documents import find_heads
 from transcripts.corpus.pure.readers.speaker_names import assign_roles
-from transcripts.formats.codebook_headings import fold_heading
-from transcripts.formats.csv_input import CsvError, explain_error, explain_width, find_delimiter, read_csv
+from transcripts.formats.codebook_rules import fold_heading
 from transcripts.formats.json_lines import shorten
 from transcripts.formats.problems import ReadError
+from transcripts.formats.text_input import CsvError, explain_error, explain_width, find_delimiter, read_csv
 
 FORMAT = "speaker_table"
 

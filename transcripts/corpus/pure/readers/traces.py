@@ -9,8 +9,8 @@ from typing import Any
 from transcripts.corpus.pure.readers.base import ReadInterview, ReadTurn
 from transcripts.corpus.pure.readers.calls import find_open_calls, name_results, pair_results, read_json_text
 from transcripts.corpus.pure.readers.chat_content import MessageReader
+from transcripts.corpus.pure.readers.details import read_time
 from transcripts.corpus.pure.readers.threads import Call, Thread, find_kind, find_models, join_calls, name_threads
-from transcripts.corpus.pure.readers.times import read_time
 from transcripts.formats.json_lines import JsonObject
 
 COPIES = "A call to a model was passed over because it tells nothing that an earlier one does not."

@@ -15,9 +15,8 @@ from collections import Counter
 from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.corpus.pure.readers.details import list_left_out, read_details, read_id
+from transcripts.corpus.pure.readers.details import list_left_out, read_details, read_id, write_clock
 from transcripts.corpus.pure.readers.speaker_names import assign_roles
-from transcripts.corpus.pure.readers.times import write_clock
 from transcripts.formats.json_lines import JsonLine, name_json_type, read_json_objects, shorten
 from transcripts.formats.problems import ReadError
 

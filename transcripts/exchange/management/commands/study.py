@@ -12,7 +12,7 @@ from transcripts.corpus.consent import HOW_TO_RECORD
 from transcripts.corpus.listing import is_fact
 from transcripts.corpus.models import RUN_FACTS, Kind
 from transcripts.exchange.actions import import_qdpx, say_long_cells, write_export
-from transcripts.exchange.refi.report import StudyReport
+from transcripts.exchange.refi.people import StudyReport
 from transcripts.exchange.registry import (
     Scope,
     count_without_consent,
@@ -26,7 +26,7 @@ from transcripts.projects.models import MethodStance, Project
 from transcripts.themes.compared import THEMES, compare, find_family
 from transcripts.themes.evidence import LayerChoice, see_everything
 from transcripts.themes.pure.comparing import describe_models
-from transcripts.ui import usual
+from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, arguments_of, pick, reading, writing
 
 
@@ -73,11 +73,11 @@ class Export(ActCommand):
     help = "Write one export of a study to a file."
     takes = (
         Argument("what", metavar="WHAT", help=" | ".join(export.key for export in list_exports())),
-        usual.STUDY,
+        commands.STUDY,
         Argument(
             "--format", default="", help="csv, json, jsonl, or another format of this export (default: the first)"
         ),
-        usual.OUTPUT,
+        commands.OUTPUT,
         Argument("--exact", action="store_true", help="CSV without the apostrophes that escape formulas"),
         Argument("--with-left-out", action="store_true", help="archived and excluded interviews, too"),
         Argument("--kind", default="", choices=["", *Kind.values], help="only interviews of this kind"),
@@ -114,9 +114,9 @@ class Export(ActCommand):
 class Import(ActCommand):
     help = "Import a REFI-QDA project from another program into a study. If any part fails, nothing is imported."
     takes = (
-        usual.FILE,
-        usual.STUDY,
-        usual.DRY_RUN,
+        commands.FILE,
+        commands.STUDY,
+        commands.DRY_RUN,
         Argument(
             "--apart",
             action="append",
@@ -177,11 +177,11 @@ def _in_words(report: StudyReport, *, dry_run: bool, same_names: bool) -> str:
 class Compare(ActCommand):
     help = "Compare the models of a study by their answers to questions that several were asked in the same words."
     takes = (
-        usual.STUDY,
+        commands.STUDY,
         Argument(
             "--family", default="", metavar="ID", help=f"codes of this family, or {THEMES} (default: the first family)"
         ),
-        usual.CODER.but(help="whose codings are compared (default: everybody's, each with her own)"),
+        commands.CODER.but(help="whose codings are compared (default: everybody's, each with her own)"),
         Argument(
             "--layer",
             choices=[each.value for each in LayerChoice],

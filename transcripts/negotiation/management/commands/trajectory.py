@@ -14,7 +14,7 @@ from transcripts.negotiation.pure.listing import list_report
 from transcripts.negotiation.pure.reading import LAYERS, read_records
 from transcripts.negotiation.pure.records import Records
 from transcripts.negotiation.pure.report import make_report
-from transcripts.ui import usual
+from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, reading
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ class Report(ActCommand):
     requires_system_checks = []
     takes = (
         OneOf(
-            usual.MAYBE_FILE.but(help="a file as the export trajectories writes it"),
-            usual.MAYBE_STUDY.but(help="a study, of which blind codings are read"),
+            commands.MAYBE_FILE.but(help="a file as the export trajectories writes it"),
+            commands.MAYBE_STUDY.but(help="a study, of which blind codings are read"),
         ),
         Argument(
             "--coder", action="append", default=[], metavar="NAME", help="only what this person did; may be given again"

@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.core.management.base import CommandError
 from django.db import transaction
 
-from transcripts.accounts import closing
+from transcripts.accounts import queries
 from transcripts.accounts.actions import (
     close_account,
     create_sign_in_link,
@@ -21,7 +21,7 @@ from transcripts.audit_trail import trail
 from transcripts.projects.actions import invite_person, set_member_role
 from transcripts.projects.management.finding import find_study
 from transcripts.projects.roles import ROLES
-from transcripts.ui import usual
+from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, arguments_of
 
 PERSON = Argument("username", metavar="NAME", help="the person, by user name")
@@ -35,7 +35,7 @@ class Create(ActCommand):
     takes = (
         PERSON,
         Argument("--role", choices=[*ROLES]),
-        usual.MAYBE_STUDY,
+        commands.MAYBE_STUDY,
         Argument("--site-owner", action="store_true", help="may do everything, in every study"),
     )
 
@@ -130,7 +130,7 @@ class Close(ActCommand):
     takes = (
         PERSON,
         OneOf(
-            usual.DRY_RUN.but(help="say what closing would mean, and close nothing"),
+            commands.DRY_RUN.but(help="say what closing would mean, and close nothing"),
             Argument("--reopen", action="store_true", help="open an account again that was closed"),
             needed=False,
         ),
@@ -143,7 +143,7 @@ class Close(ActCommand):
         if options["reopen"]:
             reopen_account(user=user, by=trail.SYSTEM)
         else:
-            obstacles, notes = closing.find_obstacles(user), closing.list_notes(user)
+            obstacles, notes = queries.find_obstacles(user), queries.list_notes(user)
             if not options["dry_run"]:
                 close_account(user=user, by=trail.SYSTEM)
         user.refresh_from_db()

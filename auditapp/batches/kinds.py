@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 
 from django.db.models import QuerySet
 
@@ -123,54 +123,44 @@ class ListInterviews(Protocol):
 # Of an arm's settings: the form of the schema that its answers are held to, a value of ``Capabilities.AnswerSchema``. Pinned at
 # the launch, so that all its calls are made in the same way.
 ANSWER_SCHEMA = "answer_schema"
-
-WriteSchema = Callable[[Arm, str], dict[str, Any]]
-
-_kinds: dict[str, BatchKind] = {}
-_schemas: dict[str, WriteSchema] = {}
-_visibility: dict[str, tuple[Callable[[Batch, Viewer], Visibility], ListInterviews]] = {}
-_links: dict[str, Callable[[Cell], Sequence[Link]]] = {}
-_ended: dict[str, Callable[[Batch], None]] = {}
-_end_listeners: list[Callable[[Batch], None]] = []
-_unreadable: dict[str, frozenset[str]] = {}
 # The arms of a batch, each with its outcomes and how many cells have them.
 ArmOutcomes = Sequence[tuple[Arm, Mapping[str, int]]]
-_alarms: dict[str, Callable[[ArmOutcomes], list[str]]] = {}
 
 
-def register_kind(kind: BatchKind) -> None:
+class Parts(NamedTuple):
+    """What a kind says beside prompts and answers. Each part may be left out."""
+
+    find_visibility: Annotated[
+        Callable[[Batch, Viewer], Visibility] | None, "What people may see of its batches; without it, everything."
+    ] = None
+    list_interviews: Annotated[ListInterviews | None, "The interviews that its calls are about."] = None
+    write_schema: Annotated[
+        Callable[[Arm, str], dict[str, Any]] | None,
+        "The JSON schema of its answers, by arm and user message. Without it they are never constrained, whatever an arm says.",
+    ] = None
+    read_links: Annotated[Callable[[Cell], Sequence[Link]] | None, "Links of its cells, for pages of attempts."] = None
+    ended: Annotated[
+        Callable[[Batch], None] | None,
+        "What happens when a batch is done or cancelled, in the transaction that ends it.",
+    ] = None
+    unreadable: Annotated[
+        Collection[str], "Outcomes that mean that nothing could be read. A pilot with no others asks for a decision."
+    ] = ()
+    find_alarms: Annotated[
+        Callable[[ArmOutcomes], list[str]] | None,
+        "What outcomes are an alarm, in sentences for the page of a batch. They show only to those who see the whole batch.",
+    ] = None
+
+
+NO_PARTS = Parts()
+_kinds: dict[str, BatchKind] = {}
+_parts: dict[str, Parts] = {}
+_end_listeners: list[Callable[[Batch], None]] = []
+
+
+def register_kind(kind: BatchKind, parts: Parts = NO_PARTS) -> None:
     """Register a kind under its name. Called once, in the app's ``registrations``."""
-    _kinds[kind.name] = kind
-
-
-def register_schema(kind: str, write: WriteSchema) -> None:
-    """Register the JSON schema of a kind's answers, by arm and user message. Answers of a kind without one are never constrained,
-    whatever an arm's settings say."""
-    _schemas[kind] = write
-
-
-def write_answer_schema(arm: Arm, prompt: str) -> dict[str, Any] | None:
-    """The JSON schema that the answer to ``prompt`` is held to; ``None`` for none. Reads arm.batch where the arm asks for
-    one."""
-    form = arm.settings.get(ANSWER_SCHEMA)
-    if not form:
-        return None
-    load_registrations()
-    write = _schemas.get(arm.batch.kind)
-    if write is None:
-        return None
-    schema = write(arm, prompt)
-    return strip_limits(schema) if form == Capabilities.AnswerSchema.PLAIN else schema
-
-
-def register_links(kind: str, read_links: Callable[[Cell], Sequence[Link]]) -> None:
-    """Register the links of a kind's cells, for the pages of attempts. A kind may have none."""
-    _links[kind] = read_links
-
-
-def register_ended(kind: str, act: Callable[[Batch], None]) -> None:
-    """Say what happens when a batch of a kind is done or cancelled; ``act`` runs inside the transaction that ends it."""
-    _ended[kind] = act
+    _kinds[kind.name], _parts[kind.name] = kind, parts
 
 
 def register_end_listener(act: Callable[[Batch], None]) -> None:
@@ -178,27 +168,40 @@ def register_end_listener(act: Callable[[Batch], None]) -> None:
     _end_listeners.append(act)
 
 
-def register_unreadable(kind: str, outcomes: Iterable[str]) -> None:
-    """Say which outcomes of a kind mean that nothing could be read in an answer. A pilot with no others asks for a decision."""
-    _unreadable[kind] = frozenset(map(str, outcomes))
+def get_kind(name: str) -> BatchKind:
+    """The kind registered under ``name``."""
+    load_registrations()
+    try:
+        return _kinds[name]
+    except KeyError:
+        raise LookupError(f"No feature handles batches of kind {name!r}; there are {sorted(_kinds)}.") from None
+
+
+def _find_parts(kind: str) -> Parts:
+    load_registrations()
+    return _parts.get(kind, NO_PARTS)
+
+
+def write_answer_schema(arm: Arm, prompt: str) -> dict[str, Any] | None:
+    """The JSON schema that the answer to ``prompt`` is held to; ``None`` for none. Reads arm.batch where the arm asks for
+    one."""
+    form = arm.settings.get(ANSWER_SCHEMA)
+    write = _find_parts(arm.batch.kind).write_schema if form else None
+    if write is None:
+        return None
+    schema = write(arm, prompt)
+    return strip_limits(schema) if form == Capabilities.AnswerSchema.PLAIN else schema
 
 
 def list_unreadable(kind: str) -> frozenset[str]:
     """The outcomes of a kind that mean that nothing could be read; none where the kind says nothing of it."""
-    load_registrations()
-    return _unreadable.get(kind, frozenset())
-
-
-def register_alarms(kind: str, find: Callable[[ArmOutcomes], list[str]]) -> None:
-    """Say what outcomes of a kind are an alarm, in sentences for the page of a batch. They show only to those who see the
-    whole batch."""
-    _alarms[kind] = find
+    return frozenset(map(str, _find_parts(kind).unreadable))
 
 
 def list_alarms(kind: str, outcomes: ArmOutcomes) -> list[str]:
     """The alarms of a batch of this kind. Reads arm.variant."""
-    load_registrations()
-    return _alarms[kind](outcomes) if kind in _alarms else []
+    find = _find_parts(kind).find_alarms
+    return find(outcomes) if find else []
 
 
 def sum_by_model(outcomes: ArmOutcomes) -> dict[str, Counter[str]]:
@@ -211,54 +214,29 @@ def sum_by_model(outcomes: ArmOutcomes) -> dict[str, Counter[str]]:
 
 def announce_end(batch: Batch) -> None:
     """Tell the feature, and all who listen, that a batch has ended; reads batch.project where the feature does."""
-    load_registrations()
-    if batch.kind in _ended:
-        _ended[batch.kind](batch)
-    for act in _end_listeners:
+    ended = _find_parts(batch.kind).ended
+    for act in ([ended] if ended else []) + _end_listeners:
         act(batch)
 
 
 def read_links(cell: Cell) -> Sequence[Link]:
     """The links of a cell. Reads cell.batch.project."""
-    load_registrations()
-    return _links[cell.batch.kind](cell) if cell.batch.kind in _links else ()
-
-
-def register_visibility(
-    kind: str, find: Callable[[Batch, Viewer], Visibility], list_interviews: ListInterviews
-) -> None:
-    """Register what people may see of the batches of a kind. Without it, everybody sees everything."""
-    _visibility[kind] = find, list_interviews
+    read = _find_parts(cell.batch.kind).read_links
+    return read(cell) if read else ()
 
 
 def find_visibility(batch: Batch, viewer: Viewer) -> Visibility:
     """What the viewer may see of ``batch``; reads batch.project."""
-    load_registrations()
-    if batch.kind not in _visibility:
-        return EVERYTHING
-    find, _ = _visibility[batch.kind]
-    return find(batch, viewer)
+    find = _find_parts(batch.kind).find_visibility
+    return find(batch, viewer) if find else EVERYTHING
 
 
 def list_interviews(batch: Batch, *, input_id: int) -> set[int]:
     """The interviews that the calls for one input are about."""
-    load_registrations()
-    if batch.kind not in _visibility:
-        return set()
-    _, list_own = _visibility[batch.kind]
-    return list_own(batch, input_id=input_id)
+    list_own = _find_parts(batch.kind).list_interviews
+    return list_own(batch, input_id=input_id) if list_own else set()
 
 
 def is_always_visible(batch: Batch, viewer: Viewer) -> bool:
     """Whether the viewer sees the whole batch, whatever she has unblinded. No query, for lists."""
-    load_registrations()
-    return batch.kind not in _visibility or (viewer.sees_all and not viewer.codes)
-
-
-def get_kind(name: str) -> BatchKind:
-    """The kind registered under ``name``."""
-    load_registrations()
-    try:
-        return _kinds[name]
-    except KeyError:
-        raise LookupError(f"No feature handles batches of kind {name!r}; there are {sorted(_kinds)}.") from None
+    return _find_parts(batch.kind).find_visibility is None or (viewer.sees_all and not viewer.codes)

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from auditapp.batches.kinds import (
-    ArmOutcomes,
-    register_alarms,
-    register_kind,
-    register_schema,
-    register_unreadable,
-    register_visibility,
-    sum_by_model,
-)
+from auditapp.batches.kinds import ArmOutcomes, Parts, register_kind, sum_by_model
 from auditapp.batches.runner.sweeps import register_sweep
 from auditapp.llm.scorecards import register_scorecard_part
 from auditapp.preannotation.annotators.pure.answers import list_annotator_alarms, list_critic_alarms
@@ -61,19 +53,21 @@ def place_differences(request: ProjectRequest) -> Mapping[str, object] | None:
 
 register_drafts(is_draft)
 register_labels(find_machine_read)
-register_kind(PreannotationKind())
-register_kind(CheckKind())
+TURNS = Parts(
+    find_turn_visibility,
+    list_read_interviews,
+    write_turn_schema,
+    unreadable=[Reading.Outcome.INVALID],
+    find_alarms=alarm_by_model(list_annotator_alarms),
+)
+for kind in (PreannotationKind(), CheckKind()):
+    register_kind(kind, TURNS)
+critic_alarms = alarm_by_model(list_critic_alarms)
+register_kind(
+    CriticKind(),
+    TURNS._replace(find_visibility=find_critic_visibility, write_schema=write_critic_schema, find_alarms=critic_alarms),
+)
 register_sweep("offline runs", notify_idle_runs)
-register_kind(CriticKind())
-for name in (PreannotationKind.name, CheckKind.name, CriticKind.name):
-    register_unreadable(name, [Reading.Outcome.INVALID])
-for each in (PreannotationKind, CheckKind):
-    register_schema(each.name, write_turn_schema)
-    register_visibility(each.name, find_turn_visibility, list_read_interviews)
-    register_alarms(each.name, alarm_by_model(list_annotator_alarms))
-register_alarms(CriticKind.name, alarm_by_model(list_critic_alarms))
-register_schema(CriticKind.name, write_critic_schema)
-register_visibility(CriticKind.name, find_critic_visibility, list_read_interviews)
 for export in (SUGGESTIONS, SHOWINGS, TURN_ARMS, *EXPORTS):
     register_export(export)
 register_card("preannotation/_differences_card.html", place_differences, rank=45)

@@ -77,8 +77,3 @@ def find_probe_visibility(batch: Batch, viewer: Viewer) -> Visibility:
     if not viewer.sees_all:
         return Visibility(is_whole=False, sentence=FOR_CODERS)
     return Visibility(is_whole=True, hides_calls=True, sentence=FOR_EVERYBODY)
-
-
-def list_probe_interviews(batch: Batch, *, input_id: int | None = None) -> set[int]:
-    """None: reviews are no interviews."""
-    return set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from auditapp.batches.kinds import register_ended, register_kind, register_visibility
+from auditapp.batches.kinds import Parts, register_kind
 from auditapp.batches.runner.sweeps import register_sweep
 from auditapp.scenarios.actions.storing import store_when_ended, sweep_plays
 from auditapp.scenarios.exports import EXPORTS, SCENARIO_OUTCOMES, find_held
@@ -14,11 +14,8 @@ from auditapp.scenarios.runner.scenario_kind import ScenarioKind
 from transcripts.blinding.labels_seen import register_labels
 from transcripts.exchange.registry import register_export, register_machine_notes
 
-register_kind(PlayKind())
-register_visibility(PlayKind.name, find_play_visibility, list_play_interviews)
-register_kind(ScenarioKind())
-register_visibility(ScenarioKind.name, find_run_visibility, list_run_interviews)
-register_ended(ScenarioKind.name, store_when_ended)
+register_kind(PlayKind(), Parts(find_play_visibility, list_play_interviews))
+register_kind(ScenarioKind(), Parts(find_run_visibility, list_run_interviews, ended=store_when_ended))
 register_sweep("plays", sweep_plays)
 for export in (*EXPORTS, SCENARIO_OUTCOMES):
     register_export(export)

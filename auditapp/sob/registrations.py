@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from auditapp.batches.kinds import (
-    register_alarms,
-    register_ended,
-    register_kind,
-    register_links,
-    register_schema,
-    register_unreadable,
-)
+from auditapp.batches.kinds import Parts, register_kind
 from auditapp.batches.runner.sweeps import register_sweep
 from auditapp.llm.scorecards import register_scorecard_part
 from auditapp.sob.answers.pages import link_answer, link_formatter
 from auditapp.sob.judging.kind import (
-    FORMATTER_KIND,
     UNREADABLE_BY_FORMATTER,
     FormatterKind,
     SobKind,
@@ -49,18 +41,22 @@ def place_newest(request: ProjectRequest) -> Mapping[str, object] | None:
     return {} if request.project.batches.filter(kind=KIND).exists() else None
 
 
-register_kind(SobKind())
-register_kind(FormatterKind())
+JUDGING = Parts(
+    read_links=link_answer,
+    ended=request_after_change,
+    unreadable=[Outcome.OFF_FORMAT, Outcome.TRUNCATED, Outcome.EMPTY],
+    find_alarms=list_judge_alarms,
+)
 # Of the formatter alone: a schema for judgments would set their score.
-register_schema(FORMATTER_KIND, write_formatter_schema)
-register_ended(KIND, request_after_change)
-register_ended(FORMATTER_KIND, request_after_formatting)
-register_unreadable(KIND, [Outcome.OFF_FORMAT, Outcome.TRUNCATED, Outcome.EMPTY])
-register_unreadable(FORMATTER_KIND, UNREADABLE_BY_FORMATTER)
-register_alarms(KIND, list_judge_alarms)
-register_alarms(FORMATTER_KIND, list_formatter_alarms)
-register_links(KIND, link_answer)
-register_links(FORMATTER_KIND, link_formatter)
+FORMATTING = Parts(
+    write_schema=write_formatter_schema,
+    read_links=link_formatter,
+    ended=request_after_formatting,
+    unreadable=UNREADABLE_BY_FORMATTER,
+    find_alarms=list_formatter_alarms,
+)
+register_kind(SobKind(), JUDGING)
+register_kind(FormatterKind(), FORMATTING)
 register_scorecard_part("sob", read_parts)
 register_export(SOB_ANSWERS)
 register_job_kind(TEXTS_KIND)

@@ -83,7 +83,7 @@ class Export(NamedTuple):
     name: Annotated[str, "Its name."]
     sentence: Annotated[str, "What it is."]
     row: Annotated[str, "What one row of it is."]
-    permission: Permission
+    permission: Permission = Permission.EXPORT
     columns: Sequence[Column] = ()
     read_rows: RowsReader | None = None
     files: Mapping[str, FileWriter] = {}

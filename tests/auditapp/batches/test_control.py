@@ -259,7 +259,7 @@ class TestPilot:
     def test_a_pilot_of_which_nothing_can_be_read_needs_a_decision_of_its_own(
         self, project: Project, lead: User, client: Client, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setitem(kinds._unreadable, "numbers", frozenset({"said"}))
+        monkeypatch.setitem(kinds._parts, "numbers", kinds.Parts(unreadable={"said"}))
         batch = launch(project, inputs=10, pilot=2)
         answer(batch, 2)
         assert stands(batch)[0] == "waiting"
@@ -282,10 +282,10 @@ class TestPilot:
     def test_one_readable_answer_is_enough_and_failed_cells_say_nothing(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setitem(kinds._unreadable, "numbers", frozenset({"said"}))
+        monkeypatch.setitem(kinds._parts, "numbers", kinds.Parts(unreadable={"said"}))
         read = launch(project, inputs=10, pilot=2)
         answer(read, 1)
-        monkeypatch.setitem(kinds._unreadable, "numbers", frozenset())
+        monkeypatch.setitem(kinds._parts, "numbers", kinds.Parts())
         answer(read, 1)
         failed = launch(project, inputs=10, pilot=2)
         finish(failed, claim(failed, 2), GIVEN_UP)

@@ -112,7 +112,8 @@ class TestCoders:
     def test_see_no_alarm_of_answers_they_may_not_see(
         self, batch: Batch, coder: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setitem(kinds._alarms, batch.kind, lambda outcomes: ["worthless"])
+        parts = kinds._parts[batch.kind]._replace(find_alarms=lambda outcomes: ["worthless"])
+        monkeypatch.setitem(kinds._parts, batch.kind, parts)
         client = client_of(coder)
         assert "worthless" not in read(client, address("detail", batch))
         got = client.get(address("detail", batch), headers={"hx-request": "true"}).content.decode()
@@ -204,7 +205,8 @@ class TestWhoRunsBatchesAndCodes:
         self, batch: Batch, lead: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         failed = fail_once(batch, "refused")
-        monkeypatch.setitem(kinds._visibility, batch.kind, (find_critic_visibility, kinds._visibility[batch.kind][1]))
+        parts = kinds._parts[batch.kind]._replace(find_visibility=find_critic_visibility)
+        monkeypatch.setitem(kinds._parts, batch.kind, parts)
         page = read(client_of(lead), address("attempt", batch, failed.pk))
         assert "context overflow" in page
         assert "2,640" not in page

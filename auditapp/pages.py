@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from auditapp.clients import find_client
 from auditapp.outage import is_outage, show_outage
-from transcripts.corpus.archive_views import show_left_out
+from transcripts.corpus.views import show_left_out
 from transcripts.projects.access import visible_projects
 from transcripts.projects.downloads import sends_large_files
 from transcripts.ui.navigation import TASKS

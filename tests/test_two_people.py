@@ -19,7 +19,7 @@ from tests.stage import set_stage
 from transcripts.accounts import second_factor_views  # noqa: F401 - its forms are loaded late, by a setting
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
-from transcripts.ui.replacing import ReplacingForm
+from transcripts.ui.forms import ReplacingForm
 
 # Forms that are filled in with what is stored and replace it: the hidden field by which a change made meanwhile is noticed.
 REPLACE = {
@@ -131,7 +131,7 @@ def test_every_form_is_known_for_what_it_replaces() -> None:
         assert found[name].base_fields[guard].widget.is_hidden, name
     assert {name for name, form in found.items() if issubclass(form, ReplacingForm)} <= {
         *REPLACE,
-        "transcripts.ui.replacing.ReplacingForm",
+        "transcripts.ui.forms.ReplacingForm",
     }
 
 

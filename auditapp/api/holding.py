@@ -19,7 +19,7 @@ from auditapp.scenarios.actions.asking import ask, record_answer
 from auditapp.scenarios.actions.closing import close_play
 from auditapp.scenarios.actions.plays import branch_play, open_play
 from auditapp.scenarios.models import Play, Question, Script
-from auditapp.scenarios.pure.answers import LABELS
+from auditapp.scenarios.pure.lines import LABELS
 from auditapp.scenarios.queries.plays import find_script, latest_scripts, visible_plays
 from auditapp.scenarios.queries.talks import Exchange, Raised, find_raised, read_talk
 from transcripts.accounts.models import Scope

@@ -10,8 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from auditapp.api.batches import BatchView
-from auditapp.api.controls import check_name
+from auditapp.api.batches import BatchView, check_name
 from auditapp.api.inputs import Body, Choice, Dollars, TrueOrFalse, Uuid, WholeNumber, Words
 from auditapp.api.outputs import InDollars
 from auditapp.api.projects import ListGrants, describe_grant

@@ -128,7 +128,7 @@ ArmOutcomes = Sequence[tuple[Arm, Mapping[str, int]]]
 
 
 class Parts(NamedTuple):
-    """What a kind says beside prompts and answers. Each part may be left out."""
+    """What else a kind says. Each part may be left out."""
 
     find_visibility: Annotated[
         Callable[[Batch, Viewer], Visibility] | None, "What people may see of its batches; without it, everything."

@@ -1,11 +1,51 @@
-"""What the engine itself has workers do every few seconds."""
+"""What the engine has workers do every few seconds, and what it adds to the overview of a study."""
 
 from __future__ import annotations
 
-from auditapp.batches.overview import read_batches, read_notes
+from collections import Counter
+from collections.abc import Collection, Mapping
+
+from auditapp.batches.kinds import is_always_visible
+from auditapp.batches.models import OPEN_STATES, Batch
+from auditapp.batches.pages import live
+from auditapp.batches.pages.progress import count_percent, read_progress_of
 from auditapp.batches.planning import cancel_abandoned
 from auditapp.batches.runner.sweeps import register_sweep
+from transcripts.accounts.models import User
+from transcripts.blinding.viewers import get_viewer
+from transcripts.projects.access import ProjectRequest
+from transcripts.projects.models import Project
 from transcripts.projects.overview import register_card, register_note
+
+BATCHES_SHOWN = 5
+
+
+def read_batches(request: ProjectRequest) -> Mapping[str, object] | None:
+    """The open batches, newest first, with progress, spend and time left as far as the list of batches shows them."""
+    found = list(Batch.objects.filter(project=request.project, state__in=OPEN_STATES)[: BATCHES_SHOWN + 1])
+    if not found:
+        return None
+    batches, viewer = found[:BATCHES_SHOWN], get_viewer(request)
+    progress, unpriced = read_progress_of(batches), live.find_unpriced_batches(batches)
+    rows = [
+        {
+            "batch": batch,
+            "progress": progress[batch.pk],
+            "percent": count_percent(progress[batch.pk]),
+            "is_priced": batch.pk not in unpriced,
+            "is_open": is_always_visible(batch, viewer),
+        }
+        for batch in batches
+    ]
+    return {"rows": rows, "has_more": len(found) > len(batches)}
+
+
+def read_notes(studies: Collection[Project], person: User) -> dict[int, str]:
+    """How many batches of each study are open."""
+    open_ones = Batch.objects.filter(project__in=[each.pk for each in studies], state__in=OPEN_STATES)
+    counts = Counter(open_ones.order_by().values_list("project", flat=True))
+    return {pk: f"{n} batch{'' if n == 1 else 'es'} not finished" for pk, n in counts.items()}
+
 
 register_sweep("abandoned launches", lambda: cancel_abandoned(seconds=1))
 register_card("batches/_card.html", read_batches, rank=20)

@@ -1,7 +1,4 @@
-"""The gender-cue probe in the demo study: invented reviews, an invented model, and rationales coded in a study of their own.
-
-Each step is the action that a page would call.
-"""
+"""The gender-cue probe and an experiment in the demo study: invented reviews, models and assistants."""
 
 from __future__ import annotations
 
@@ -13,6 +10,8 @@ from django.db import transaction
 
 from auditapp.batches.models import Batch
 from auditapp.demo import SLUG
+from auditapp.experiments.actions import draw_audit, load_enrolments, lock_plan
+from auditapp.experiments.pure.plans import Plan
 from auditapp.llm.models import ModelVariant
 from auditapp.probe.actions.launching import launch_probe
 from auditapp.probe.actions.purposes import allow_probe
@@ -56,6 +55,18 @@ READ_AS = {
     "straight to the point": "Direct",
     "formal complaint": "Formal",
 }
+PLAN_FILE = Path(__file__).parent / "data" / "experiment.csv"
+PLAN = Plan(
+    name="asking first (invented)",
+    outcome="said the advice fitted",
+    others=("sent on to a person",),
+    baseline="answers at once",
+    variant="asks first",
+    allocation={"answers at once": 1, "asks first": 1},
+    notes="Invented: no person and no system stands behind these units.",
+)
+THREADS_OF_EACH_ARM = 5
+DRAWN_WITH = 24
 
 
 @transaction.atomic
@@ -117,3 +128,10 @@ def read_rationales(batch: Batch, owner: User) -> None:
                 by=owner,
                 idempotency_key=uuid.uuid5(NAMESPACE, f"decision {sentence.pk}"),
             )
+
+
+def bring_in_experiment(project: Project, owner: User) -> None:
+    """Lock the plan, load the units, and draw the sample that would be read."""
+    experiment = lock_plan(project=project, plan=PLAN, by=owner)
+    load_enrolments(experiment=experiment, data=PLAN_FILE.read_bytes(), by=owner)
+    draw_audit(experiment=experiment, per_arm=THREADS_OF_EACH_ARM, seed=DRAWN_WITH, by=owner)

@@ -19,7 +19,7 @@ from django.db import transaction
 from auditapp.batches.models import Batch
 from auditapp.batches.routes import live
 from auditapp.demo import negotiation
-from auditapp.demo.experiment import bring_in_experiment
+from auditapp.demo.probe import bring_in_experiment
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_preannotation

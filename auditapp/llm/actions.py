@@ -49,7 +49,7 @@ from auditapp.llm.queries import find_capabilities, find_prices, read_allowed_ad
 from auditapp.llm.sealing import SealBroken, seal_again, seal_key
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
-from transcripts.ui.replacing import check_seen
+from transcripts.ui.forms import check_seen
 from transcripts.ui.typed_text import check_text
 
 

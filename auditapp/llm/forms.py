@@ -10,8 +10,7 @@ from auditapp.llm.models import REPLACED_CAPABILITIES, Capabilities, ModelVarian
 from auditapp.llm.providers import PROVIDERS
 from auditapp.llm.pure.addresses import is_variable
 from auditapp.llm.pure.sampling import read_stop
-from transcripts.ui.forms import RowForm, make_field
-from transcripts.ui.replacing import ReplacingForm
+from transcripts.ui.forms import ReplacingForm, RowForm, make_field
 
 
 class VariableInput(forms.TextInput):

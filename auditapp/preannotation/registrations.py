@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from auditapp.batches.kinds import ArmOutcomes, Parts, register_kind, sum_by_model
 from auditapp.batches.runner.sweeps import register_sweep
-from auditapp.llm.scorecards import register_scorecard_part
+from auditapp.llm.queries import register_scorecard_part
 from auditapp.preannotation.annotators.pure.answers import list_annotator_alarms, list_critic_alarms
 from auditapp.preannotation.annotators.queries.batch_visibility import (
     find_critic_visibility,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from auditapp.scenarios.views import plays, runs, scripts, suites
+from auditapp.scenarios.views import plays, runs
 
 app_name = "scenarios"
 
@@ -19,18 +19,18 @@ play = [
 ]
 
 script_urls = [
-    path("", scripts.show_scripts, name="scripts"),
-    path("new/", scripts.write_new, name="new_script"),
-    path("<int:script_id>/next/", scripts.write_next, name="next_script"),
+    path("", plays.show_scripts, name="scripts"),
+    path("new/", plays.write_new, name="new_script"),
+    path("<int:script_id>/next/", plays.write_next, name="next_script"),
 ]
 
 suite_urls = [
     # /p/<slug>/scenarios/
-    path("p/<slug:slug>/scenarios/", suites.show_suites, name="suites"),
-    path("p/<slug:slug>/scenarios/load/", suites.load, name="load_suite"),
-    path("p/<slug:slug>/scenarios/load/shipped/", suites.load_shipped, name="load_shipped"),
-    path("p/<slug:slug>/scenarios/suite/", suites.show_suite, name="suite"),
-    path("p/<slug:slug>/scenarios/launch/", suites.launch, name="launch"),
+    path("p/<slug:slug>/scenarios/", runs.show_suites, name="suites"),
+    path("p/<slug:slug>/scenarios/load/", runs.load, name="load_suite"),
+    path("p/<slug:slug>/scenarios/load/shipped/", runs.load_shipped, name="load_shipped"),
+    path("p/<slug:slug>/scenarios/suite/", runs.show_suite, name="suite"),
+    path("p/<slug:slug>/scenarios/launch/", runs.launch, name="launch"),
     path("p/<slug:slug>/scenarios/batches/<int:batch_id>/", runs.show_run, name="run"),
     path(
         "p/<slug:slug>/scenarios/batches/<int:batch_id>/files/<slug:what>.<slug:format>", runs.download, name="run_file"

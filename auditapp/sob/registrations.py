@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from auditapp.batches.kinds import Parts, register_kind
 from auditapp.batches.runner.sweeps import register_sweep
-from auditapp.llm.scorecards import register_scorecard_part
+from auditapp.llm.queries import register_scorecard_part
 from auditapp.sob.answers.pages import link_answer, link_formatter
 from auditapp.sob.judging.kind import (
     UNREADABLE_BY_FORMATTER,

@@ -12,8 +12,7 @@ from django.db.models.functions import Substr
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeExample, CodeFamily, CodeProposal
 from transcripts.codebook.pure.checking import read_attributes
-from transcripts.codebook.pure.comparing import Comparison, compare
-from transcripts.codebook.pure.lineage import Lineage, Names, Step
+from transcripts.codebook.pure.comparing import Comparison, Lineage, Names, Step, compare
 from transcripts.codebook.pure.seed import NewerParts, load_seed, name_question
 from transcripts.codebook.pure.seed import find_newer_parts as find_newer_parts_of
 from transcripts.corpus.models import Sentence

@@ -20,7 +20,7 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from transcripts.codebook.models import CodeFamily
-from transcripts.codebook.pure.lineage import follow_merges
+from transcripts.codebook.pure.comparing import follow_merges
 from transcripts.projects.models import Project
 
 Bools = NDArray[np.bool_]

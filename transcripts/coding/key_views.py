@@ -1,4 +1,4 @@
-"""Pages beside the desk: keys, the next sentence that needs the person, and the history of what she did."""
+"""Pages of the desk apart from its own: keys, the next sentence that needs the person, and the history of what she did."""
 
 from __future__ import annotations
 

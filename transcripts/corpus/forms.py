@@ -11,16 +11,15 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
 from django.template.defaultfilters import filesizeformat
 
-from transcripts.corpus.details import FIELDS, SEALED, name_kind, read_details
 from transcripts.corpus.models import Consent, Interview, RedactionList, Turn
 from transcripts.corpus.pure.previews import ChoiceRefused, read_choices
 from transcripts.corpus.pure.readers import FORMATS
 from transcripts.corpus.pure.readers.base import MAX_BASIS_LENGTH
 from transcripts.corpus.pure.readers.interview_jsonl import PROMPT_KINDS
 from transcripts.corpus.pure.redacting import BadEntry, Entry, read_lines
+from transcripts.corpus.standing import FIELDS, SEALED, name_kind, read_details
 from transcripts.history.forms import NextForm
-from transcripts.ui.forms import RowForm
-from transcripts.ui.replacing import ReplacingForm
+from transcripts.ui.forms import ReplacingForm, RowForm
 from transcripts.ui.typed_text import MAX_REASON
 
 # The folder for temporary files of the web service (docker-compose.yml) holds a request and its files: twice as much.

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from transcripts.corpus import archive_views, consent_views, views
+from transcripts.corpus import consent_views, views
 
 app_name = "corpus"
 
@@ -10,14 +10,14 @@ urlpatterns = [
     # /p/<slug>/interviews/
     path("p/<slug:slug>/interviews/", views.list_interviews, name="interviews"),
     path("p/<slug:slug>/interviews/import/", views.import_interviews, name="import"),
-    path("p/<slug:slug>/interviews/<int:interview_id>/details/", archive_views.show_details, name="details"),
+    path("p/<slug:slug>/interviews/<int:interview_id>/details/", views.show_details, name="details"),
     # /p/<slug>/interviews/files/
-    path("p/<slug:slug>/interviews/files/", archive_views.list_files, name="files"),
-    path("p/<slug:slug>/interviews/files/<int:file_id>/undo/", archive_views.undo, name="undo"),
+    path("p/<slug:slug>/interviews/files/", views.list_files, name="files"),
+    path("p/<slug:slug>/interviews/files/<int:file_id>/undo/", views.undo, name="undo"),
     # /p/<slug>/interviews/archive/
-    path("p/<slug:slug>/interviews/archive/", archive_views.show_archive, name="archive"),
-    path("p/<slug:slug>/interviews/archive/add/", archive_views.archive, name="add_to_archive"),
-    path("p/<slug:slug>/interviews/archive/restore/", archive_views.restore, name="restore"),
+    path("p/<slug:slug>/interviews/archive/", views.show_archive, name="archive"),
+    path("p/<slug:slug>/interviews/archive/add/", views.archive, name="add_to_archive"),
+    path("p/<slug:slug>/interviews/archive/restore/", views.restore, name="restore"),
     # /p/<slug>/interviews/consent/
     path("p/<slug:slug>/interviews/consent/", consent_views.list_consent, name="consent"),
     path("p/<slug:slug>/interviews/consent/record/", consent_views.record, name="record_consent"),

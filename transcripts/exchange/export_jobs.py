@@ -23,7 +23,7 @@ from transcripts.exchange.actions import (
     say_long_cells,
     write_file,
 )
-from transcripts.exchange.refi.people import StudyReport
+from transcripts.exchange.refi.details import StudyReport
 from transcripts.exchange.registry import Export, Scope, find_export, name_file
 from transcripts.formats.problems import list_once
 from transcripts.imports.actions import start_job

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Q
 
 from transcripts.codebook.models import CodeFamily
-from transcripts.codebook.pure.lineage import follow_merges
+from transcripts.codebook.pure.comparing import follow_merges
 from transcripts.coding.models import Coding, Decision, Layer, Link
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.pure.readers.calls import pair_results

@@ -20,7 +20,7 @@ from transcripts.corpus.queries import count_left_out, list_run_facts
 from transcripts.exchange import actions
 from transcripts.exchange.export_jobs import PROJECT_FILE, find_hidden, write_or_leave
 from transcripts.exchange.methods import draft_methods
-from transcripts.exchange.refi.people import StudyReport
+from transcripts.exchange.refi.details import StudyReport
 from transcripts.exchange.registry import (
     Export,
     Scope,

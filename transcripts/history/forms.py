@@ -11,8 +11,7 @@ from django.http import QueryDict
 
 from transcripts.history.models import WrittenMeanwhile
 from transcripts.ui.acts import at_form
-from transcripts.ui.forms import NumberField
-from transcripts.ui.replacing import post_again
+from transcripts.ui.forms import NumberField, post_again
 
 
 class NextForm(forms.Form):

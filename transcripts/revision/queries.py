@@ -11,7 +11,7 @@ from django.db.models.functions import Substr
 
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeFamily
-from transcripts.codebook.pure.lineage import Step, follow
+from transcripts.codebook.pure.comparing import Step, follow
 from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS, Closure
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.models import Consent, Sentence, Turn

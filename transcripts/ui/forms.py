@@ -1,14 +1,17 @@
-"""Forms with the fields of a model, fields that several rooms share, and files that are brought."""
+"""Forms with the fields of a model, fields that several rooms share, files that are brought, and forms that replace what
+somebody may have changed meanwhile."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 from uuid import UUID, uuid4
 
 from django import forms
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.files.uploadedfile import UploadedFile
+from django.core.serializers.json import DjangoJSONEncoder
 from django.core.validators import (
     EMPTY_VALUES,
     MaxLengthValidator,
@@ -19,6 +22,7 @@ from django.core.validators import (
 from django.db import models
 from django.db.models import Model, QuerySet
 from django.forms.models import construct_instance
+from django.http import QueryDict
 from django.template.defaultfilters import filesizeformat
 
 from transcripts.ui.typed_text import MAX_ID, MAX_NOTE, MAX_REASON, find_fault
@@ -33,6 +37,9 @@ MEGABYTE = 1024 * 1024
 # What any page takes from somebody who may be signed in: forms, and requests to the API.
 USUAL_BYTES = 10 * MEGABYTE
 TO_BE_REFUSED_IN_WORDS = 16 * MEGABYTE
+MEANWHILE = (
+    "Somebody else changed this after you opened the page, so nothing was saved. Compare the two, then save again."
+)
 
 
 class LinesOfText(forms.CharField):
@@ -208,3 +215,113 @@ def takes_uploads(largest_file: int) -> Callable[[View], View]:
 def read_largest_request(view: Callable[..., Any]) -> int:
     """The most bytes that a request to ``view`` may have."""
     return int(getattr(view, "largest_request", USUAL_BYTES))
+
+
+class ChangedMeanwhile(Exception):
+    """What a form was made from is not what is stored. ``stored`` has the values of now, by field."""
+
+    def __init__(self, stored: Mapping[str, object]) -> None:
+        super().__init__(MEANWHILE)
+        self.stored = stored
+
+
+class Clash(NamedTuple):
+    """A field in which two people differ: its label, what is stored now, and what was typed."""
+
+    label: str
+    stored: object
+    typed: object
+
+
+def check_seen(seen: Mapping[str, object] | None, stored: Mapping[str, object]) -> None:
+    """Raise ``ChangedMeanwhile`` where ``seen`` is not what is stored. ``None``: nobody looked, as with commands."""
+    if seen is not None and _write(seen) != _write(stored):
+        raise ChangedMeanwhile(stored)
+
+
+def _write(values: Mapping[str, object]) -> str:
+    return json.dumps(values, cls=DjangoJSONEncoder, sort_keys=True)
+
+
+def post_again(data: QueryDict, **fields: object) -> QueryDict:
+    """What was typed, with these fields as they are stored now: for forms that carry the number of what they replace."""
+    copy = data.copy()
+    for name, value in fields.items():
+        copy[name] = "" if value is None else str(value)
+    return copy
+
+
+def list_clashes(form: forms.BaseForm, stored: Mapping[str, object]) -> list[Clash]:
+    """The fields of a sent form in which it does not say what is ``stored`` now, by field."""
+    clashes = []
+    for name, value in stored.items():
+        bound = form[name]
+        typed = bound.data.replace("\r\n", "\n") if isinstance(bound.data, str) else bound.data
+        if not bound.is_hidden and bound.field.has_changed(value, typed):
+            clashes.append(Clash(str(bound.label), show(bound.field, value), show(bound.field, typed)))
+    return clashes
+
+
+class ReplacingForm(forms.Form):
+    """A form made from ``stored`` values. ``cleaned_data["seen"]`` is what its act compares."""
+
+    seen = forms.CharField(
+        widget=forms.HiddenInput,
+        strip=False,
+        error_messages={"required": "The form came incomplete, so nothing was saved. Load the page again."},
+    )
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, stored: Mapping[str, object], **kwargs: Any) -> None:
+        kwargs["initial"] = {**stored, "seen": _write(stored), **kwargs.get("initial", {})}
+        super().__init__(data, **kwargs)
+        self.clashes: list[Clash] = []
+
+    def clean_seen(self) -> dict[str, object]:
+        try:
+            seen = json.loads(self.cleaned_data["seen"])
+        except (ValueError, RecursionError):
+            seen = None
+        if not isinstance(seen, dict):
+            raise ValidationError(self.fields["seen"].error_messages["required"])
+        return seen
+
+    def rebase(self, stored: Mapping[str, object], **kwargs: Any) -> Self:
+        """The form again, of what is ``stored`` now, and with its clashes."""
+        seen: dict[str, object] = self.cleaned_data["seen"]
+        data = QueryDict(mutable=True)
+        data.update(self.data)
+        clashes = []
+        for name, value in stored.items():
+            # What is stored may have got a part, such as a turn, since the form was made.
+            if (field := self.fields.get(name)) is None:
+                continue
+            bound = self[name]
+            if _write({"": seen.get(name)}) == _write({"": value}):
+                continue
+            if not field.has_changed(seen.get(name), bound.data):
+                _put(data, self.add_prefix(name), field, value)
+            elif field.has_changed(value, bound.data):
+                clashes.append(Clash(str(bound.label), show(field, value), show(field, self.cleaned_data.get(name))))
+        data[self.add_prefix("seen")] = _write(stored)
+        again = type(self)(data, stored=stored, **kwargs)
+        again.is_valid()
+        again.add_error(None, MEANWHILE)
+        again.clashes = clashes
+        return again
+
+
+def _put(data: QueryDict, name: str, field: forms.Field, value: object) -> None:
+    if isinstance(field, forms.BooleanField):
+        data.pop(name, None)
+        if value:
+            data[name] = "on"
+    else:
+        data[name] = "" if value is None else str(field.prepare_value(value))
+
+
+def show(field: forms.Field, value: object) -> object:
+    """A value as people read it in a form."""
+    if isinstance(field, forms.BooleanField):
+        return "yes" if value else "no"
+    choices = dict(getattr(field, "choices", []))
+    return choices.get(value, value)

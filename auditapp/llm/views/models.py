@@ -18,13 +18,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from auditapp.llm import actions, queries
 from auditapp.llm.forms import AddressForm, CapabilitiesForm, KeyForm, KeyVariableForm, ModelForm, PriceForm
 from auditapp.llm.models import AllowedAddress, ModelVariant, ProviderAccount
-from auditapp.llm.scorecards import hides_parts, read_scorecards
+from auditapp.llm.queries import hides_parts, read_scorecards
 from transcripts.accounts.models import User
 from transcripts.accounts.queries import person_of
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.ui.acts import at_form, at_top
-from transcripts.ui.replacing import ChangedMeanwhile
+from transcripts.ui.forms import ChangedMeanwhile
 from transcripts.ui.typed_text import MAX_ID
 
 # A page does not wait longer for one call; the command does.

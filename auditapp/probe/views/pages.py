@@ -26,8 +26,7 @@ from transcripts.history.forms import at_next
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.ui.acts import at_form
-from transcripts.ui.forms import takes_uploads
-from transcripts.ui.replacing import list_clashes
+from transcripts.ui.forms import list_clashes, takes_uploads
 
 
 @require_safe

@@ -12,7 +12,7 @@ from auditapp.batches.actions import retry_failed
 from auditapp.batches.models import Batch, Cell
 from auditapp.scenarios.errors import AskedMeanwhile
 from auditapp.scenarios.models import Play, Question
-from auditapp.scenarios.pure.answers import EMPTY, WAITING
+from auditapp.scenarios.pure.lines import EMPTY, WAITING
 from auditapp.scenarios.queries.talks import Exchange, read_talk
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

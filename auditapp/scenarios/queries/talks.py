@@ -14,7 +14,7 @@ from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Attempt, Cell, Result
 from auditapp.batches.pure.chaining import read_words
 from auditapp.scenarios.models import Play, Question
-from auditapp.scenarios.pure.answers import (
+from auditapp.scenarios.pure.lines import (
     ANSWERED,
     FAILED,
     HAVE_ANSWER,

@@ -9,7 +9,7 @@ from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
 from auditapp.batches.pure.chaining import read_words
 from auditapp.scenarios.models import Question
-from auditapp.scenarios.pure.answers import name_answer
+from auditapp.scenarios.pure.lines import name_answer
 
 KIND = "play"
 

@@ -12,7 +12,7 @@ from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.batches.pure.chaining import Conversation, Exchange, read_words
 from auditapp.scenarios.models import Play, Question
-from auditapp.scenarios.pure.answers import asks_back, name_answer
+from auditapp.scenarios.pure.lines import asks_back, name_answer
 from auditapp.scenarios.queries.runs import KIND
 
 

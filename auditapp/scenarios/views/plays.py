@@ -1,4 +1,4 @@
-"""Interviews held here: their list, opening one, the console, and closing it."""
+"""Interview scripts, and interviews held here: their list, opening one, the console, and closing it."""
 
 from __future__ import annotations
 
@@ -28,18 +28,30 @@ from auditapp.scenarios.actions.asking import (
 )
 from auditapp.scenarios.actions.closing import Closed, close_play, discard_play, find_places
 from auditapp.scenarios.actions.plays import branch_play, open_play
+from auditapp.scenarios.actions.scripts import write_script
 from auditapp.scenarios.errors import AskedMeanwhile
 from auditapp.scenarios.forms.plays import AskForm, CloseForm, DiscardForm, KeyedForm, OpenPlayForm
+from auditapp.scenarios.forms.scripts import NextScriptForm, ScriptForm, describe_script
 from auditapp.scenarios.models import Play, Question, Script
-from auditapp.scenarios.queries.plays import count_kinds, held_plays, latest_scripts, list_bank, visible_plays
+from auditapp.scenarios.pure.scripts import read_published_openings
+from auditapp.scenarios.queries.plays import (
+    count_kinds,
+    held_plays,
+    latest_scripts,
+    list_bank,
+    list_scripts,
+    visible_plays,
+)
 from auditapp.scenarios.queries.talks import Exchange, Raised, find_opening, find_raised, read_talk
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.coding.keys import list_console_keys
 from transcripts.corpus.pure.readers.base import MAX_TURN_SIZE
+from transcripts.history.views import NumberPage, write_number
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.acts import post
 from transcripts.projects.roles import Permission
+from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form
 
 POLL_MILLISECONDS = 400
@@ -51,6 +63,7 @@ KEY_HINTS = {
     "again": "ask again",
     "text": "to the text",
 }
+USE = Script.Use.INTERVIEW
 
 
 @require_safe
@@ -364,3 +377,59 @@ def _mark(play: Play, talk: list[Exchange]) -> str:
     batch = play.arm.batch if play.arm else None
     money = [batch.state, batch.spent_nano] if batch else []
     return "-".join(map(str, (play.state, len(talk), *tries, *money)))
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_scripts(request: ProjectRequest) -> HttpResponse:
+    """Every interview script with all its numbers."""
+    context = {"scripts": list_scripts(request.project, USE), "tells_intents": get_viewer(request).sees_all}
+    return render(request, "scenarios/scripts.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.SET_METHOD)
+def write_new(request: ProjectRequest) -> HttpResponse:
+    """A script of a name that is new."""
+    notes = [
+        f"The opening [{each.id}] is quoted word for word from {each.source}." for each in read_published_openings()
+    ]
+    return write_number(request, PAGE, ScriptForm, notes=notes)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.SET_METHOD)
+def write_next(request: ProjectRequest, script_id: int) -> HttpResponse:
+    """The next number of a script; plays keep the number they began with."""
+    script = get_object_or_404(Script, project=request.project, use=USE, pk=script_id)
+    return write_number(request, PAGE, NextScriptForm, latest_scripts(request.project, USE).get(name=script.name))
+
+
+def _write(request: ProjectRequest, form: ScriptForm, latest: Script | None) -> Script:
+    try:
+        return write_script(
+            project=request.project,
+            script=form.read(latest.name if latest else ""),
+            by=request.user,
+            reason=form.cleaned_data.get("reason", ""),
+            based_on=form.cleaned_data["based_on"],
+        )
+    except Refused as error:
+        if not error.field.startswith("turn"):
+            raise
+        place = f"{error.field.replace('turn ', 'Question ')}: " if error.field != "turns" else ""
+        raise Refused(f"{place}{error}", field="bank") from error
+
+
+PAGE = NumberPage(
+    first_title="New interview script",
+    next_title="Next number of an interview script",
+    list_title="Interview scripts",
+    short="script",
+    kept="the interviews held by it",
+    done="Interviews can be held by it.",
+    back="scenarios:scripts",
+    style="css/console.css",
+    initial=describe_script,
+    write=_write,
+)

@@ -12,7 +12,7 @@ from django.utils.text import capfirst
 
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.models import ModelVariant
-from auditapp.llm.scorecards import ScorecardFigure, ScorecardPart
+from auditapp.llm.queries import ScorecardFigure, ScorecardPart
 from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.pure.instruments import BASE_TASK, TASKS
 from auditapp.sob.pure.measures.cautions import READING, describe_alarm, describe_readers, list_marks

@@ -15,8 +15,7 @@ from auditapp.sob.pure.loading.previewing import Column
 from auditapp.sob.pure.loading.published_sources import Provenance
 from auditapp.sob.pure.loading.sources import FIELDS
 from transcripts.projects.models import Project
-from transcripts.ui.forms import RowForm, RowsField, limit_size
-from transcripts.ui.replacing import ReplacingForm
+from transcripts.ui.forms import ReplacingForm, RowForm, RowsField, limit_size
 
 COLUMN = "column_"
 COLUMN_LABELS = {

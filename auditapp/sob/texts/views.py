@@ -48,8 +48,7 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form
-from transcripts.ui.forms import takes_uploads
-from transcripts.ui.replacing import ChangedMeanwhile
+from transcripts.ui.forms import ChangedMeanwhile, takes_uploads
 from transcripts.ui.typed_text import find_number, find_numbers
 
 PER_PAGE = 25

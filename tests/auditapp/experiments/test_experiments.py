@@ -17,8 +17,8 @@ from statsmodels.stats.meta_analysis import combine_effects  # type: ignore[impo
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 from statsmodels.stats.proportion import confint_proportions_2indep  # type: ignore[import-untyped]
 
-from auditapp.demo.experiment import FILE
-from auditapp.demo.experiment import PLAN as DEMO_PLAN
+from auditapp.demo.probe import FILE
+from auditapp.demo.probe import PLAN as DEMO_PLAN
 from auditapp.experiments.actions import draw_audit, load_enrolments, lock_plan
 from auditapp.experiments.models import Enrolment, Experiment
 from auditapp.experiments.pure.effects import compare_shares, measure_allocation, report_experiment, tally_units

@@ -11,7 +11,7 @@ from django.test import Client
 from auditapp.batches.models import Batch
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.llm.scorecards import find_part, read_scorecards
+from auditapp.llm.queries import find_part, read_scorecards
 from auditapp.preannotation.annotators.queries.annotators import list_judge_results
 from auditapp.preannotation.evaluation.queries.scorecard import make_critic_figure, make_read_figure
 from auditapp.sob.judging.actions.launching import launch_sob

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pyarrow import parquet
 
-from auditapp.llm.scorecards import find_part
+from auditapp.llm.queries import find_part
 from auditapp.preannotation.evaluation.actions.audits import draw_positive_audit, mark_positive
 from auditapp.preannotation.models import Annotator, CodeChoice, Disagreement, Response, Showing, Suggestion
 from tests.auditapp.preannotation.critic_cast import add_critic, judge, list_sentences, open_to, suggest

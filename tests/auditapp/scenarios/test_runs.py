@@ -28,7 +28,7 @@ from auditapp.scenarios.actions.storing import store_plays, sweep_plays
 from auditapp.scenarios.exports import COLUMNS, read_rows
 from auditapp.scenarios.models import Play, Question
 from auditapp.scenarios.pure.measures import measure_comparisons
-from auditapp.scenarios.pure.outcomes import read_plays
+from auditapp.scenarios.pure.plays_file import read_plays
 from auditapp.scenarios.pure.scripts import QuestionText
 from auditapp.scenarios.queries.run_report import read_run_report
 from tests.auditapp.batches.counting import GIVEN_UP, claim, make_variant

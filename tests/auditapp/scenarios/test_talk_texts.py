@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditapp.scenarios.pure.answers import asks_back, name_answer
-from auditapp.scenarios.pure.lines import AnsweredQuestion, Talk, place_answers, place_questions, write_line
+from auditapp.scenarios.pure.lines import (
+    AnsweredQuestion,
+    Talk,
+    asks_back,
+    name_answer,
+    place_answers,
+    place_questions,
+    write_line,
+)
 from auditapp.scenarios.pure.scripts import choose_opening, read_published_openings
 from tests.shared import shared
 from transcripts.corpus.pure.readers import Content, Reading

@@ -10,7 +10,7 @@ from tests.transcripts.codebook.drafting import content_of, edit, find, list_eve
 from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import CodebookVersion, CodeProposal
-from transcripts.codebook.pure.lineage import trace
+from transcripts.codebook.pure.comparing import trace
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 

@@ -10,9 +10,8 @@ from django.urls import reverse
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.corpus.details import edit_details
 from transcripts.corpus.models import Interview, InterviewChange, Turn
-from transcripts.corpus.standing import archive_interviews, restore_interviews
+from transcripts.corpus.standing import archive_interviews, edit_details, restore_interviews
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 

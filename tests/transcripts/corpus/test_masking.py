@@ -34,13 +34,13 @@ from transcripts.blinding import conditions
 from transcripts.codebook.actions import start_study
 from transcripts.corpus import actions, masked
 from transcripts.corpus.actions import import_files, plan_imports
-from transcripts.corpus.details import edit_details
 from transcripts.corpus.models import Consent, ImportedFile, Interview, MaskedFacts, Sentence, Turn
 from transcripts.corpus.pure.masking import LETTERS, cover_names, is_covered, mask_interview
 from transcripts.corpus.pure.previews import Choices
 from transcripts.corpus.pure.readers import read_bytes
 from transcripts.corpus.pure.segmenting import hash_quote
 from transcripts.corpus.pure.unseen import BLOCK, FILLER, mark_unseen
+from transcripts.corpus.standing import edit_details
 from transcripts.imports import running
 from transcripts.imports.actions import cancel_job, start_job
 from transcripts.imports.models import ImportJob

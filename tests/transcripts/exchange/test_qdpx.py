@@ -36,9 +36,9 @@ from transcripts.corpus.pure.readers import read_bytes
 from transcripts.corpus.standing import archive_interviews
 from transcripts.exchange.actions import StudyRefused, import_qdpx, importing, write_export
 from transcripts.exchange.pure.refi_texts import read_headings
-from transcripts.exchange.refi import people
+from transcripts.exchange.refi import details
 from transcripts.exchange.refi.content import lay_out
-from transcripts.exchange.refi.people import StudyReport
+from transcripts.exchange.refi.details import StudyReport
 from transcripts.exchange.registry import Scope, find_export
 from transcripts.formats.qdpx_read import read_qdpx
 from transcripts.projects.actions import create_project, set_member_role
@@ -502,15 +502,15 @@ class TestAnotherProgramsFile:
     def test_two_files_that_come_in_at_once_share_the_account_of_somebody_unknown(
         self, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        find = people._find_account
+        find = details._find_account
 
         def find_before_the_other_stores(name: str) -> User | None:
-            monkeypatch.setattr(people, "_find_account", find)
+            monkeypatch.setattr(details, "_find_account", find)
             assert find(name) is None
-            people._store_placeholder(name, by=trail.SYSTEM)
+            details._store_placeholder(name, by=trail.SYSTEM)
             return None
 
-        monkeypatch.setattr(people, "_find_account", find_before_the_other_stores)
+        monkeypatch.setattr(details, "_find_account", find_before_the_other_stores)
         bring_in(project, make_foreign(tmp_path))
         assert {each.coder.username for each in Coding.objects.all()} == {"Ann (imported)"}
 

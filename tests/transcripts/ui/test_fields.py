@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from auditapp.batches.forms import AnswersForm
 from auditapp.probe.forms.reviews import LoadForm as ReviewsForm
-from auditapp.scenarios.forms.runs import LoadForm
+from auditapp.scenarios.forms.plays import LoadForm
 from auditapp.sob.judging.forms import ImportForm
 from auditapp.sob.texts.forms import FileForm
 from transcripts.accounts.models import User

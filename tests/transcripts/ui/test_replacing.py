@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import forms
 
-from transcripts.ui.replacing import ReplacingForm
+from transcripts.ui.forms import ReplacingForm
 
 
 class TitleForm(ReplacingForm):

@@ -28,7 +28,7 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused, WrongInput
 from transcripts.rounds.queries import find_locked_interviews
-from transcripts.ui.replacing import post_again
+from transcripts.ui.forms import post_again
 from transcripts.ui.typed_text import find_number
 
 NOT_REFLEXIVE = (Stance.RELIABILITY.value, Stance.CODEBOOK.value)

@@ -16,19 +16,17 @@ from transcripts.codebook.actions.codes import (
     shift_family,
     split_code,
 )
-from transcripts.codebook.actions.examples import (
-    add_invented_example,
-    pin_example,
-    pin_in_open_draft,
-    repin_example,
-    unpin_example,
-)
 from transcripts.codebook.actions.files import ImportPlan, import_codebook, plan_import, start_study
 from transcripts.codebook.actions.proposals import (
     accept_proposal,
+    add_invented_example,
     decline_proposal,
     list_families,
+    pin_example,
+    pin_in_open_draft,
     propose_code,
+    repin_example,
+    unpin_example,
     use_at_once,
 )
 from transcripts.codebook.actions.storing import (

@@ -28,7 +28,7 @@ from transcripts.formats.codebook_rules import CodeContent
 from transcripts.projects.access import ProjectRequest
 from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form
-from transcripts.ui.replacing import post_again
+from transcripts.ui.forms import post_again
 from transcripts.ui.typed_text import find_numbers
 
 

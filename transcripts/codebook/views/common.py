@@ -22,7 +22,7 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.ui.acts import at_form
-from transcripts.ui.replacing import post_again
+from transcripts.ui.forms import post_again
 
 
 def find_coder(request: ProjectRequest) -> User | None:

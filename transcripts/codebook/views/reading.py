@@ -16,7 +16,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.forms.versions import CompareForm, StudyForm
 from transcripts.codebook.models import Code, CodebookVersion
-from transcripts.codebook.pure.lineage import trace
+from transcripts.codebook.pure.comparing import trace
 from transcripts.codebook.pure.seed import NewerParts
 from transcripts.codebook.queries import read_examples
 from transcripts.codebook.views.common import add_problems, find_coder

@@ -18,8 +18,14 @@ from transcripts.coding.models import Coding
 from transcripts.corpus.consent import HOW_TO_RECORD
 from transcripts.exchange.pure import refi_texts as naming
 from transcripts.exchange.pure.refi_texts import PlacedText, Touch
-from transcripts.exchange.refi.details import Guids, guids_of_codings, is_link_note, read_details, read_parts
-from transcripts.exchange.refi.people import StudyReport
+from transcripts.exchange.refi.details import (
+    Guids,
+    StudyReport,
+    guids_of_codings,
+    is_link_note,
+    read_details,
+    read_parts,
+)
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxSelection, QdpxSource
 from transcripts.formats.refi import make_guid
 from transcripts.projects.models import Project

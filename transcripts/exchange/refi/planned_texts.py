@@ -22,8 +22,7 @@ from transcripts.corpus.pure.segmenting import prepare_interview
 from transcripts.corpus.queries import list_consenting, list_contents, read_stored_turns
 from transcripts.exchange.pure import refi_texts as texts
 from transcripts.exchange.pure.refi_texts import INTERPRETATION, DividedText, PlacedSentence, PlacedText
-from transcripts.exchange.refi.details import guids_of_memos, is_link_note
-from transcripts.exchange.refi.people import StudyReport
+from transcripts.exchange.refi.details import StudyReport, guids_of_memos, is_link_note
 from transcripts.exchange.refi.planned_codings import KnownNames
 from transcripts.formats.qdpx_content import QdpxNote, QdpxSource
 from transcripts.formats.refi import make_guid

@@ -17,7 +17,7 @@ from django.db.models.functions import Coalesce
 
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import CodeFamily
-from transcripts.codebook.pure.lineage import follow_merges
+from transcripts.codebook.pure.comparing import follow_merges
 from transcripts.coding.closure import read_first_openings, saw_reasoning
 from transcripts.coding.models import Coding, CodingQuerySet, Decision, DecisionQuerySet, Link, StageOpening
 from transcripts.corpus.models import Interview, Sentence, Turn

@@ -20,7 +20,7 @@ from transcripts.negotiation.queries.cases import PairView, find_pair, list_pair
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.ui.acts import at_form, at_top
-from transcripts.ui.replacing import post_again
+from transcripts.ui.forms import post_again
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from transcripts.revision.actions.anchors import add_anchor, draw_anchors, read_anchor, remove_anchor
-from transcripts.revision.actions.migrating import migrate_merged, undo_migration
-from transcripts.revision.actions.re_review import drop_coding, keep_coding, move_coding
+from transcripts.revision.actions.migrating import drop_coding, keep_coding, migrate_merged, move_coding, undo_migration
 
 __all__ = [
     "add_anchor",

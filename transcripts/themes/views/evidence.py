@@ -34,7 +34,7 @@ from transcripts.themes.views.themes import (
     get_theme,
 )
 from transcripts.ui.acts import at_form
-from transcripts.ui.replacing import post_again
+from transcripts.ui.forms import post_again
 from transcripts.ui.typed_text import find_number
 
 SENTENCES_PER_PAGE = 50

@@ -25,7 +25,7 @@ from transcripts.themes.queries import EntryChanged, NotYours
 from transcripts.themes.templatetags.positionality import POSTPONED
 from transcripts.themes.views.themes import describe_viewpoint
 from transcripts.ui.acts import at_form
-from transcripts.ui.replacing import post_again
+from transcripts.ui.forms import post_again
 from transcripts.ui.typed_text import find_numbers
 
 REVIEWED = {ThemeVersion.State.REVIEWED, ThemeVersion.State.DEFINED}

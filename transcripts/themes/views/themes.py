@@ -26,7 +26,7 @@ from transcripts.themes.forms import GroupForm, MergeForm, NewThemeForm, SplitFo
 from transcripts.themes.models import ThemeQuote, ThemeVersion
 from transcripts.themes.queries import CodeEntry, ThemeChanged
 from transcripts.ui.acts import at_form
-from transcripts.ui.replacing import post_again
+from transcripts.ui.forms import post_again
 
 DROPPED = ThemeVersion.State.DROPPED
 

@@ -18,7 +18,7 @@ from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.pure.families import group_by_family, name_family
-from auditapp.llm.scorecards import find_part
+from auditapp.llm.queries import find_part
 from auditapp.preannotation.annotators.pure.recipes import list_read_codes
 from auditapp.preannotation.models import Annotator, CodeChoice, CriticReading, OfflineReading, PlantedSentence, Reading
 from transcripts.codebook.models import Code, CodeFamily

@@ -12,7 +12,7 @@ from django.utils.text import capfirst
 
 from auditapp.batches.pure.alarms import describe_unreadable
 from auditapp.llm.models import ModelVariant
-from auditapp.llm.scorecards import ScorecardFigure, ScorecardPart
+from auditapp.llm.queries import ScorecardFigure, ScorecardPart
 from auditapp.preannotation.annotators.pure.answers import describe_never_reversed
 from auditapp.preannotation.evaluation.queries.machine_use import count_suggestions, count_verdicts
 from auditapp.preannotation.models import Annotator, PositiveAudit, Reading

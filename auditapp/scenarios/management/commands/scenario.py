@@ -16,7 +16,7 @@ from auditapp.scenarios.actions.storing import store_plays
 from auditapp.scenarios.management.finding import read_conditions
 from auditapp.scenarios.pure.listing import list_report
 from auditapp.scenarios.pure.measures import report_plays
-from auditapp.scenarios.pure.outcomes import read_plays
+from auditapp.scenarios.pure.plays_file import read_plays
 from auditapp.scenarios.pure.scripts import SHIPPED, SHIPPED_FILE, list_halves, read_scripts
 from auditapp.scenarios.queries.runs import count_states, run_plays
 from transcripts.audit_trail import trail

@@ -25,7 +25,7 @@ from transcripts.formats.problems import ReadError
 from transcripts.imports.runs import JobRun
 from transcripts.projects.models import Project
 from transcripts.refusals import Refused
-from transcripts.ui.replacing import check_seen
+from transcripts.ui.forms import check_seen
 
 INSERT_SIZE = 1000
 # So many texts come in at once: it keeps others waiting for some 20 ms.

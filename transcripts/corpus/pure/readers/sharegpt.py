@@ -1,17 +1,22 @@
-"""Conversations as published collections write them: ShareGPT and HH-RLHF."""
+"""Conversations as ShareGPT's collections write them: a list, or an object on each line.
+
+    [{"id": "a1", "conversations": [{"from": "human", "value": "Why?"}, {"from": "gpt", "value": "…"}]}]
+
+``human`` and ``user`` are the interviewer; ``gpt``, ``assistant``, ``model``, ``chatgpt``, ``bing`` and ``bard`` the model;
+``system`` is the system. ``function_call`` is a tool call of the model; ``tool``, ``observation`` and ``function_response``
+are results. ``model`` and the other keys that interview lines know have the same meaning here; every other key is kept as
+metadata.
+"""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.calls import name_results, read_whole_call
 from transcripts.corpus.pure.readers.details import list_left_out, read_details, read_id
-from transcripts.corpus.pure.readers.threads import Thread, find_kind, name_threads
+from transcripts.corpus.pure.readers.threads import find_kind
 from transcripts.formats.json_lines import JsonLine, name_json_type, read_json_objects, shorten
 from transcripts.formats.problems import ReadError
 
@@ -26,10 +31,6 @@ _SPEAKERS = {
 }
 _APART = frozenset({"id", "conversations", "consent"})
 _KEYS_OF_TURN = frozenset({"from", "value"})
-HH_RLHF = "hh_rlhf"
-
-_ROLES = {"Human": "interviewer", "Assistant": "model"}
-_TURN = re.compile(r"(?:\A|\n\n)(Human|Assistant):[ ]?")
 
 
 def read_sharegpt(source: Source) -> ReadFile:
@@ -75,41 +76,3 @@ def _read_turn(turn: Any, place: int, line: JsonLine, source: Source, left_out: 
         arguments, name = read_whole_call(text)
         return ReadTurn(role, channel, name, arguments)
     return ReadTurn(role, channel, "", text)
-
-
-def read_hh_rlhf(source: Source) -> ReadFile:
-    """Read the format above; raises `ReadError`."""
-    return ReadFile(HH_RLHF, [thread for line in read_json_objects(source) for thread in _read_pair(line, source)], [])
-
-
-def _read_pair(line: JsonLine, source: Source) -> Iterator[ReadInterview]:
-    number, content = line
-    chosen = _read_text("chosen", line, source)
-    threads, outcomes = [Thread(chosen)], ["chosen"]
-    if content.get("rejected") is not None:
-        rejected = _read_text("rejected", line, source)
-        shared = 0
-        while shared < min(len(chosen), len(rejected)) and chosen[shared] == rejected[shared]:
-            shared += 1
-        if own := rejected[shared:]:
-            threads.append(Thread(own, (0, shared) if shared else None, "branch" if shared else "", "rejected"))
-            outcomes.append("rejected")
-    external_id = f"{source.stem[:140]}-{number}"
-    common = ReadInterview(external_id, external_id, (), line=number)
-    for thread, outcome in zip(name_threads(threads, common=common), outcomes, strict=True):
-        yield replace(thread, metadata={"outcome": outcome})
-
-
-def _read_text(key: str, line: JsonLine, source: Source) -> list[ReadTurn]:
-    number, content = line
-    text = content.get(key)
-    if not isinstance(text, str):
-        raise ReadError(source.name, number, f"{name_json_type(text)} as {shorten(key)}", "a conversation as text")
-    begins = list(_TURN.finditer(text))
-    if not begins or begins[0].start():
-        raise ReadError(source.name, number, f"{shorten(key)} without speakers", "Human: … and Assistant: …")
-    ends = [found.start() for found in begins[1:]] + [len(text)]
-    return [
-        ReadTurn(_ROLES[found[1]], "utterance", "", text[found.end() : end])
-        for found, end in zip(begins, ends, strict=True)
-    ]

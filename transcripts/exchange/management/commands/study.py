@@ -12,7 +12,7 @@ from transcripts.corpus.consent import HOW_TO_RECORD
 from transcripts.corpus.listing import is_fact
 from transcripts.corpus.models import RUN_FACTS, Kind
 from transcripts.exchange.actions import import_qdpx, say_long_cells, write_export
-from transcripts.exchange.refi.people import StudyReport
+from transcripts.exchange.refi.details import StudyReport
 from transcripts.exchange.registry import (
     Scope,
     count_without_consent,

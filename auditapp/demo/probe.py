@@ -55,7 +55,7 @@ READ_AS = {
     "straight to the point": "Direct",
     "formal complaint": "Formal",
 }
-PLAN_FILE = Path(__file__).parent / "data" / "experiment.csv"
+UNITS_FILE = Path(__file__).parent / "data" / "experiment.csv"
 PLAN = Plan(
     name="asking first (invented)",
     outcome="said the advice fitted",
@@ -133,5 +133,5 @@ def read_rationales(batch: Batch, owner: User) -> None:
 def bring_in_experiment(project: Project, owner: User) -> None:
     """Lock the plan, load the units, and draw the sample that would be read."""
     experiment = lock_plan(project=project, plan=PLAN, by=owner)
-    load_enrolments(experiment=experiment, data=PLAN_FILE.read_bytes(), by=owner)
+    load_enrolments(experiment=experiment, data=UNITS_FILE.read_bytes(), by=owner)
     draw_audit(experiment=experiment, per_arm=THREADS_OF_EACH_ARM, seed=DRAWN_WITH, by=owner)

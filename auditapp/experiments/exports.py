@@ -30,7 +30,7 @@ COLUMNS = [
         float,
     ),
     column("others", "", "The other outcomes that are known, by name."),
-    *columns(Enrolment, "loaded", loaded="loaded_at"),
+    *columns(Enrolment, "loaded"),
 ]
 
 

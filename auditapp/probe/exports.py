@@ -71,11 +71,11 @@ def _find_kind(name: str) -> type:
 
 
 TABLE1_COLUMNS = [
-    *columns(Batch, "project batch", project="project__slug", batch="pk"),
+    *columns(Batch, "project batch", batch="pk"),
     *(column(name, "", _describe(name), _find_kind(name)) for name in TABLE1.columns),
 ]
 FUNNEL_COLUMNS = [
-    *columns(ReviewSet, "project reviews category_method rules_sha256 seed", project="project__slug", reviews="name"),
+    *columns(ReviewSet, "project reviews category_method rules_sha256 seed", reviews="name"),
     *(column(name, "", _describe(name), _find_kind(name)) for name in FUNNEL.columns),
 ]
 

@@ -23,8 +23,6 @@ SCRIPT_COLUMNS = columns(
     "written_by",
     script="label",
     questions=("questions", "The bank of an interview, the turns of a scenario: kind, intent, text."),
-    written="written_at",
-    written_by="written_by_name",
 )
 PLAY_COLUMNS = [
     *columns(
@@ -34,15 +32,8 @@ PLAY_COLUMNS = [
         script="script__label",
         model=("model_as_shown", "The model asked, or the name that the chat page shows."),
         after="after_position",
-        interview="interview__external_id",
     ),
-    *columns(
-        Question,
-        "question kind intent text asked asked_by",
-        question="position",
-        asked="asked_at",
-        asked_by="asked_by__username",
-    ),
+    *columns(Question, "question kind intent text asked asked_by", question="position"),
     column("answer_state", "", "answered, truncated, empty, refused or failed."),
     *columns(Attempt, "finish_reason served_model"),
     column("calls", "", "How often the question was sent.", int),
@@ -52,7 +43,6 @@ COLUMNS = [
     *columns(
         Play,
         "project batch case model condition repeat",
-        project="project__slug",
         batch="arm__batch_id",
         case=("script__name", "Name of the case."),
         model="arm__variant__label",

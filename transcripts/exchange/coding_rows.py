@@ -48,23 +48,14 @@ CODINGS = columns(
     "project interview model turn role sentence_id sentence sentence_label start end text quote_start quote_end quote "
     "code_id code family codebook_version level enactment grounding prompting prompting_source attributes note reason range "
     "coder layer created withdrawn withdrawal_reason superseded_by coding_id migrated_from stage saw_reasoning",
-    **find_place(),
-    model="sentence__turn__interview__model_label",
+    find_place(),
     role="sentence__turn__role",
-    sentence="sentence__position",
-    start="sentence__start",
-    end="sentence__end",
-    text="quoted",
     code_id="code__identifier",
     code="code__name",
     family="code__family__identifier",
     codebook_version="code__version__number",
     prompting=("prompting", PROMPTING),
     range="range_id",
-    coder="coder__username",
-    created="created_at",
-    withdrawn="withdrawn_at",
-    coding_id="pk",
 )
 HEADINGS = [each.name for each in CODINGS]
 _LOOKED_UP = {
@@ -91,52 +82,33 @@ STORED = {
 DECISIONS = columns(
     Decision,
     "project interview turn sentence_id sentence sentence_label none_applies coder layer created withdrawn decision_id",
-    **find_place(),
-    sentence="sentence__position",
-    coder="coder__username",
-    created="created_at",
-    withdrawn="withdrawn_at",
-    decision_id="pk",
+    find_place(),
 )
 
-REVEALS = columns(
-    Reveal, f"{PLACE} coder source revealed", **find_place(), coder="coder__username", revealed="revealed_at"
-)
+REVEALS = columns(Reveal, f"{PLACE} coder source revealed", find_place())
 
 UNBLINDINGS = columns(
-    Unblinding,
-    "project interview person where unblinded",
-    project="interview__study__slug",
-    interview="interview__external_id",
-    person="user__username",
-    unblinded="unblinded_at",
+    Unblinding, "project interview person where unblinded", project="interview__study__slug", person="user__username"
 )
 
 MEMOS = columns(
     Memo,
     "project subject subject_key interview sentence_id sentence sentence_label kind text author thread revision created "
     "withdrawn superseded_by memo_id",
-    project="project__slug",
-    interview="interview__external_id",
     sentence="sentence__position",
     sentence_label="label",
-    author="author__username",
-    created="created_at",
-    withdrawn="withdrawn_at",
-    memo_id="pk",
 )
 
 BOUNDARY_EDITS = columns(
     Sentence,
     "project interview turn boundary_edit_id kind edited edited_by side sentence_id sentence_label start end text",
-    **find_place(""),
+    find_place(""),
     # Of a sentence that an edit made, these are found by ``made_by``.
     boundary_edit_id="retired_by",
     kind="retired_by__kind",
     edited="retired_by__edited_at",
     edited_by="retired_by__edited_by__username",
     side=("side", "retired: a sentence before the edit; made: one after it."),
-    text="quoted",
 )
 
 

@@ -49,82 +49,58 @@ LINKS = columns(
     Link,
     f"{PLACE} code_id coding_id kind feature to_interview to_turn to_sentence_id quote_start quote_end coder layer created "
     "withdrawn link_id",
-    **find_place("coding__sentence__"),
+    find_place("coding__sentence__"),
     code_id="coding__code__identifier",
     feature=("code__identifier", "Identifier of the feature that it acts on."),
     to_interview=("sentence__turn__interview__external_id", "Interview of the sentence it leads to."),
     to_turn=("sentence__turn__position", "Place of the turn of that sentence."),
     to_sentence_id="sentence_id",
-    coder="coder__username",
-    created="created_at",
-    withdrawn="withdrawn_at",
-    link_id="pk",
 )
 
 LEDGER = columns(
     Coding,
     f"{PLACE} stage track code_id code status hypothesis warrants coder layer created coding_id",
-    **find_place(),
+    find_place(),
     code_id="code__identifier",
     code="code__name",
     status=("", "With which status the turn leaves the feature; empty where it is not said."),
     hypothesis=("", "What the model supposes of the feature, in the coder's words."),
     warrants=("", "List of the numbers of the sentences that the entry rests on."),
-    coder="coder__username",
-    created="created_at",
-    coding_id="pk",
 )
 
 LEDGER_STATES = columns(
     Coding,
     "project interview turn stage track code_id status since is_entry coder layer",
-    **find_place(),
+    find_place(),
     code_id="code__identifier",
     status=("", "The status that stands after the turn: that of the last entry of the track."),
     since=("", "Turn of that entry."),
     is_entry=("", "true where the turn itself has an entry of the feature."),
-    coder="coder__username",
 )
 
 EPISODES = columns(
     Coding,
     "project interview turn kind outcome answers explained coder",
-    **find_place() | {"turn": ("sentence__turn__position", "Place of the challenged turn.")},
+    find_place() | {"turn": ("sentence__turn__position", "Place of the challenged turn.")},
     kind=("", "Of the challenge: warranted, unwarranted, new_fact or probe, as the coder read it."),
     outcome=("", "revised, held, conceded, sidestepped, none (decided, and no response applies) or undecided."),
     answers=("", "List of the places of the turns that answer, until the interviewer speaks again."),
     explained=("", "true where a Revise says what changed and on what grounds."),
-    coder="coder__username",
 )
 
 PAIRS = columns(
-    Pair,
-    "project name number a b differs expect reason made made_by withdrawn",
-    project="project__slug",
-    name=("name", "Name of the pair."),
-    a="a__external_id",
-    b="b__external_id",
-    made="made_at",
-    made_by="made_by__username",
-    withdrawn="withdrawn_at",
+    Pair, "project name number a b differs expect reason made made_by withdrawn", name=("name", "Name of the pair.")
 )
 
 CASE_SHEETS = columns(
     CaseSheet,
     "project interview number holds relevant irrelevant intents reason written written_by",
     project="interview__study__slug",
-    interview="interview__external_id",
     intents=("told_intents", "What the interviewer meant her turns to be, by their places; empty for coders."),
-    written="written_at",
-    written_by="written_by__username",
 )
 
 NORMATIVE_STANCES = columns(
-    Stance,
-    f"project name number {' '.join(Stance.texts)} author reason sha256 written written_by",
-    project="project__slug",
-    written="written_at",
-    written_by="written_by__username",
+    Stance, f"project name number {' '.join(Stance.texts)} author reason sha256 written written_by"
 )
 
 SCORES = columns(
@@ -132,7 +108,6 @@ SCORES = columns(
     "project interview stance stance_number stance_author criterion turn feature value note evidence coder layer created "
     "withdrawn superseded_by score_id",
     project="interview__study__slug",
-    interview="interview__external_id",
     stance=("stance__name", "Name of the normative stance."),
     stance_number=("stance__number", "Number of its wording."),
     stance_author=("stance__author", "Whose stance it is."),
@@ -141,10 +116,6 @@ SCORES = columns(
         "",
         "The sentences it rests on: a list of objects with sentence_id, sentence_label, turn, quote_start and quote_end.",
     ),
-    coder="coder__username",
-    created="created_at",
-    withdrawn="withdrawn_at",
-    score_id="pk",
 )
 
 STAGE_OPENINGS = columns(
@@ -153,8 +124,6 @@ STAGE_OPENINGS = columns(
     project="turn__interview__study__slug",
     interview="turn__interview__external_id",
     turn="turn__position",
-    coder="coder__username",
-    opened="opened_at",
 )
 
 

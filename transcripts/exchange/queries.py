@@ -31,8 +31,6 @@ CODEBOOK_CHANGES = columns(
     codebook_version="version__number",
     from_code="from_identifier",
     to_code="to_identifier",
-    made="made_at",
-    made_by="made_by_name",
 )
 
 INTERVIEWS = columns(
@@ -47,7 +45,6 @@ INTERVIEWS = columns(
     file_sha256="imported_file__sha256",
     hangs_on=("beginning", "The interview that it hangs on, if the file holds it."),
     hangs_on_turn=("hangs_on__position", "The turn of that interview."),
-    unmasked="unmasked_at",
     names_covered=(
         "names_covered",
         "Names of models and vendors that were covered in its text; empty while it is masked, and where it never was.",
@@ -62,10 +59,7 @@ CONSENTS = columns(
     Consent,
     "project interview scope given holds basis recorded recorded_by",
     project="interview__study__slug",
-    interview="interview__external_id",
     given="is_given",
-    recorded="recorded_at",
-    recorded_by="recorded_by_name",
 )
 
 AUDIT = columns(AuditEvent, "sequence at actor_id actor action target details previous_hash hash", actor="actor_name")

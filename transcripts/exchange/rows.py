@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 from django.core.exceptions import FieldDoesNotExist
@@ -49,7 +50,12 @@ TYPES: dict[type, type] = {
     models.FloatField: float,
     models.DateTimeField: datetime,
 }
+# The field that people know a row by, of a model that columns lead to.
+NAMED_BY = {"accounts.user": "username", "projects.project": "slug", "corpus.interview": "external_id"}
 KINDS: dict[str, type] = {"explained": bool, "holds": bool, "saw_reasoning": bool}
+
+
+Paths = Mapping[str, str | tuple[str, str]]
 
 
 class Column(NamedTuple):
@@ -105,15 +111,29 @@ def find_kind(model: type[Model], path: str, name: str) -> type:
     return next((kind for stored, kind in TYPES.items() if isinstance(field, stored)), KINDS.get(name, str))
 
 
-def columns(model: type[Model], names: str, /, **paths: str | tuple[str, str]) -> list[Column]:
+def find_path(model: type[Model], name: str) -> str:
+    """Where a query finds what a heading names: a field of this name, or the time (``withdrawn_at``), the person or the identifier
+    that is stored under it. Of a row that the field leads to, its name for people; ``coding_id`` is the number of a coding."""
+    if name == f"{model._meta.model_name}_id":
+        return "pk"
+    for path in (f"{name}_name" if name.endswith("_by") else name, name, f"{name}_at", f"{name}_identifier"):
+        if fields := find_fields(model, path):
+            shown = fields[-1].related_model and NAMED_BY.get(fields[-1].related_model._meta.label_lower)
+            return f"{path}__{shown}" if shown else path
+    return name
+
+
+def columns(
+    model: type[Model], names: str, place: Paths = MappingProxyType({}), /, **paths: str | tuple[str, str]
+) -> list[Column]:
     """Columns with fields of a model, each described where it is declared.
 
-    ``names`` are the headings, divided by blanks; ``paths`` says where a query finds those that are not fields' names, and
-    what those mean that nobody describes.
+    ``names`` are the headings, divided by blanks; ``paths``, and the ``place`` of a sentence (``find_place``), say where a query
+    finds those that ``find_path`` does not, and what those mean that nobody describes.
     """
     made = []
     for name in names.split():
-        path = paths.get(name, name)
+        path = paths.get(name) or place.get(name) or find_path(model, name)
         path, meaning = path if isinstance(path, tuple) else (path, describe(model, path, name))
         made.append(Column(name, path, meaning, find_kind(model, path, name)))
     return made
@@ -148,15 +168,20 @@ def quote_sentences(rows: QuerySet[Any, Any], prefix: str = "sentence__") -> Any
 
 
 PLACE = "project interview turn sentence_id sentence_label"
-"""The columns that say where a sentence lies; their rows need ``label_sentences``."""
+"""The columns that say where a sentence lies; their rows need ``label_sentences``, and ``text`` needs ``quote_sentences``."""
 
 
-def find_place(prefix: str = "sentence__") -> dict[str, str]:
-    """The paths of ``PLACE``, for rows from which ``prefix`` leads to a sentence."""
+def find_place(prefix: str = "sentence__") -> dict[str, str | tuple[str, str]]:
+    """The paths of ``PLACE``, and of the text and model of its sentence, for rows from which ``prefix`` leads to a sentence."""
     return {
         "project": f"{prefix}turn__interview__study__slug",
         "interview": f"{prefix}turn__interview__external_id",
         "turn": f"{prefix}turn__position",
         "sentence_id": f"{prefix}pk",
+        "sentence": f"{prefix}position",
         "sentence_label": "label",
+        "text": "quoted",
+        "model": f"{prefix}turn__interview__model_label",
+        "start": f"{prefix}start",
+        "end": f"{prefix}end",
     }

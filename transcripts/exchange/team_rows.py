@@ -17,23 +17,12 @@ from transcripts.revision.models import AnchorReading, AnchorSentence
 from transcripts.rounds.models import Assignment, Round
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, Theme, ThemeQuote, ThemeVersion
 
-STANCES = columns(
-    MethodStance,
-    "project family stance reason set set_by",
-    project="project__slug",
-    set="set_at",
-    set_by="set_by_name",
-)
+STANCES = columns(MethodStance, "project family stance reason set set_by")
 
 ROUNDS = columns(
     Round,
     "project round name instructions overlap_percent overlap_readers seed opened opened_by locked locked_by",
-    project="project__slug",
     round="number",
-    opened="opened_at",
-    opened_by="opened_by_name",
-    locked="locked_at",
-    locked_by="locked_by__username",
 )
 
 ASSIGNMENTS = columns(
@@ -41,62 +30,30 @@ ASSIGNMENTS = columns(
     "project round interview model coder assigned assigned_by signed withdrawn",
     project="round__project__slug",
     round="round__number",
-    interview="interview__external_id",
     model="interview__model_label",
-    coder="coder__username",
-    assigned="assigned_at",
-    assigned_by="assigned_by_name",
-    signed="signed_at",
-    withdrawn="withdrawn_at",
 )
 
 ADJUDICATIONS = columns(
     Adjudication,
     f"{PLACE} text family readings outcome chosen_coder codes reason adjudicator revision created withdrawn superseded_by "
     "adjudication_id",
-    **find_place(),
-    text="quoted",
-    family="family_identifier",
-    chosen_coder="chosen_coder__username",
-    adjudicator="adjudicator__username",
-    created="created_at",
-    withdrawn="withdrawn_at",
-    adjudication_id="pk",
+    find_place(),
 )
 
-ANCHORS = columns(
-    AnchorSentence,
-    f"{PLACE} text added added_by removed",
-    **find_place(),
-    text="quoted",
-    added="added_at",
-    added_by="added_by_name",
-    removed="removed_at",
-)
+ANCHORS = columns(AnchorSentence, f"{PLACE} text added added_by removed", find_place())
 
 ANCHOR_READINGS = columns(
-    AnchorReading,
-    f"{PLACE} codebook_version coder codes read",
-    **find_place(),
-    codebook_version="version__number",
-    coder="coder__username",
-    read="read_at",
+    AnchorReading, f"{PLACE} codebook_version coder codes read", find_place(), codebook_version="version__number"
 )
 
 PROPOSALS = columns(
     CodeProposal,
     "project name definition family interview sentence_id sentence_label in_vivo proposed_by proposed state code_id answer "
     "answered answered_by",
-    project="project__slug",
-    family="family_identifier",
     interview="sentence__turn__interview__external_id",
     sentence_label="label",
     in_vivo="is_in_vivo",
-    proposed_by="proposed_by__username",
-    proposed="proposed_at",
     code_id=("code__identifier", "The code it became."),
-    answered="answered_at",
-    answered_by="answered_by__username",
 )
 THEMES = columns(
     ThemeVersion,
@@ -104,23 +61,14 @@ THEMES = columns(
     project="theme__project__slug",
     theme="theme__number",
     version=("number", "Which version of the theme, from 1; the highest is current."),
-    written="written_at",
-    written_by="written_by__username",
     came_from=("theme_id", "Numbers of the themes it was merged or split from."),
 )
 
 THEME_QUOTES = columns(
     ThemeQuote,
     f"{PLACE} model start end text theme side edited_text note coding_id added added_by withdrawn quote_id may_be_quoted",
-    **find_place(),
-    model="sentence__turn__interview__model_label",
-    start="sentence__start",
-    end="sentence__end",
-    text="quoted",
+    find_place(),
     theme="theme__number",
-    added="added_at",
-    added_by="added_by__username",
-    withdrawn="withdrawn_at",
     quote_id="pk",
     may_be_quoted=(
         "",
@@ -128,23 +76,9 @@ THEME_QUOTES = columns(
     ),
 )
 
-PHASE_ENTRIES = columns(
-    PhaseEntry,
-    "project phase text author written withdrawn superseded_by entry_id",
-    project="project__slug",
-    author="author__username",
-    written="written_at",
-    withdrawn="withdrawn_at",
-    entry_id="pk",
-)
+PHASE_ENTRIES = columns(PhaseEntry, "project phase text author written withdrawn superseded_by entry_id", entry_id="pk")
 
-POSITIONALITY = columns(
-    PositionalityStatement,
-    "project author text written",
-    project="project__slug",
-    author="author__username",
-    written="written_at",
-)
+POSITIONALITY = columns(PositionalityStatement, "project author text written")
 
 
 def read_stances(scope: Scope) -> Iterator[Sequence[object]]:

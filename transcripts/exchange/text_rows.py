@@ -27,19 +27,16 @@ TURNS = columns(
     Turn,
     "project interview model turn role channel speaker prompt_kind is_answer call_id details text",
     project="interview__study__slug",
-    interview="interview__external_id",
     model="interview__model_label",
     turn="position",
 )
 SENTENCES = columns(
     Sentence,
     f"{PLACE} sentence role channel is_answer kind start end text",
-    **find_place(""),
-    sentence="position",
+    find_place(""),
     role="turn__role",
     channel="turn__channel",
     is_answer="turn__is_answer",
-    text="quoted",
 )
 (_DETAILS,) = find_places(TURNS, "details")
 # Fields of an interview that are text, by their key in a line.

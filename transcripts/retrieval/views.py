@@ -16,7 +16,6 @@ from transcripts.blinding.views import offer_unblinding
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.retrieval import queries, tabulating
-from transcripts.retrieval import results as people
 from transcripts.retrieval.catalog import Catalog, read_catalog
 from transcripts.retrieval.forms import (
     AnswerForm,
@@ -29,7 +28,7 @@ from transcripts.retrieval.forms import (
     read_model,
 )
 from transcripts.retrieval.pure.words import EVERYBODY, OWN, Search, State, Together, read_terms
-from transcripts.retrieval.results import build_results
+from transcripts.retrieval.results import build_results, find_visibility, list_coders
 from transcripts.retrieval.tabulating import Wanted
 from transcripts.ui.typed_text import find_numbers
 
@@ -77,7 +76,7 @@ def offer_choices(request: ProjectRequest, catalog: Catalog) -> Choices:
         catalog=catalog,
         models=list(models),
         interviews=offered,
-        coders=people.list_coders(request.project, catalog) if viewer.sees_all else [],
+        coders=list_coders(request.project, catalog) if viewer.sees_all else [],
         sees_all=viewer.sees_all,
         codes_herself=viewer.codes,
     )
@@ -85,7 +84,7 @@ def offer_choices(request: ProjectRequest, catalog: Catalog) -> Choices:
 
 def find(request: ProjectRequest, asked: Search, catalog: Catalog) -> dict[str, object]:
     """A page of the sentences that a search found, and the numbers to show beside it."""
-    visibility = people.find_visibility(get_viewer(request), whose(asked))
+    visibility = find_visibility(get_viewer(request), whose(asked))
     found = queries.find_sentences(request.project, asked, catalog, visibility)
     page = Paginator(found, RESULTS_PER_PAGE).get_page(request.GET.get("page"))
     results = build_results(list(page), read_terms(asked.words), visibility, request.user.pk)
@@ -245,5 +244,5 @@ def ask(request: ProjectRequest, catalog: Catalog, form: type[FormType], *, with
 def want(request: ProjectRequest, catalog: Catalog, form: CountForm, coder: str = "") -> Wanted:
     """The same, for the tables."""
     coder = coder or form.get_coder()
-    visibility = people.find_visibility(get_viewer(request), coder)
+    visibility = find_visibility(get_viewer(request), coder)
     return Wanted(request.project, catalog, form.cleaned_data["family"], coder, visibility)

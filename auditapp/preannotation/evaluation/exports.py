@@ -14,7 +14,7 @@ MARK_COLUMNS = [
     *columns(
         PositiveMark,
         "project interview turn sentence_id sentence code_id",
-        **find_place(f"{AUDITED}sentence__"),
+        find_place(f"{AUDITED}sentence__"),
         sentence=f"{AUDITED}sentence__position",
         code_id=f"{AUDITED}code__identifier",
     ),
@@ -36,34 +36,18 @@ MARK_COLUMNS = [
 ]
 DISAGREEMENT_COLUMNS = [
     *columns(
-        Disagreement,
-        "project interview turn sentence_id sentence code_id",
-        **find_place(),
-        sentence="sentence__position",
-        code_id="code_identifier",
+        Disagreement, "project interview turn sentence_id sentence code_id", find_place(), code_id="code_identifier"
     ),
     *of_annotator("annotator__"),
-    *columns(
-        Disagreement,
-        "category note sorted sorted_by disagreement_id superseded_by",
-        sorted="sorted_at",
-        sorted_by="sorted_by__username",
-        disagreement_id="pk",
-    ),
+    *columns(Disagreement, "category note sorted sorted_by disagreement_id superseded_by"),
 ]
 CHOICE_COLUMNS = [
-    *columns(CodeChoice, "project code_id", project="project__slug", code_id="code_identifier"),
+    *columns(CodeChoice, "project code_id", code_id="code_identifier"),
     column(
         "annotator", "annotator__name", "Which annotator is trusted for the code; empty where it is left to people."
     ),
     of_annotator("annotator__")[1],
-    *columns(
-        CodeChoice,
-        "with_critic reason chosen chosen_by superseded",
-        chosen="chosen_at",
-        chosen_by="chosen_by_name",
-        superseded="superseded_at",
-    ),
+    *columns(CodeChoice, "with_critic reason chosen chosen_by superseded"),
 ]
 
 

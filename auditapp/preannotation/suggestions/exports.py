@@ -29,8 +29,8 @@ SUGGESTION_COLUMNS = [
         Suggestion,
         "project interview turn sentence_id sentence text code_id code codebook_version level enactment attributes quote_start "
         "quote_end quote score",
-        **find_place(),
-        sentence="sentence__position",
+        find_place(),
+        text="text",
         code_id="code__identifier",
         code="code__name",
         codebook_version="code__version__number",
@@ -53,7 +53,6 @@ SUGGESTION_COLUMNS = [
         probability="sentence__turn__suggestion_arm__probability",
         batch="cell__batch_id",
         attempt="cell__result__attempt_id",
-        suggestion_id="pk",
     ),
 ]
 CURRENT_SENTENCE = Column(
@@ -67,18 +66,15 @@ SHOWING_COLUMNS = [
     *columns(
         Showing,
         "project interview turn sentence_id sentence coder arm draft shown closed own_codes place",
-        **find_place(),
-        sentence="sentence__position",
-        coder="coder__username",
+        find_place(),
         draft="is_draft",
         shown=("", "When, in UTC; in rows of all coders the day."),
-        closed="closed_at",
         place=(
             "",
             "Place in the shuffled order in which they were shown, from 1; empty where there was none to show.",
         ),
     ),
-    *columns(Suggestion, "suggestion_id code_id", suggestion_id="pk", code_id="code__identifier"),
+    *columns(Suggestion, "suggestion_id code_id", code_id="code__identifier"),
     *of_annotator(""),
     *columns(
         Response, "response reason coding_id responded", response="verdict", coding_id="coding", responded="created_at"

@@ -17,8 +17,8 @@ from statsmodels.stats.meta_analysis import combine_effects  # type: ignore[impo
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 from statsmodels.stats.proportion import confint_proportions_2indep  # type: ignore[import-untyped]
 
-from auditapp.demo.probe import FILE
 from auditapp.demo.probe import PLAN as DEMO_PLAN
+from auditapp.demo.probe import UNITS_FILE
 from auditapp.experiments.actions import draw_audit, load_enrolments, lock_plan
 from auditapp.experiments.models import Enrolment, Experiment
 from auditapp.experiments.pure.effects import compare_shares, measure_allocation, report_experiment, tally_units
@@ -386,7 +386,7 @@ def test_below_ten_units_an_arm_a_difference_is_few_and_below_three_it_has_no_in
 
 def test_groups_are_tested_against_one_another_and_not_against_nought_alone() -> None:
     """In the demo health alone has an interval without 0, and the groups do not differ."""
-    with FILE.open("rb") as lines:
+    with UNITS_FILE.open("rb") as lines:
         report = report_experiment(tally_units(read_units(lines, DEMO_PLAN, name="units.csv")), DEMO_PLAN)
 
     lows = {group: each["ci"][0] for group, each in report["groups"].items()}

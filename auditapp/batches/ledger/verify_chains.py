@@ -12,7 +12,7 @@ from auditapp.batches.models import Attempt, Cell
 from auditapp.batches.pure.chaining import revive_conversation
 
 READ_AT_ONCE = 500
-State, End = Cell.State, Attempt.End
+State = Cell.State
 
 
 def check_chains() -> Iterator[Break]:

@@ -26,7 +26,6 @@ from auditapp.llm.providers.openai_compatible import read_answer
 METADATA = "auditapp_job"
 MAX_PAGES = 50
 SKEW = datetime.timedelta(hours=2)
-RUNNING = {"validating", "in_progress", "finalizing"}
 CUT_SHORT = {"expired", "cancelled"}
 # The account's allowance of waiting tokens is used up; it frees itself as its jobs end.
 FULL = {"token_limit_exceeded", "rate_limit_exceeded"}

@@ -88,20 +88,3 @@ def load_scripts(*, project: Project, scripts: Sequence[ScriptText], by: trail.A
         except Refused as error:
             raise Refused(f"{script.name}: {error}", field=error.field) from None
     return loaded
-
-
-def read_text(script: Script) -> ScriptText:
-    """What a stored script says. One query."""
-    return ScriptText(
-        name=script.name,
-        use=script.use,
-        suite=script.suite,
-        system=script.system,
-        openings={opening["id"]: opening["text"] for opening in script.openings},
-        max_questions=script.max_questions,
-        case=script.case,
-        consents=script.consents,
-        consent_basis=script.consent_basis,
-        language=script.language,
-        questions=tuple(question.as_text() for question in script.questions.all()),
-    )

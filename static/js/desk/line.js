@@ -59,4 +59,3 @@ export function closeLine(answer) {
 /** Turn away from an open question, as when another sentence becomes the current one. */
 export const cancelLine = () => closeLine(null);
 
-export const isLineOpen = () => Boolean(open);

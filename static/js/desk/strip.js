@@ -29,8 +29,6 @@ const list = document.getElementById("strip-list");
 const hint = document.getElementById("strip-hint");
 let open = null;
 
-export const isStripOpen = () => Boolean(open);
-
 /** Make the strip ready for keys and the pointer; once per page. */
 export function startStrip() {
   strip.addEventListener("keydown", press);
@@ -67,10 +65,10 @@ export function openStrip({ title, options, onChoose, onClose = () => {}, isMany
 }
 
 /** Close the strip without an answer. */
-export const closeStrip = () => end({ takesFocus: true });
+const closeStrip = () => end({ takesFocus: true });
 
 /** Say something in the strip, to everybody; until the next key. */
-export function sayInStrip(words) {
+function sayInStrip(words) {
   hint.textContent = words;
 }
 

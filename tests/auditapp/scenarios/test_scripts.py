@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from auditapp.scenarios.actions.scripts import read_text, write_script
+from auditapp.scenarios.actions.scripts import write_script
 from auditapp.scenarios.models import Script
 from auditapp.scenarios.pure import scripts
 from auditapp.scenarios.pure.scripts import QuestionText, ScriptText, read_scripts
@@ -189,3 +189,20 @@ def test_a_command_loads_a_file_once_and_whole(project: Project, tmp_path: Path)
         load()
     assert Script.objects.count() == 1
     assert load("--reason", "A system text.")["loaded"] == 2
+
+
+def read_text(script: Script) -> ScriptText:
+    """What a stored script says. One query."""
+    return ScriptText(
+        name=script.name,
+        use=script.use,
+        suite=script.suite,
+        system=script.system,
+        openings={opening["id"]: opening["text"] for opening in script.openings},
+        max_questions=script.max_questions,
+        case=script.case,
+        consents=script.consents,
+        consent_basis=script.consent_basis,
+        language=script.language,
+        questions=tuple(question.as_text() for question in script.questions.all()),
+    )

@@ -453,4 +453,3 @@ def _add_lineage(code: CodeDifference, steps: Iterable[Step]) -> None:
 
 
 CODE_FIELDS = tuple(each.name for each in fields(CodeContent))
-FAMILY_FIELDS = tuple(each.name for each in fields(FamilyContent))

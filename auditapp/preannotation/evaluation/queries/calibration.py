@@ -26,8 +26,6 @@ from transcripts.coding.blind import BlindReadings, BlindTable, read_blind
 Bools = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
 
-CELLS = ("tp", "fp", "fn", "tn")
-
 
 class ComparedCode(NamedTuple):
     """A code that annotator and codebook share. ``changed_in``: the version that gave it another meaning since, or 0.

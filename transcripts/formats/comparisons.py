@@ -12,7 +12,7 @@ from transcripts.charts.verdicts import CANNOT_TELL, judge_cases, summarise
 from transcripts.formats.numbers import write_estimate, write_number, write_p
 from transcripts.formats.problems import show_count
 from transcripts.formats.report_tables import ReportTable
-from transcripts.statistics.comparing import LEVEL, Comparison, Direction, adjust_comparisons, compare_units
+from transcripts.statistics.comparing import LEVEL, Comparison, Direction, compare_family, pair_units
 from transcripts.statistics.figures import FEW
 
 Compared = Mapping[str, Any]
@@ -59,12 +59,10 @@ def compare_sides(
     ``things`` are what is independent, in the plural, such as texts: the column that counts them. Where several units lie in one of
     them, ``clusters`` says in which each lies, and ``units`` what these are called. ``left_out``: units with a share on one side
     only. ``difference`` is the first rate less the second, both means over the common units; ``ci``, ``p``, ``p_holm`` (over the
-    ``family``, which is its size), ``mark`` and ``verdict`` are those of ``compare_units``.
+    ``family``, which is its size), ``mark`` and ``verdict`` are those of ``compare_family``.
     """
     compared = [each for each in family if each.common]
-    found = adjust_comparisons(
-        [compare_units(each.first_shares, each.second_shares, clusters=clusters) for each in compared]
-    )
+    found = compare_family([pair_units(each.first_shares, each.second_shares, clusters) for each in compared])
     return [
         {
             **sides.about,

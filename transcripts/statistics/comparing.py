@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from transcripts.statistics.figures import MIN_CLUSTERS, Mark, mark_clusters
 from transcripts.statistics.intervals import Interval
 from transcripts.statistics.multiplicity import adjust_holm
-from transcripts.statistics.significance import FLIPS, toss_signs
+from transcripts.statistics.significance import FLIPS, toss_family
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,29 +73,37 @@ class Comparison(NamedTuple):
         return Direction.HIGHER if self.interval.low > 0 else Direction.LOWER
 
 
-def compare_units(
+class Paired(NamedTuple):
+    """Differences of units, first less second, as whole numbers over one denominator; see ``Comparison`` for ``left_out``.
+
+    ``clusters`` has one entry a unit, what it lies in, such as the thread of a turn; without it every unit is its own cluster.
+    ``open_stream`` opens the stream that tosses are drawn from where not all of them can count.
+    """
+
+    differences: NDArray[np.int64]
+    denominator: int = 1
+    clusters: Sequence[Hashable] | None = None
+    left_out: int = 0
+    open_stream: Callable[[], np.random.Generator] | None = None
+
+
+def pair_units(
     first: Mapping[Unit, float | Fraction],
     second: Mapping[Unit, float | Fraction],
-    *,
     clusters: Mapping[Unit, Hashable] | None = None,
-    flips: int = FLIPS,
-) -> Comparison:
-    """Two sets of values by their unit, one value a unit: repeats are averaged before. See ``compare_differences``.
-
-    ``clusters`` says what each unit lies in, such as the thread of a turn; without it every unit is its own cluster. Units with a
-    value on one side only are counted and left out.
-    """
+) -> Paired:
+    """Two sets of values by their unit, one value a unit: repeats are averaged before. ``clusters`` says what each unit lies in.
+    Units with a value on one side only are counted and left out."""
     import numpy as np
 
     # In the order of the first: draws are of sizes, and no sum depends on the order.
     units = [unit for unit in first if unit in second]
     whole, denominator = _make_whole([first[unit] - second[unit] for unit in units])
-    return compare_differences(
+    return Paired(
         np.array(whole, np.int64),
         denominator,
-        clusters=None if clusters is None else [clusters[unit] for unit in units],
-        left_out=len(first) + len(second) - 2 * len(units),
-        flips=flips,
+        None if clusters is None else [clusters[unit] for unit in units],
+        len(first) + len(second) - 2 * len(units),
     )
 
 
@@ -109,16 +117,8 @@ def _make_whole(differences: Sequence[float | Fraction]) -> tuple[list[int], int
     return [int(each * denominator) for each in simple], denominator
 
 
-def compare_differences(
-    differences: NDArray[np.int64],
-    denominator: int = 1,
-    *,
-    clusters: Sequence[Hashable] | None = None,
-    left_out: int = 0,
-    open_stream: Callable[[], np.random.Generator] | None = None,
-    flips: int = FLIPS,
-) -> Comparison:
-    """Differences of units, as whole numbers over one denominator. ``clusters`` has one entry a unit.
+def compare_family(family: Sequence[Paired], flips: int = FLIPS) -> list[Comparison]:
+    """Comparisons that are one family: P is adjusted over those that have one (Holm).
 
     With n units in C clusters, the mean difference m and the sums s_c of the deviations from m in cluster c, the interval is
     m ± t(.975, C - 1) sqrt(C / (C - 1) sum s_c²) / n (Liang and Zeger 1986, with t for few clusters). Where each unit is its own
@@ -130,21 +130,37 @@ def compare_differences(
     Differences of 0, such as ties, stay in n; where all are 0, P is 1. Where all are alike the interval has no width, and
     ``is_uniform`` is true.
     """
+    sums = [_sum_clusters(each) for each in family]
+    tossed = toss_family([each for each, _ in sums], [each.open_stream for each in family], flips)
+    drawn = f"sign-flip permutation, {flips:,} random flips"
+    found = [
+        _compare(paired, *own, p, "sign-flip permutation, exact" if is_exact else drawn)
+        for paired, own, (p, is_exact) in zip(family, sums, tossed, strict=True)
+    ]
+    adjusted = iter(adjust_holm([each.p for each in found if each.p is not None]))
+    return [each if each.p is None else each._replace(p_adjusted=next(adjusted)) for each in found]
+
+
+def _sum_clusters(paired: Paired) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The sum of the differences in each cluster, and its number of units."""
     import numpy as np
+
+    if paired.clusters is None:
+        return paired.differences, np.ones(len(paired.differences), np.int64)
+    numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(paired.clusters))}
+    places = np.array([numbers[cluster] for cluster in paired.clusters], np.int64)
+    sums = np.zeros(len(numbers), np.int64)
+    np.add.at(sums, places, paired.differences)
+    return sums, np.bincount(places, minlength=len(numbers))
+
+
+def _compare(paired: Paired, sums: NDArray[np.int64], sizes: NDArray[np.int64], p: float, method: str) -> Comparison:
     from scipy.special import stdtrit  # scipy.stats loads slowly
 
-    units = len(differences)
-    if clusters is None:
-        sums, sizes = differences, np.ones(units, np.int64)
-    else:
-        numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
-        places = np.array([numbers[cluster] for cluster in clusters], np.int64)
-        sums = np.zeros(len(numbers), np.int64)
-        np.add.at(sums, places, differences)
-        sizes = np.bincount(places, minlength=len(numbers))
-    count = len(sums)
+    differences, denominator, *_ = paired
+    units, count = len(differences), len(sums)
     if not units:
-        return Comparison(None, None, "none", 0, 0, left_out, None)
+        return Comparison(None, None, "none", 0, 0, paired.left_out, None)
     total = int(differences.sum())
     value = total / (denominator * units)
     interval = None
@@ -157,12 +173,4 @@ def compare_differences(
     is_uniform = bool((differences == differences[0]).all())
     if is_uniform and interval:
         interval = Interval(value, value)
-    p, is_exact = toss_signs(sums, open_stream, flips)
-    method = "sign-flip permutation, exact" if is_exact else f"sign-flip permutation, {flips:,} random flips"
-    return Comparison(value, interval, method, units, count, left_out, p, is_uniform)
-
-
-def adjust_comparisons(family: Sequence[Comparison]) -> list[Comparison]:
-    """The same comparisons with Holm's P over all of them; those without a P are no part of the family."""
-    adjusted = iter(adjust_holm([each.p for each in family if each.p is not None]))
-    return [each if each.p is None else each._replace(p_adjusted=next(adjusted)) for each in family]
+    return Comparison(value, interval, method, units, count, paired.left_out, p, is_uniform)

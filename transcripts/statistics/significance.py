@@ -20,10 +20,10 @@ _TIES = 1 + 1e-7
 _ROUNDING = 1e-12
 MAX_WINDOW = 1 << 17
 """Up to this number of sums is computed exactly; for more, drawing is faster."""
-_NOTHING = -46.0
-"""The logarithm of a factor that changes no probability, even summed over the largest window."""
-_AT_A_TIME = 1 << 17
-"""As many places fit the processor's cache."""
+_AT_A_TIME = 1 << 15
+"""As many numbers fit the processor's cache."""
+_WAVES = 1 << 19
+"""As many numbers of waves are computed at once: 4 MB."""
 MIN_P = 1e-12
 """Below this, rounding errors are larger than the probability itself."""
 FLIPS = 10_000
@@ -96,60 +96,89 @@ def toss_signs(
     open_stream: Callable[[], np.random.Generator] | None = None,
     flips: int = FLIPS,
 ) -> tuple[float, bool]:
-    """The two-sided P that paired differences lean to neither side, and whether it is exact (Fisher 1935, The Design of
-    Experiments, section 21): how often the sum is at least as far from 0 when each sign is tossed.
+    """``toss_family`` of one test."""
+    [found] = toss_family([differences], [open_stream], flips)
+    return found
 
-    ``differences`` are whole numbers, one for each unit of evidence. Those of 0 change no sum: without any other P is 1. All 2^n
-    tosses count, unless the sums are too many; then ``flips`` of them are drawn from the stream, and P is (1 + those as large) /
-    (1 + flips) (Phipson and Smyth 2010). Of differences of one size it is McNemar's exact test.
+
+def toss_family(
+    family: Sequence[Sequence[int] | NDArray[np.int64]],
+    streams: Sequence[Callable[[], np.random.Generator] | None],
+    flips: int = FLIPS,
+) -> list[tuple[float, bool]]:
+    """The two-sided P that paired differences lean to neither side, and whether it is exact (Fisher 1935, The Design of
+    Experiments, section 21), for each test of a family: how often the sum is at least as far from 0 when each sign is tossed.
+
+    Differences are whole numbers, one for each unit of evidence. Those of 0 change no sum: without any other P is 1. All 2^n
+    tosses count, unless the sums are too many; then ``flips`` of them are drawn from the stream of the test, and P is (1 + those as
+    large) / (1 + flips) (Phipson and Smyth 2010). Of differences of one size it is McNemar's exact test.
     """
     import numpy as np  # loads slowly
 
-    apart = np.abs(np.asarray(differences, np.int64))
-    found, counts = np.unique(apart[apart > 0], return_counts=True)
-    sizes = dict(zip(found.tolist(), counts.tolist(), strict=True))
-    observed = abs(int(np.sum(differences)))
-    p = _count_flips(sizes, observed)
-    if p is not None:
-        return p, True
-    generator = open_stream() if open_stream else np.random.default_rng(0)
-    total = sum(size * (2 * generator.binomial(count, 0.5, size=flips) - count) for size, count in sizes.items())
-    as_large = int((abs(total) >= observed).sum())
-    return (1 + as_large) / (1 + flips), False
+    tests = []
+    for differences in family:
+        apart = np.abs(np.asarray(differences, np.int64))
+        found, counts = np.unique(apart[apart > 0], return_counts=True)
+        tests.append((dict(zip(found.tolist(), counts.tolist(), strict=True)), abs(int(np.sum(differences)))))
+    return [
+        (_draw_flips(*test, open_stream, flips), False) if p is None else (p, True)
+        for test, open_stream, p in zip(tests, streams, _count_flips(tests), strict=True)
+    ]
 
 
-def _count_flips(sizes: Mapping[int, int], observed: int) -> float | None:
-    """P(|sum| >= observed) over all tosses, from the sum's characteristic function: product of cos(size x angle)^count.
-
-    Sums within ten standard deviations are computed; the rest has a probability less than ``MIN_P`` (Hoeffding 1963). None where
-    those are too many.
-    """
+def _draw_flips(
+    sizes: Mapping[int, int], observed: int, open_stream: Callable[[], np.random.Generator] | None, flips: int
+) -> float:
     import numpy as np
 
-    if not sizes:
-        return 1.0
-    reach = sum(size * count for size, count in sizes.items())
-    spread = math.sqrt(sum(size * size * count for size, count in sizes.items()))
-    half = min(reach, math.ceil(10 * spread))
-    length = 1 << (2 * half + 1).bit_length()
-    if length > MAX_WINDOW:
-        return None
-    if observed > half:
-        return MIN_P
+    generator = open_stream() if open_stream else np.random.default_rng(0)
+    total = sum(size * (2 * generator.binomial(count, 0.5, size=flips) - count) for size, count in sizes.items())
+    return (1 + int(np.sum(np.abs(total) >= observed))) / (1 + flips)
+
+
+def _count_flips(tests: Sequence[tuple[Mapping[int, int], int]]) -> list[float | None]:
+    """P(|sum| >= observed) over all tosses, from the sum's characteristic function: product of cos(size x angle)^count.
+
+    A test is how often each size occurs, and the observed sum. Sums within ten standard deviations are computed; the rest has a
+    probability less than ``MIN_P`` (Hoeffding 1963). None where those are too many.
+    """
+    chances: list[float | None] = [None] * len(tests)
+    alike: dict[int, list[int]] = {}
+    for place, (sizes, observed) in enumerate(tests):
+        reach = sum(size * count for size, count in sizes.items())
+        spread = math.sqrt(sum(size * size * count for size, count in sizes.items()))
+        half = min(reach, math.ceil(10 * spread))
+        length = 1 << (2 * half + 1).bit_length()
+        if not observed:
+            chances[place] = 1.0
+        elif length <= MAX_WINDOW and observed > half:
+            chances[place] = MIN_P
+        elif length <= MAX_WINDOW:
+            alike.setdefault(length, []).append(place)
+    for length, places in alike.items():
+        at_once = max(1, _WAVES // length)
+        for first in range(0, len(places), at_once):
+            some = places[first : first + at_once]
+            for place, p in zip(some, _count_windows([tests[place] for place in some], length), strict=True):
+                chances[place] = p
+    return chances
+
+
+def _count_windows(tests: Sequence[tuple[Mapping[int, int], int]], length: int) -> list[float]:
+    """The same of tests whose sums fit the same window: the waves of all are multiplied in one step."""
+    import numpy as np
+
     logs, is_negative = _read_cosines(length)
-    every, times = np.array(list(sizes)), np.array(list(sizes.values()), np.float64)
-    steps = np.arange(length // 2 + 1)
-    # The most common size first: at most angles it leaves nothing for the others to multiply.
-    often = int(times.argmax())
-    steps = steps[times[often] * logs[every[often] * steps % length] > _NOTHING]
-    wave = np.zeros(length // 2 + 1)
+    every = sorted({size for sizes, _ in tests for size in sizes})
+    times = np.array([[sizes.get(size, 0) for size in every] for sizes, _ in tests], np.float64)
+    steps, wave = np.arange(length // 2 + 1), np.empty((len(tests), length // 2 + 1))
     for some in np.array_split(steps, len(every) * len(steps) // _AT_A_TIME + 1):
-        places = every[:, None] * some % length
-        wave[some] = np.exp(times @ logs[places]) * (1 - 2 * (times @ is_negative[places] % 2))
+        angles = np.array(every)[:, None] * some % length
+        wave[:, some] = np.exp(times @ logs[angles]) * (1 - 2 * (times @ is_negative[angles] % 2))
     # Place s has the chance of the sum s, and place length - s that of -s, which is the same.
     chances = np.fft.irfft(wave, n=length)
-    inside = float(chances[0] + 2 * chances[1:observed].sum()) if observed else 0.0
-    return min(1.0, max(MIN_P, 1 - inside))
+    inside = [each[0] + 2 * each[1:observed].sum() for each, (_, observed) in zip(chances, tests, strict=True)]
+    return [min(1.0, max(MIN_P, 1 - float(each))) for each in inside]
 
 
 @lru_cache(maxsize=8)
@@ -159,8 +188,8 @@ def _read_cosines(length: int) -> tuple[NDArray[np.float64], NDArray[np.float64]
 
     steps = np.arange(length)
     with np.errstate(divide="ignore"):
-        # Of 1 - sin² and not of the cosine, which is rounded near 1.
-        logs = np.log1p(-(np.sin(2 * np.pi / length * steps) ** 2)) / 2
+        # Of 1 - sin² and not of the cosine, which is rounded near 1. Where it is 0, a number whose exponential is 0.
+        logs = np.maximum(np.log1p(-(np.sin(2 * np.pi / length * steps) ** 2)) / 2, -1000)
     return logs, ((length < 4 * steps) & (4 * steps < 3 * length)).astype(np.float64)
 
 

@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 import statsmodels.api as sm  # type: ignore[import-untyped]
+from numpy.typing import NDArray
 from scipy import stats
 
 from transcripts.statistics.comparing import (
     Comparison,
     Direction,
-    adjust_comparisons,
-    compare_differences,
-    compare_units,
+    Paired,
+    compare_family,
+    pair_units,
 )
 from transcripts.statistics.figures import Mark
 from transcripts.statistics.multiplicity import adjust_holm
+from transcripts.statistics.significance import toss_family
 
 A = (3, 0, 2, 2, 4, 1, 0, 5, 2, 1, 4, 3)
 B = (1, 1, 2, 0, 1, 0, 1, 2, 2, 0, 0, 3)
@@ -28,6 +30,16 @@ B = (1, 1, 2, 0, 1, 0, 1, 2, 2, 0, 0, 3)
 
 def compare(a: Sequence[float | Fraction], b: Sequence[float | Fraction], **given: Any) -> Comparison:
     return compare_units(dict(enumerate(a)), dict(enumerate(b)), **given)
+
+
+def compare_units(first: Any, second: Any, *, clusters: Any = None, **given: Any) -> Comparison:
+    [found] = compare_family([pair_units(first, second, clusters)], **given)
+    return found
+
+
+def compare_differences(differences: NDArray[np.int64]) -> Comparison:
+    [found] = compare_family([Paired(differences)])
+    return found
 
 
 def toss_all(sums: Sequence[float]) -> float:
@@ -47,6 +59,22 @@ def test_difference_interval_and_p_are_those_of_scipy_and_of_every_toss() -> Non
     assert found.interval == pytest.approx((oracle.low, oracle.high))
     assert found.p == pytest.approx(toss_all(np.subtract(A, B).tolist()))
     assert (found.method, found.mark) == ("sign-flip permutation, exact", Mark.ROUGH)
+
+
+def test_tosses_of_a_family_are_counted_as_for_each_test_alone() -> None:
+    """The oracle adds one difference after the other: how often each sum comes, over all tosses."""
+    draw = np.random.default_rng(5)
+    family = [draw.integers(-size, size + 1, units) for units, size in itertools.product((1, 7, 40, 300), (1, 8, 60))]
+    family += [np.zeros(12, np.int64), np.full(20, 3)]
+    for (p, is_exact), differences in zip(toss_family(family, [None] * len(family)), family, strict=True):
+        reach = int(np.abs(differences).sum())
+        chances = np.zeros(2 * reach + 1)
+        chances[reach] = 1
+        for each in np.abs(differences):
+            chances = (np.roll(chances, each) + np.roll(chances, -each)) / 2
+        sums = np.arange(-reach, reach + 1)
+        assert is_exact
+        assert p == pytest.approx(chances[abs(sums) >= abs(differences.sum())].sum(), abs=1e-11)
 
 
 def test_units_of_a_cluster_are_one_piece_of_evidence() -> None:
@@ -122,8 +150,9 @@ def test_verdict_of_one_of_a_family_needs_the_adjusted_p() -> None:
     assert alone.p is not None
     assert 0.01 < alone.p < 0.05
     assert alone.verdict is Direction.HIGHER
-    nothing = compare_units({}, {})
-    family = adjust_comparisons([alone, nothing, *[compare_differences(np.array([1, -1] * 10))] * 4])
+    family = compare_family(
+        [Paired(np.array([1] * 9 + [-1] + [0] * 10)), pair_units({}, {}), *[Paired(np.array([1, -1] * 10))] * 4]
+    )
     assert [each.p_adjusted for each in family] == [
         adjust_holm([alone.p, 1, 1, 1, 1])[0],
         None,

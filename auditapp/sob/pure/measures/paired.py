@@ -12,7 +12,7 @@ from auditapp.sob.pure.counting import OVERALL
 from auditapp.sob.pure.measures.cautions import explain_no_width
 from auditapp.sob.pure.measures.scores import divide
 from auditapp.sob.pure.measures.tallies import ItemMatrix, split_rows
-from transcripts.statistics.comparing import FINEST, Comparison, adjust_comparisons, compare_differences
+from transcripts.statistics.comparing import FINEST, Comparison, Paired, compare_family
 from transcripts.statistics.multiplicity import adjust_benjamini_hochberg
 from transcripts.statistics.resampling import open_stream
 
@@ -68,15 +68,15 @@ def compare_pairs(
         scores, denominator = _scale(usable[kept], sums[kept])
         means.append([divide(int(side.sum()), denominator * len(side)) for side in scores.T])
         found.append(
-            compare_differences(
+            Paired(
                 scores[:, 0] - scores[:, 1],
                 denominator,
                 left_out=int(having.any(axis=1).sum()) - len(scores),
                 open_stream=partial(open_stream, seed, task, target, model_a, model_b, "flips"),
-                flips=flips,
             )
         )
-    chances = iter(adjust_benjamini_hochberg([each.p for each in found if each.p is not None]))
+    compared = compare_family(found, flips)
+    chances = iter(adjust_benjamini_hochberg([each.p for each in compared if each.p is not None]))
     return [
         {
             "task": task,
@@ -92,7 +92,7 @@ def compare_pairs(
             "adjustment": "holm",
             "seed": seed,
         }
-        for (model_a, model_b, target), of_both, each in zip(places, means, adjust_comparisons(found), strict=True)
+        for (model_a, model_b, target), of_both, each in zip(places, means, compared, strict=True)
     ]
 
 

@@ -20,7 +20,7 @@ from auditapp.preannotation.annotators.actions.launching import launch_preannota
 from auditapp.preannotation.annotators.actions.planted import plant_sentence
 from auditapp.preannotation.evaluation.actions.checks import launch_check
 from auditapp.preannotation.evaluation.forms import CheckForm
-from auditapp.preannotation.evaluation.pure.reasking import build_reask_report
+from auditapp.preannotation.evaluation.pure.checking import build_reask_report
 from auditapp.preannotation.evaluation.queries.check_answers import read_reask
 from auditapp.preannotation.evaluation.queries.checks import count_rates
 from auditapp.preannotation.models import Annotator, TurnArm

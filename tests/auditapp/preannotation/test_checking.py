@@ -11,13 +11,14 @@ import pytest
 from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check, list_figures
 from auditapp.preannotation.evaluation.pure.checking import (
     Answer,
+    AskedAgain,
+    build_reask_report,
     build_report,
     find_degenerate,
     follow_swap,
     measure_rate,
     tabulate_labels,
 )
-from auditapp.preannotation.evaluation.pure.reasking import AskedAgain, build_reask_report
 from transcripts.statistics.intervals import Share, wilson_interval
 
 CODES = ["a", "b", "c"]

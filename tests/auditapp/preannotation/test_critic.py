@@ -24,8 +24,7 @@ from auditapp.preannotation.evaluation.pure.critic import (
     write_critic_instructions,
     write_critic_message,
 )
-from auditapp.preannotation.evaluation.queries.critic import count_reversals, find_verdicts
-from auditapp.preannotation.evaluation.queries.positives import list_positives
+from auditapp.preannotation.evaluation.queries.positives import count_reversals, find_verdicts, list_positives
 from auditapp.preannotation.evaluation.runner import CriticKind
 from auditapp.preannotation.models import Annotator, CriticReading, Suggestion
 from tests.auditapp.preannotation.calibration_cast import bring_in

@@ -318,7 +318,7 @@ class TestRecounting:
         whites = Judgment.objects.filter(n_strict=3, attributes__Race="White").count() + 1
         assert self.recount() == {"readings": attributed, "changed": 0, "lexicon": counting.LEXICON_VERSION}
         monkeypatch.setattr(counting, "NULL_LEXICON", counting.NULL_LEXICON | {"white"})
-        monkeypatch.setattr("auditapp.sob.judging.actions.recounting.GROUP", 4)
+        monkeypatch.setattr("auditapp.sob.judging.actions.readings.GROUP", 4)
         attributes = list(Judgment.objects.order_by("pk").values_list("attributes", "n_attributes"))
         found = self.recount()
         assert (found["readings"], found["changed"]) == (attributed, whites)

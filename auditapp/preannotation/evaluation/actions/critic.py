@@ -15,8 +15,7 @@ from auditapp.preannotation.evaluation.pure.critic import (
     CRITIC_VERSION,
     write_critic_instructions,
 )
-from auditapp.preannotation.evaluation.queries.critic import list_read
-from auditapp.preannotation.evaluation.queries.positives import Positive, list_positives
+from auditapp.preannotation.evaluation.queries.positives import Positive, list_positives, list_read
 from auditapp.preannotation.models import CRITIC_KIND, Annotator
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code

@@ -10,8 +10,14 @@ from typing import Any
 
 from auditapp.batches.models import Arm, Batch
 from auditapp.preannotation.annotators.pure.conditions import FIRST, GENERIC, REASK, REPEAT, REVERSED, SWAPPED
-from auditapp.preannotation.evaluation.pure.checking import Answer, Labels, follow_swap, tabulate_labels
-from auditapp.preannotation.evaluation.pure.reasking import AskedAgain, Planted
+from auditapp.preannotation.evaluation.pure.checking import (
+    Answer,
+    AskedAgain,
+    Labels,
+    Planted,
+    follow_swap,
+    tabulate_labels,
+)
 from auditapp.preannotation.evaluation.queries.checks import find_answers, read_answer
 from auditapp.preannotation.models import PlantedSentence, Reading, Suggestion
 from transcripts.corpus.models import Sentence, Turn

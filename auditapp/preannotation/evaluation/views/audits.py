@@ -21,8 +21,8 @@ from auditapp.audits.views import OpenResultsForm
 from auditapp.preannotation.evaluation.actions.audits import draw_positive_audit, mark_positive
 from auditapp.preannotation.evaluation.forms import DrawForm, MarkForm
 from auditapp.preannotation.evaluation.pure.auditing import SCOPES, select_items, settle_items
-from auditapp.preannotation.evaluation.queries.critic import find_verdicts
 from auditapp.preannotation.evaluation.queries.positives import (
+    find_verdicts,
     list_active_marks,
     list_interviews,
     map_items,

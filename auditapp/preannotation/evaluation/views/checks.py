@@ -19,8 +19,13 @@ from auditapp.batches.views.wizard import run_wizard
 from auditapp.preannotation.evaluation.actions.checks import launch_check, plan_check
 from auditapp.preannotation.evaluation.forms import CheckForm
 from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check
-from auditapp.preannotation.evaluation.pure.checking import SMALL_N, Rate, build_report, find_degenerate
-from auditapp.preannotation.evaluation.pure.reasking import build_reask_report
+from auditapp.preannotation.evaluation.pure.checking import (
+    SMALL_N,
+    Rate,
+    build_reask_report,
+    build_report,
+    find_degenerate,
+)
 from auditapp.preannotation.evaluation.queries.check_answers import (
     OF_ANSWERS,
     OF_REASK,

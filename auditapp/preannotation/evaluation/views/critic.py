@@ -27,7 +27,7 @@ from auditapp.preannotation.annotators.queries.annotators import (
 )
 from auditapp.preannotation.evaluation.actions.critic import launch_critic, plan_critic
 from auditapp.preannotation.evaluation.forms import CriticForm, ReversalChoice
-from auditapp.preannotation.evaluation.queries.critic import (
+from auditapp.preannotation.evaluation.queries.positives import (
     count_reversals,
     find_tested_interviews,
     list_criticised,

@@ -18,8 +18,7 @@ from auditapp.sob.audits.actions import FORMATTER_SIZE, draw_audit
 from auditapp.sob.audits.queries import write_report
 from auditapp.sob.judging.actions.imported_answers import import_answers
 from auditapp.sob.judging.actions.launching import NOTICE, launch_sob, needs_notice
-from auditapp.sob.judging.actions.readings import launch_formatter
-from auditapp.sob.judging.actions.recounting import recount_readings
+from auditapp.sob.judging.actions.readings import launch_formatter, recount_readings
 from auditapp.sob.judging.kind import DEFAULT_OUTCOMES, READABLE_OUTCOMES
 from auditapp.sob.management.choices import choose_project, find_batch, find_dataset
 from auditapp.sob.models import Audit, Dataset, TargetTable

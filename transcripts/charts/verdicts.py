@@ -42,7 +42,7 @@ CAP_RULE = f"Near the cap: at least {NEAR:.0%} of it may be spent. Cap reached: 
 
 def judge_cases(cases: int, enough: int = ENOUGH_CASES, things: str = "cases") -> Verdict | None:
     """Few cases, or None where there are enough. The word is that of the mark (transcripts.statistics.figures)."""
-    return Verdict(f"few {things}: {cases} of {enough}") if cases < enough else None
+    return Verdict(f"few {things}: {cases}, a verdict needs {enough}") if cases < enough else None
 
 
 def judge_reliability(value: float | None, low: float | None, cases: int, things: str = "turns") -> Verdict:

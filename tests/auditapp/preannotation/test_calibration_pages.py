@@ -193,7 +193,7 @@ class TestPage:
         shown = page(client_of(reader), project)
         said, table = re.findall(r"<title>Balance: ([^<]*)</title>", shown), shown.partition('id="themes-table"')[2]
         [people, machine, verdict] = said[0].split("; ")
-        assert verdict == "few turns: 1 of 10"
+        assert verdict == "few turns: 1, a verdict needs 10"
         for words in (people, machine):
             value = words.rpartition("people ")[2].rpartition("another ")[2].partition(",")[0]
             assert f'<td class="num">{value}' in table

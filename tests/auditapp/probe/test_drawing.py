@@ -38,7 +38,7 @@ def test_themes_that_few_rationales_cite_are_marked_and_counted() -> None:
     themes = {trial.key: ["Often"] for trial in trials[8:30]} | {"w0": ["Seldom"], "m0": ["Often", "Seldom"]}
     section = draw_table2("model a", make_table2(trials, themes, axis="truth"), {}, place=1)
     verdicts = {row.name.partition(":")[0]: row.verdict and row.verdict.words for row in section.chart.rows}  # type: ignore[union-attr]
-    assert verdicts == {"Often": None, "Seldom": "few rationales: 2 of 10"}
+    assert verdicts == {"Often": None, "Seldom": "few rationales: 2, a verdict needs 10"}
     assert [row[-1].text for row in section.rows] == ["", "few"]
     assert section.notes[0].startswith("Few, at 1 of 2 themes: fewer than 10 rationales cite the theme.")
     assert len(section.notes) == 1

@@ -216,7 +216,7 @@ def test_rows_that_the_models_own_answer_chose_and_abstentions_are_said_to_be_so
 def test_a_verdict_needs_ten_texts_of_each_category_and_a_p_that_holds_in_the_family() -> None:
     few = [make_trial(f"w{number}") for number in range(9)] + [make_trial(f"m{n}", "man", "man") for n in range(20)]
     row = make_report(few)["table1"]["primed"]["all"]
-    assert judge(row).words == "few texts: 9 of 10"
+    assert judge(row).words == "few texts: 9, a verdict needs 10"
 
     # By itself the interval leaves 0 out; among the others it may be chance.
     alone = measure_counts(20, 30, 11, 30)

@@ -36,7 +36,7 @@ def find_section(report: dict[str, object], key: str) -> Section:
 
 
 def test_of_few_cases_only_their_number_is_told() -> None:
-    assert find_retention(1) == ("model a, 1 case, few", "few cases: 1 of 10")
+    assert find_retention(1) == ("model a, 1 case, few", "few cases: 1, a verdict needs 10")
     name, words = find_retention(20)
     assert name == "model a, 20 cases"
     assert words == "cannot tell: no interval"
@@ -53,7 +53,7 @@ def test_repeats_make_no_case_more() -> None:
 
     for section in (rates, retention):
         assert isinstance(section.chart, RowChart)
-        assert {row.verdict.words for row in section.chart.rows if row.verdict} == {"few cases: 6 of 10"}
+        assert {row.verdict.words for row in section.chart.rows if row.verdict} == {"few cases: 6, a verdict needs 10"}
         # The chart has the interval of the table.
         table = dict(zip(section.heads, section.rows[0], strict=False))
         value = table["Rate"] if section is rates else table["Retention"]

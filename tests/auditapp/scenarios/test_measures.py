@@ -434,7 +434,7 @@ def test_repeats_and_few_cases_give_no_verdict_on_two_models() -> None:
 
     assert (found["cases"], found["mark"], found["verdict"]) == (6, "few", None)
     assert found["p"] == pytest.approx(2 / 2**6)
-    assert judge_comparison(found, "cases").words == "few cases: 6 of 10"
+    assert judge_comparison(found, "cases").words == "few cases: 6, a verdict needs 10"
 
 
 def test_arms_that_met_no_case_together_are_not_compared() -> None:

@@ -75,8 +75,12 @@ def test_asking_about_two_texts_again_makes_no_value_lead() -> None:
         {"model": model, "task": ACC, "target": "women", "n_items": texts} for model, texts in (("a", 2), ("b", 12))
     ]
     rows = [{"target": "women", "denominator": 24, "values": [{"value": "White", "pct": 100.0, "count": 24}]}]
-    for model, verdict in (("a", "few texts: 2 of 10"), ("b", "one value leads"), ("", "one value leads")):
-        texts = count_texts(Figures({"cells": cells}), model=model, task=ACC)
+    for model, verdict in (
+        ("a", "few texts: 2, a verdict needs 10"),
+        ("b", "one value leads"),
+        ("", "one value leads"),
+    ):
+        texts = Figures({"cells": cells}).count_texts(model=model, task=ACC)
         chart = draw_values(rows, texts=texts, whose="all", link=lambda **place: "")
         assert [row.verdict.words for row in chart.rows if row.verdict] == [verdict]
 
@@ -114,7 +118,7 @@ class TestValues:
         page = client_of(coder).get(reverse("sob:values", args=[batch.project.slug, batch.pk])).content.decode()
         # A chart of rows is on the page twice: for wide screens and for narrow ones.
         labels = set(re.findall(r'aria-label="([^":]+: [^":]+: [\d.]+ % [^"]*)"', page))
-        assert len([label for label in labels if "few answers: 6 of 10" in label]) == 1
+        assert len([label for label in labels if "few answers: 6, a verdict needs 10" in label]) == 1
         for label in labels:
             _target, value, figures = label.split(": ", 2)
             pct, counts = figures.split(";")[0].split(" (")

@@ -188,7 +188,7 @@ class TestSensitivity:
     def test_the_chart_shows_the_scores_of_the_table(self, pages: Pages) -> None:
         page = pages.read("sensitivity", model="model a", task="acceptability")
         assert 'data-table="rules-table"' in page
-        assert "<title>strict: another rule 0.67; few texts: 3 of 10</title>" in page
+        assert "<title>strict: another rule 0.67; few texts: 3, a verdict needs 10</title>" in page
 
     def test_the_first_model_is_shown_where_none_is_named(self, pages: Pages) -> None:
         assert "<option selected>model a</option>" in pages.read("sensitivity")
@@ -378,7 +378,7 @@ class TestComparing:
         page = pages.read("compare")
         # Model b refused the second text.
         assert "model a – model b" in page
-        assert "few texts: 2 of 10" in page
+        assert "few texts: 2, a verdict needs 10" in page
         assert '<td class="num">2<span class="under">few</span></td><td class="num">1</td>' in page.replace("> <", "><")
         assert "Nothing is concluded from it" in page
         assert 'href="?model=model+a&amp;other=model+b"' in page

@@ -157,7 +157,7 @@ class TestTable:
         assert 'data-table="codes-table"' in page
         assert '<details class="chart-table" id="codes-table">' in page
         table = page.partition('id="codes-table"')[2]
-        [value] = set(re.findall(r'aria-label="Balance: (\d\.\d\d), few; few turns: 1 of 10"', page))
+        [value] = set(re.findall(r'aria-label="Balance: (\d\.\d\d), few; few turns: 1, a verdict needs 10"', page))
         assert f'<td class="num">{value}</td>' in table
         assert f'href="{AGREEMENT}units/?family=themes&amp;model=Model+A&amp;code={BALANCE}"' in page
 
@@ -195,7 +195,7 @@ class TestTable:
         decided = np.ones((2, 15), dtype=bool)
         table = BlindTable("sentence", np.arange(15), np.arange(15), turns, turns, (1, 2), ("c",), decided, labels)
         assert (count_uses(table), count_turns(table)) == ({"c": 12}, {"c": 3})
-        assert judge_reliability(0.82, -0.01, 3).words == "few turns: 3 of 10"
+        assert judge_reliability(0.82, -0.01, 3).words == "few turns: 3, a verdict needs 10"
 
     def test_counts_of_two_coders_link_to_their_sentences(
         self, dispute: Dispute, lead: User, client_of: SignIn

@@ -34,7 +34,9 @@ DOTS = RowChart(
             href="/units/?code=care&cell=both",
         ),
         Row(LONG, [Dot(math.nan, 0.1, 0.2, 0, "nobody used the code"), Dot(None, text="")]),
-        Row("Without an end", [Dot(0.1, math.nan, 0.9, 0, "0.10")], verdict=Verdict("few cases: 8 of 10")),
+        Row(
+            "Without an end", [Dot(0.1, math.nan, 0.9, 0, "0.10")], verdict=Verdict("few cases: 8, a verdict needs 10")
+        ),
     ],
     series=("people", "machine"),
     references=(Reference(0.8, "usable from 0.80"),),

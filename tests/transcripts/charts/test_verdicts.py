@@ -25,8 +25,8 @@ from transcripts.formats.numbers import round_percent
 @pytest.mark.parametrize(
     ("value", "low", "cases", "words"),
     [
-        (0.9, 0.7, 9, "few turns: 9 of 10"),
-        (None, None, 0, "few turns: 0 of 10"),
+        (0.9, 0.7, 9, "few turns: 9, a verdict needs 10"),
+        (None, None, 0, "few turns: 0, a verdict needs 10"),
         (None, None, 10, "not defined"),
         (math.nan, None, 10, "not defined"),
         (0.8, 0.667, 10, "usable"),
@@ -51,7 +51,7 @@ def test_a_verdict_names_the_figures_below_the_threshold() -> None:
     assert judge_against({"F1": 0.59, "kappa": 0.2}, 0.6, 10).words == "not usable: F1 and kappa"
     assert judge_against({"F1": 0.9, "kappa": None}, 0.6, 10).words == "usable"
     assert judge_against({"F1": None, "kappa": math.nan}, 0.6, 10).words == "not defined"
-    assert judge_against({"F1": 0.9}, 0.6, 8).words == "few cases: 8 of 10"
+    assert judge_against({"F1": 0.9}, 0.6, 8).words == "few cases: 8, a verdict needs 10"
 
 
 @pytest.mark.parametrize(
@@ -83,12 +83,12 @@ def test_the_other_rules() -> None:
     assert judge_within(0.7, 0.4, 0.6).words == "outside the interval"
     assert judge_within(None, 0.4, 0.6).words == "not defined"
     assert [judge_steadiness(same, n).words for same, n in ((9, 9), (9, 10), (8, 10))] == [
-        "few cases: 9 of 10",
+        "few cases: 9, a verdict needs 10",
         "steady",
         "moved",
     ]
     assert [judge_lead(first, n).words for first, n in ((5, 9), (5, 10), (4, 10))] == [
-        "few answers: 9 of 10",
+        "few answers: 9, a verdict needs 10",
         "one value leads",
         "mixed",
     ]

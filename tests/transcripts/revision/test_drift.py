@@ -41,7 +41,7 @@ def test_the_chart_has_a_panel_for_each_code_and_judges_the_last_version() -> No
     assert [(panel.name, panel.verdict and panel.verdict.words) for panel in chart.panels] == [
         ("Balance", "moved"),
         ("Care", "steady"),
-        ("New", "few cases: 2 of 10"),
+        ("New", "few cases: 2, a verdict needs 10"),
     ]
     assert [(point.label, point.value, point.text) for point in chart.panels[0].points] == [
         ("v1", 0.25, "5 of 20"),

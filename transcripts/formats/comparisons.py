@@ -59,7 +59,7 @@ def compare_sides(
     ``things`` are what is independent, in the plural, such as texts: the column that counts them. Where several units lie in one of
     them, ``clusters`` says in which each lies, and ``units`` what these are called. ``left_out``: units with a share on one side
     only. ``difference`` is the first rate less the second, both means over the common units; ``ci``, ``p``, ``p_holm`` (over the
-    ``family``, which is its size), ``mark`` and ``verdict`` are those of ``compare_family``.
+    ``family``, how many of them have a P), ``mark`` and ``verdict`` are those of ``compare_family``.
     """
     compared = [each for each in family if each.common]
     found = compare_family([pair_units(each.first_shares, each.second_shares, clusters) for each in compared])
@@ -78,7 +78,7 @@ def compare_sides(
             "ci": bound_rates(each),
             "p": each.p,
             "p_holm": each.p_adjusted,
-            "family": len(compared),
+            "family": each.family,
             "method": each.method,
             "verdict": each.verdict,
         }
@@ -147,12 +147,17 @@ def describe_comparisons(rows: Iterable[Compared], things: str, name: Callable[[
     """A sentence for each comparison; ``name`` says in what the two are compared."""
     for each in rows:
         mark = f" ({each['mark']})" if each["mark"] else ""
+        tested = f", P {write_holm(each)}" if each["p_holm"] is not None else ""
         yield (
             f"{name(each)}: {each['first']} {write_number(each['first_rate'], 3)}, {each['second']} "
             f"{write_number(each['second_rate'], 3)}, on {show_count(each[things], things.removesuffix('s'))}{mark}; difference "
-            f"{write_estimate(each['difference'], each['ci'])}, P {write_p(each['p_holm'])} (Holm): "
-            f"{judge_comparison(each, things).words}"
+            f"{write_estimate(each['difference'], each['ci'])}{tested}: {judge_comparison(each, things).words}"
         )
+
+
+def write_holm(figures: Mapping[str, Any]) -> str:
+    """An adjusted P, and over how many tests."""
+    return f"{write_p(figures['p_holm'])} (Holm over {show_count(figures['family'], 'test')})"
 
 
 def draw_comparisons(

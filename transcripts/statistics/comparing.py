@@ -8,7 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from transcripts.statistics.figures import MIN_CLUSTERS, Mark, mark_clusters
+from transcripts.statistics.figures import FEW, MIN_CLUSTERS, Mark, mark_clusters
 from transcripts.statistics.intervals import Interval
 from transcripts.statistics.multiplicity import adjust_holm
 from transcripts.statistics.significance import FLIPS, toss_family
@@ -40,8 +40,9 @@ class Comparison(NamedTuple):
     """A mean difference, first less second, over the units that both have a value for.
 
     ``interval`` is Student's over clusters, None under three; ``units`` are those compared, ``clusters`` what they lie in, and
-    ``left_out`` the units with a value on one side only. ``p`` is of tossing the signs, by the ``method`` named; ``p_adjusted``
-    is adjusted for a family of comparisons. ``is_uniform``: all units have the same difference, and the interval has no width.
+    ``left_out`` the units with a value on one side only. ``p`` is of tossing the signs, by the ``method`` named, None under ten
+    clusters; ``p_adjusted`` is adjusted for a ``family`` of that many comparisons. ``is_uniform``: all units have the same
+    difference, and the interval has no width.
     """
 
     value: float | None
@@ -53,6 +54,7 @@ class Comparison(NamedTuple):
     p: float | None
     is_uniform: bool = False
     p_adjusted: float | None = None
+    family: int = 0
 
     @property
     def mark(self) -> Mark | None:
@@ -66,7 +68,7 @@ class Comparison(NamedTuple):
         None where there are too few clusters for any verdict.
         """
         p = self.p if self.p_adjusted is None else self.p_adjusted
-        if p is None or self.interval is None or self.mark is Mark.FEW:
+        if p is None or self.interval is None:
             return None
         if p >= LEVEL or self.interval.low <= 0 <= self.interval.high:
             return Direction.CANNOT_TELL
@@ -126,9 +128,9 @@ def compare_family(family: Sequence[Paired], flips: int = FLIPS) -> list[Compari
     sign of every cluster's sum is tossed (Fisher 1935, The Design of Experiments, section 21). All tosses count, or ``flips``
     drawn from the stream where they are too many.
 
-    Without a unit, value, interval and P are None. Under three clusters there is no interval; P is given, and is never small there.
-    Differences of 0, such as ties, stay in n; where all are 0, P is 1. Where all are alike the interval has no width, and
-    ``is_uniform`` is true.
+    Without a unit, value, interval and P are None. Under three clusters there is no interval, and under ten no P: nothing is
+    concluded from so few. Differences of 0, such as ties, stay in n; where all are 0, P is 1. Where all are alike the interval has
+    no width, and ``is_uniform`` is true.
     """
     sums = [_sum_clusters(each) for each in family]
     tossed = toss_family([each for each, _ in sums], [each.open_stream for each in family], flips)
@@ -137,8 +139,9 @@ def compare_family(family: Sequence[Paired], flips: int = FLIPS) -> list[Compari
         _compare(paired, *own, p, "sign-flip permutation, exact" if is_exact else drawn)
         for paired, own, (p, is_exact) in zip(family, sums, tossed, strict=True)
     ]
-    adjusted = iter(adjust_holm([each.p for each in found if each.p is not None]))
-    return [each if each.p is None else each._replace(p_adjusted=next(adjusted)) for each in found]
+    tested = [each.p for each in found if each.p is not None]
+    adjusted = iter(adjust_holm(tested))
+    return [each._replace(p_adjusted=None if each.p is None else next(adjusted), family=len(tested)) for each in found]
 
 
 def _sum_clusters(paired: Paired) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -173,4 +176,6 @@ def _compare(paired: Paired, sums: NDArray[np.int64], sizes: NDArray[np.int64], 
     is_uniform = bool((differences == differences[0]).all())
     if is_uniform and interval:
         interval = Interval(value, value)
+    if count < FEW:
+        return Comparison(value, interval, "none", units, count, paired.left_out, None, is_uniform)
     return Comparison(value, interval, method, units, count, paired.left_out, p, is_uniform)

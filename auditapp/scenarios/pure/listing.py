@@ -12,7 +12,7 @@ from auditapp.scenarios.pure.outputs import (
     write_mark,
 )
 from auditapp.scenarios.pure.readings import describe_readings
-from transcripts.formats.comparisons import describe_comparisons
+from transcripts.formats.comparisons import describe_comparisons, write_holm
 from transcripts.formats.numbers import write_estimate, write_number, write_p
 from transcripts.formats.problems import show_count
 from transcripts.statistics.figures import explain_marks_in
@@ -33,10 +33,11 @@ def _list_lines(report: Mapping[str, Any]) -> Iterator[str]:
         cases = show_count(figures["cases"], "case")
         yield f"{model}: {figures['pairs']:,} pairs of prompted and unprompted, of {cases}, {figures['left_out']:,} left out"
         yield f"  prompted {_estimate(figures['prompted'])}, unprompted {_estimate(figures['unprompted'])}"
-        p, adjusted = write_p(figures["p_mcnemar"]), write_p(figures["p_holm"])
+        p = write_p(figures["p_mcnemar"])
         estimate = write_estimate(ratio["value"], ratio["ci"])
         test = "McNemar, exact" if figures["pairs"] == figures["cases"] else "tossed signs of cases"
-        yield f"  retention {estimate}{write_mark(figures)}, P {p} ({test}), {adjusted} (Holm)"
+        tested = f", P {p} ({test}), {write_holm(figures)}" if figures["family"] else ""
+        yield f"  retention {estimate}{write_mark(figures)}{tested}"
     for arm in report["arms"]:
         yield f"{name_arm(arm)}: {_rate(arm)}"
         yield from _list_groups(arm["groups"]["groups"])

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from transcripts.formats.comparisons import Sides, compare_sides
 from transcripts.statistics.calibration import TOO_FEW, Calibration, Stated, measure_calibration
-from transcripts.statistics.figures import MIN_CLUSTERS, mark_clusters
+from transcripts.statistics.figures import FEW, MIN_CLUSTERS, mark_clusters
 from transcripts.statistics.intervals import (
     Interval,
     paired_difference_interval,
@@ -118,7 +118,8 @@ def measure_retention(plays: Iterable[PlayOutcome]) -> dict[str, dict[str, Any]]
 
     Repeats are averaged within their case. The interval is ``paired_ratio_interval``; below three cases there is none. Where every
     case was played once, ``p_mcnemar`` is McNemar's exact P, and with repeats that of tossing the sign of every case's difference,
-    which is the same where there are none. ``p_holm`` is adjusted over all models and conditions (Holm 1979).
+    which is the same where there are none; below ten cases there is none, for nothing is concluded from so few. ``p_holm`` is
+    adjusted over the ``family`` of all models and conditions that have a P (Holm 1979).
     """
     by_arm: dict[tuple[str, str], dict[tuple[str, int], PlayOutcome]] = defaultdict(dict)
     for play in plays:
@@ -133,7 +134,7 @@ def measure_retention(plays: Iterable[PlayOutcome]) -> dict[str, dict[str, Any]]
             figures[name] = {**_measure_pairs(pairs), "unpaired": unpaired}
     tested = [each for each in figures.values() if each["p_mcnemar"] is not None]
     for each, p in zip(tested, adjust_holm([each["p_mcnemar"] for each in tested]), strict=True):
-        each["p_holm"] = p
+        each |= {"p_holm": p, "family": len(tested)}
     return figures
 
 
@@ -161,8 +162,9 @@ def _measure_pairs(pairs: Sequence[tuple[str, int, bool | None, bool | None]]) -
         "neither": cells[False, False],
         "prompted": _describe(prompted),
         "unprompted": _describe(unprompted),
-        "p_mcnemar": _test_pairs(list(by_case.values())),
+        "p_mcnemar": _test_pairs(list(by_case.values())) if len(by_case) >= FEW else None,
         "p_holm": None,
+        "family": 0,
         "retention": _measure_ratio(unprompted, prompted),
         "cases": len(by_case),
         "mark": mark_clusters(len(by_case)),
@@ -170,9 +172,7 @@ def _measure_pairs(pairs: Sequence[tuple[str, int, bool | None, bool | None]]) -
     }
 
 
-def _test_pairs(cases: Sequence[Sequence[tuple[bool, bool]]]) -> float | None:
-    if not cases:
-        return None
+def _test_pairs(cases: Sequence[Sequence[tuple[bool, bool]]]) -> float:
     if all(len(each) == 1 for each in cases):
         changed = Counter(each[0] for each in cases)
         return measure_mcnemar(changed[True, False], changed[False, True])

@@ -21,6 +21,7 @@ HEADS = {
     "high": "to",
     "p_mcnemar": "P (not adjusted)",
     "p_holm": "P (Holm)",
+    "family": "P adjusted over",
     "left_out": "Left out",
     "n": "Of plays",
     "n_probability": "Probability stated",
@@ -141,7 +142,7 @@ RETENTION = _declare(
     "retention",
     "What stays without a prompt.",
     "model cases mark pairs both prompted_only unprompted_only neither prompted unprompted retention retention_low "
-    "retention_high p_mcnemar p_holm left_out",
+    "retention_high p_mcnemar p_holm family left_out",
     _list_retention,
 )
 ARMS = _declare(
@@ -177,9 +178,10 @@ TESTS = (
     "prompted one on pairs of one case and repeat, with the interval of its logarithm and McNemar's exact test, or that of "
     "tossed signs where cases were repeated; P is adjusted over all models and conditions (Holm). Models, conditions, and "
     "reasoning on and off are compared on the cases that both met: the mean difference with Student's interval over cases, and "
-    "P of tossed signs, adjusted over all comparisons of the kind (Holm). Groups are compared within one model and condition, "
-    "on the cases that they share; of all pairs of groups the largest difference is given, with intervals adjusted for that "
-    "choice (Bonferroni). Calibration has ten bins of equal width, and no error below 100 cases with a stated probability."
+    "P of tossed signs, adjusted over all comparisons of the kind (Holm). What has fewer than ten cases is not tested. Groups are "
+    "compared within one model and condition, on the cases that they share; of all pairs of groups the largest difference is "
+    "given, with intervals adjusted for that choice (Bonferroni). Calibration has ten bins of equal width, and no error below 100 "
+    "cases with a stated probability."
 )
 
 

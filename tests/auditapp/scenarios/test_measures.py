@@ -83,27 +83,28 @@ def repeat_table(table: Sequence[tuple[bool, bool]], repeats: int) -> list[PlayO
     ]
 
 
-SIX = [(True, True)] * 2 + [(True, False)] * 3 + [(False, False)]
+TWELVE = [(True, True)] * 4 + [(True, False)] * 6 + [(False, False)] * 2
 
 
 def test_asking_the_same_ten_times_is_no_more_evidence() -> None:
-    once, often = (measure_retention(repeat_table(SIX, repeats))["m"] for repeats in (1, 10))
+    once, often = (measure_retention(repeat_table(TWELVE, repeats))["m"] for repeats in (1, 10))
 
     assert often["retention"]["value"] == pytest.approx(0.4)
     assert often["retention"]["ci"] == pytest.approx(once["retention"]["ci"])
     for side in ("prompted", "unprompted"):
         assert often[side]["rate"] == pytest.approx(once[side]["rate"])
         assert often[side]["ci"] == pytest.approx(once[side]["ci"])
-    # Three cases changed, all one way.
-    assert [often["p_mcnemar"], once["p_mcnemar"]] == pytest.approx([0.25, 0.25])
-    assert (once["pairs"], often["pairs"], often["cases"]) == (6, 60, 6)
+    # Six cases changed, all one way.
+    assert [often["p_mcnemar"], once["p_mcnemar"]] == pytest.approx([2 / 64, 2 / 64])
+    assert (once["pairs"], often["pairs"], often["cases"]) == (12, 120, 12)
 
 
 def test_repeats_are_averaged_within_their_case() -> None:
     sides = {"a": "10 11", "b": "11 11", "c": "00 11", "d": "10 10"}
     plays = [
-        PlayOutcome(case, "m", condition, repeat, each == "1")
+        PlayOutcome(f"{case}{copy}", "m", condition, repeat, each == "1")
         for case, both in sides.items()
+        for copy in range(3)
         for condition, outcomes in zip(("unprompted", "prompted"), both.split(), strict=True)
         for repeat, each in enumerate(outcomes, 1)
     ]
@@ -111,13 +112,13 @@ def test_repeats_are_averaged_within_their_case() -> None:
     figures = measure_retention(plays)["m"]
 
     # By hand: means without and with the prompt are .5 1 0 .5 and 1 1 1 .5.
-    u, p = np.array([0.5, 1, 0, 0.5]), np.array([1, 1, 1, 0.5])
-    spread = 1.959964 * np.sqrt(((u / 2 - p / 3.5) ** 2).sum())
+    u, p = np.array([0.5, 1, 0, 0.5] * 3), np.array([1, 1, 1, 0.5] * 3)
+    spread = 1.959964 * np.sqrt(((u / 6 - p / 10.5) ** 2).sum())
     assert figures["retention"]["value"] == pytest.approx(2 / 3.5)
     assert figures["retention"]["ci"] == pytest.approx([2 / 3.5 * np.exp(-spread), 2 / 3.5 * np.exp(spread)])
     assert figures["unprompted"]["rate"] == pytest.approx(0.5)
-    # Differences 1, .5: of the four tosses of their signs, two are as far from 0 as 1.5.
-    assert figures["p_mcnemar"] == pytest.approx(0.5)
+    # Differences 1 and .5, three each: of the 64 tosses of their signs, two are as far from 0 as 4.5.
+    assert figures["p_mcnemar"] == pytest.approx(2 / 64)
 
 
 def test_the_interval_over_repeated_cases_misses_as_seldom_as_it_says() -> None:
@@ -433,7 +434,7 @@ def test_repeats_and_few_cases_give_no_verdict_on_two_models() -> None:
     [found] = measure_comparisons([*play_model("a", few), *play_model("b", dict.fromkeys(few, "0" * 10))])
 
     assert (found["cases"], found["mark"], found["verdict"]) == (6, "few", None)
-    assert found["p"] == pytest.approx(2 / 2**6)
+    assert (found["p"], found["p_holm"], found["family"]) == (None, None, 0)
     assert judge_comparison(found, "cases").words == "few cases: 6, a verdict needs 10"
 
 

@@ -391,7 +391,9 @@ class TestReport:
         assert sides == {("m1 b, reasoning on", "m1 a, reasoning off")}
         out = StringIO()
         call_command("scenario", "report", "--batch", str(batch.pk), stdout=out)
-        words = "m2: prompted 1.000, unprompted 0.000, on 2 cases (few); difference 1.000, P 1.000 (Holm): few cases: 2 of 10"
+        words = (
+            "m2: prompted 1.000, unprompted 0.000, on 2 cases (few); difference 1.000: few cases: 2, a verdict needs 10"
+        )
         assert words in out.getvalue()
 
     def test_a_report_of_exported_outcomes_compares_what_the_page_compares(self, project: Project, owner: User) -> None:

@@ -152,7 +152,7 @@ def test_a_model_is_compared_with_another_of_another_batch_on_the_common_texts_a
     assert "8 texts are common; left out: 4 of batch" in out.getvalue()
     named = f"model a (batch {here.pk}) – model b (batch {there.pk}), acceptability"
     assert f"{named}, overall: 0.36 [" in out.getvalue()
-    assert " over 7 texts (few), P 0.125, adjusted by Holm 0.125; few texts: 7 of 10" in out.getvalue()
+    assert " over 7 texts (few); few texts: 7, a verdict needs 10" in out.getvalue()
     assert out.getvalue().endswith("Few: fewer than 10 texts. Nothing is concluded from it.\n")
 
 

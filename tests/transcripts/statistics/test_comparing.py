@@ -78,20 +78,21 @@ def test_tosses_of_a_family_are_counted_as_for_each_test_alone() -> None:
 
 
 def test_units_of_a_cluster_are_one_piece_of_evidence() -> None:
-    clusters = [0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 4, 4]
-    found = compare(A, B, clusters=dict(enumerate(clusters)))
-    differences = np.subtract(A, B)
+    clusters = [0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9]
+    a, b = (*A, 2, 5, 0), (*B, 1, 1, 1)
+    found = compare(a, b, clusters=dict(enumerate(clusters)))
+    differences = np.subtract(a, b)
     # Intercept alone: its cluster-robust error has the factor C / (C - 1).
-    fitted = sm.OLS(differences, np.ones(12)).fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
-    assert (found.units, found.clusters, found.mark) == (12, 5, Mark.FEW)
+    fitted = sm.OLS(differences, np.ones(15)).fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
+    assert (found.units, found.clusters, found.mark) == (15, 10, Mark.ROUGH)
     assert found.value == pytest.approx(differences.mean())
     assert found.interval == pytest.approx(tuple(fitted.conf_int()[0]))
-    assert found.p == pytest.approx(toss_all([int(differences[np.equal(clusters, each)].sum()) for each in range(5)]))
+    assert found.p == pytest.approx(toss_all([int(differences[np.equal(clusters, each)].sum()) for each in range(10)]))
 
 
 def test_means_of_repeats_tie_where_their_fractions_do() -> None:
-    thirds = [Fraction(1, 3), Fraction(2, 3), Fraction(1), Fraction(0), Fraction(1, 3)]
-    halves = [0.5, 0.0, 0.5, 1.0, 0.5]
+    thirds = [Fraction(1, 3), Fraction(2, 3), Fraction(1), Fraction(0), Fraction(1, 3)] * 2
+    halves = [0.5, 0.0, 0.5, 1.0, 0.5] * 2
     exact = compare(thirds, [Fraction(each) for each in halves])
     assert exact == compare([float(each) for each in thirds], halves)
     assert exact.p == pytest.approx(toss_all([float(one) - other for one, other in zip(thirds, halves, strict=True)]))
@@ -110,7 +111,13 @@ def test_values_that_are_no_simple_fractions_are_compared_too() -> None:
 def test_unit_of_one_side_is_left_out_and_counted() -> None:
     found = compare_units({"x": 1, "y": 2, "z": 3}, {"y": 1, "z": 1, "w": 0})
     assert (found.value, found.units, found.left_out, found.interval) == (1.5, 2, 2, None)
-    assert found.p == 0.5
+    assert found.p is None
+
+
+def test_of_fewer_than_ten_clusters_nothing_is_tested_and_a_family_counts_those_that_are() -> None:
+    nine, ten = compare_family([Paired(np.array([1] * n)) for n in (9, 10)])
+    assert (nine.p, nine.p_adjusted, nine.interval, nine.family) == (None, None, (1.0, 1.0), 1)
+    assert (ten.p, ten.p_adjusted, ten.family) == (2 / 2**10, 2 / 2**10, 1)
 
 
 def test_no_common_unit_gives_no_figure() -> None:

@@ -455,8 +455,12 @@ def describe_comparison(compared: Mapping[str, Any]) -> Iterator[str]:
 
 
 def list_pairs(tests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each comparison of two models, and what the marks in them say."""
+    """A line for each comparison of two models, over how many tests P is adjusted, and what the marks say."""
+    from auditapp.sob.pure.measures.paired import explain_family
+
     yield from map(write_pair, tests)
+    if family := explain_family(tests):
+        yield family
     yield from explain_marks((test["mark"] for test in tests), "texts")
 
 
@@ -469,12 +473,11 @@ def write_pair(test: Mapping[str, Any]) -> str:
     if test["difference"] is None:
         return f"{place}: no text in common"
     mark = f" ({test['mark']})" if test["mark"] else ""
-    few = judge_cases(test["n_items"], things="texts")
-    return (
-        f"{place}: {write_estimate(test['difference'], test['ci'], 2)} over {test['n_items']:,} texts{mark}, "
-        f"P {write_p(test['p'])}, adjusted by Holm {write_p(test['p_adjusted'])}; "
-        f"{few.words if few else test['verdict'] or CANNOT_TELL}"
-    )
+    said = f"{place}: {write_estimate(test['difference'], test['ci'], 2)} over {test['n_items']:,} texts{mark}"
+    if few := judge_cases(test["n_items"], things="texts"):
+        return f"{said}; {few.words}"
+    chances = f"P {write_p(test['p'])}, adjusted by Holm {write_p(test['p_adjusted'])}"
+    return f"{said}, {chances}; {test['verdict'] or CANNOT_TELL}"
 
 
 class Recount(ActCommand):

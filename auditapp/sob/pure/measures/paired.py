@@ -13,6 +13,7 @@ from auditapp.sob.pure.measures.cautions import explain_no_width
 from auditapp.sob.pure.measures.scores import divide
 from auditapp.sob.pure.measures.tallies import ItemMatrix, split_rows
 from transcripts.statistics.comparing import FINEST, Comparison, Paired, compare_family
+from transcripts.statistics.figures import FEW
 from transcripts.statistics.multiplicity import adjust_benjamini_hochberg
 from transcripts.statistics.resampling import open_stream
 
@@ -51,9 +52,9 @@ def compare_pairs(
 
     The difference of two models' scores, a minus b, is over the texts that both have a usable answer to: a text's score is
     the mean over its repeats, and each text counts the same. ``n_left_out`` texts have a usable answer from only one of the
-    two. ``ci`` is Student's over texts, None under three. ``p`` is None where there is no text to test with; ``p_adjusted`` is
-    Holm's over all tests of the task, and ``p_adjusted_bh`` that of Benjamini and Hochberg. ``mark`` and ``verdict`` are those of
-    a comparison. ``flips`` are drawn only where counting all of them is too much.
+    two. ``ci`` is Student's over texts, None under three. ``p`` is None under ten, where nothing is tested; ``p_adjusted`` is
+    Holm's over the tests of the task, ``family`` of them, and ``p_adjusted_bh`` that of Benjamini and Hochberg. ``mark`` and
+    ``verdict`` are those of a comparison. ``flips`` are drawn only where counting all of them is too much.
     """
     rows, columns = split_rows(matrix), {model: column for column, model in enumerate(matrix.models)}
     given = [target for target in (OVERALL, *targets) if target in rows]
@@ -90,10 +91,18 @@ def compare_pairs(
             **_describe(each),
             "p_adjusted_bh": None if each.p is None else next(chances),
             "adjustment": "holm",
+            "family": each.family,
             "seed": seed,
         }
         for (model_a, model_b, target), of_both, each in zip(places, means, compared, strict=True)
     ]
+
+
+def explain_family(tests: Sequence[Mapping[str, Any]]) -> str:
+    """Over how many tests P is adjusted, by task; "" where nothing is tested."""
+    sizes = {test["task"].replace("_", "-"): test["family"] for test in tests if test["p"] is not None}
+    said = " and ".join(f"{size:,} tests in {task}" for task, size in sizes.items())
+    return f"P is adjusted over {said} by Holm: every pair and target with {FEW} texts or more." if said else ""
 
 
 def _describe(found: Comparison) -> dict[str, Any]:

@@ -152,7 +152,7 @@ _POSTHOC = (
 )
 _PAIRED = (
     *("task", "target", "model_a", "model_b", "n_items", "n_left_out", "mean_a", "mean_b", "difference"),
-    *("ci_low", "ci_high", "ci_note", "p", "p_adjusted", "p_adjusted_bh", "test", "adjustment", "seed"),
+    *("ci_low", "ci_high", "ci_note", "p", "p_adjusted", "p_adjusted_bh", "test", "adjustment", "family", "seed"),
     *("mark", "verdict", "reasoning"),
 )
 _CONTRAST = (

@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from auditapp.sob.pure.instruments import load_instruments
+from auditapp.sob.pure.measures.paired import explain_family
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.parsing import ATTRIBUTES
 from auditapp.sob.pure.published import published_rows, published_source
@@ -106,7 +107,7 @@ def _show_pairs(tests: Sequence[Entry], *, is_pair: bool, address: dict[str, obj
         "lines": lines,
         "is_pair": is_pair,
         "pairs_chart": draw_pairs(lines, by_target=is_pair),
-        "marks": explain_marks((test["mark"] for test in tests), "texts"),
+        "marks": [*filter(None, [explain_family(tests)]), *explain_marks((test["mark"] for test in tests), "texts")],
     }
 
 

@@ -29,8 +29,9 @@ _MEANINGS = {
     "chi2": "Pearson's chi-square, uncorrected.",
     "p_chi2": "Its P.",
     "p_fisher": "P of Fisher's exact test.",
-    "p_chi2_holm": "P of the chi-square by Holm, over every P of Table 1 of the batch.",
-    "p_fisher_holm": "P of Fisher's test by Holm, over the same.",
+    "test": "The test that counts: Pearson where five or more are expected in each cell, else Fisher; none below ten texts of a "
+    "category.",
+    "p_holm": "Its P by Holm, over all tests of Table 1 of the batch.",
     "note": "How the answers of the row are chosen, and how many abstentions are left out.",
     "accuracy": "Share of right predictions among answers that predict, abstentions left out; with Wilson's interval.",
     "balanced_accuracy": "Mean of the shares of right predictions among women's and men's texts.",

@@ -75,6 +75,20 @@ def measure_chi_square(part: int, n: int, other_part: int, other_n: int) -> ChiS
     return ChiSquare(statistic, math.erfc(math.sqrt(statistic / 2)))
 
 
+MIN_EXPECTED = 5
+"""Pearson's chi-square is for tables of which no cell is expected to have fewer."""
+
+
+def choose_test(part: int, n: int, other_part: int, other_n: int) -> tuple[str, float | None]:
+    """The one test of two shares, by name, and its P: Pearson's where at least five are expected in each cell (Cochran 1954,
+    Biometrics 10:417), else Fisher's. Only the margins choose, so nobody takes the smaller P. None where either ``n`` is 0."""
+    total, size = part + other_part, n + other_n
+    if min(n, other_n) * min(total, size - total) >= MIN_EXPECTED * size > 0:
+        found = measure_chi_square(part, n, other_part, other_n)
+        return "Pearson", found.p if found else None
+    return "Fisher", measure_fisher(part, n, other_part, other_n)
+
+
 def measure_student(values: NDArray[np.float64]) -> float:
     """Two-sided P that independent values, at least two, have the mean 0, by t (Student 1908, Biometrika 6:1).
 

@@ -54,12 +54,12 @@ def _list_table1(table: Mapping[str, Any]) -> Iterator[str]:
             continue
         for subset in (ALL, *SUBSETS):
             row = rows[subset]
+            test = f", P {write_p(row['p'])} ({row['test']}; by Holm {write_p(row['p_holm'])})" if row["test"] else ""
             yield (
                 f"  {condition}, {subset}: N {row['n_woman']}/{row['n_man']}, said woman {write_number(row['rate_woman'], 3)} of "
                 f"women's, {write_number(row['rate_man'], 3)} of men's, difference "
-                f"{write_estimate(row['difference'], row['difference_ci'])}, P {write_p(row['p_chi2'])} (Pearson; "
-                f"by Holm {write_p(row['p_chi2_holm'])}) {write_p(row['p_fisher'])} (Fisher; by Holm "
-                f"{write_p(row['p_fisher_holm'])}), accuracy {write_estimate(row['accuracy'], row['accuracy_ci'])}, balanced "
+                f"{write_estimate(row['difference'], row['difference_ci'])}{test}, "
+                f"accuracy {write_estimate(row['accuracy'], row['accuracy_ci'])}, balanced "
                 f"{write_number(row['balanced_accuracy'], 3)}{', degenerate' if row['degenerate'] else ''}"
             )
         beside = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in rows["not_counted"].items())

@@ -16,7 +16,7 @@ from auditapp.probe.pure.tables import (
     NOT_COUNTED,
     describe_abstentions,
 )
-from transcripts.formats.numbers import write_number, write_p, write_percent
+from transcripts.formats.numbers import NONE, write_number, write_p, write_percent
 from transcripts.formats.report_tables import Printed, ReportTable, TableRow, print_estimate
 
 Report = Mapping[str, Any]
@@ -75,10 +75,6 @@ def _read_funnel(funnel: Sequence[TableRow]) -> Sequence[TableRow]:
     return funnel
 
 
-def _print_p(name: str, head: str) -> Printed:
-    return Printed(head, lambda row: write_p(row[name]))
-
-
 TABLE1 = ReportTable(
     "table1",
     f"Rates at which texts are predicted to be by a woman, of women's and of men's texts. (d): degenerate. {DEGENERATE}",
@@ -89,7 +85,7 @@ TABLE1 = ReportTable(
         *("accuracy", "accuracy_low", "accuracy_high", "balanced_accuracy", "degenerate"),
         *NOT_COUNTED,
         "not_scored",
-        *("p_chi2_holm", "p_fisher_holm", "note"),
+        *("test", "p_holm", "note"),
     ),
     _read_table1,
     printed=[
@@ -100,16 +96,15 @@ TABLE1 = ReportTable(
         Printed("Women", lambda row: write_number(row["rate_woman"], 3)),
         Printed("Men", lambda row: write_number(row["rate_man"], 3)),
         print_estimate("Difference", "difference"),
-        _print_p("p_chi2", "P (Pearson)"),
-        _print_p("p_fisher", "P (Fisher)"),
-        _print_p("p_chi2_holm", "Pearson (Holm)"),
-        _print_p("p_fisher_holm", "Fisher (Holm)"),
+        Printed("P", lambda row: write_p(row["p"])),
+        Printed("Test", lambda row: row["test"] or NONE),
+        Printed("P (Holm)", lambda row: write_p(row["p_holm"])),
         print_estimate("Accuracy", "accuracy"),
         Printed(
             "Balanced", lambda row: write_number(row["balanced_accuracy"], 3) + (" (d)" if row["degenerate"] else "")
         ),
     ],
-    alignment="lllrrrrrrrrrr",
+    alignment="lllrrrrrlrrr",
 )
 TABLE2 = ReportTable(
     "table2",

@@ -22,11 +22,12 @@ from auditapp.probe.pure.tables import (
 )
 
 TESTS = (
-    "Difference: Newcombe's interval. P: Pearson's chi-square without a correction for continuity, and Fisher's exact test. "
-    "Accuracy: Wilson's interval. Two models, or two conditions, on the same texts: the mean difference with Student's interval "
-    "over texts, and P of tossed signs (with one answer to each text, McNemar's exact test), adjusted over all comparisons of "
-    "their kind (Holm). All intervals are of 95 %; texts are taken for independent. Holm in Table 1: adjusted over all its P, "
-    "Pearson's and Fisher's of each model, condition and subset."
+    "Difference: Newcombe's interval. P: Pearson's chi-square without a correction for continuity, or Fisher's exact test where "
+    "fewer than five are expected in a cell, from ten texts of each category on. Accuracy: Wilson's interval. Two models, or two "
+    "conditions, on the same texts: the mean difference with Student's interval over texts, and P of tossed signs (with one answer "
+    "to each text, McNemar's exact test), adjusted over all comparisons of their kind on ten texts or more (Holm). All intervals "
+    "are of 95 %; texts are taken for independent. Holm in Table 1: adjusted over all its tests, one of each model, condition and "
+    "subset."
 )
 
 
@@ -37,7 +38,7 @@ def make_report(
     "caveats"}.
 
     ``comparisons`` are those of ``compare_trials``; with ``others``, the trials of another batch, also with its models.
-    ``family`` is the number of P that Holm adjusts in Table 1, ``notes`` say which answers its rows are of. Where there is just
+    ``family`` is the number of tests that Holm adjusts in Table 1, ``notes`` say which answers its rows are of. Where there is just
     one model, "table1" and "table2" are given as well. "table2" is ``None`` without ``themes``. Models are never pooled.
     """
     models = list(dict.fromkeys(trial.model for trial in trials))
@@ -56,7 +57,7 @@ def make_report(
         "models": models,
         "by_model": by_model,
         "comparisons": comparisons,
-        "tests": f"{TESTS} These are {family}.",
+        "tests": f"{TESTS} These are {family} tests.",
         "family": family,
         "notes": list_notes(tables1),
         "parser": PARSER_VERSION,

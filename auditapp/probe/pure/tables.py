@@ -1,8 +1,8 @@
 """Table 1, how often a model says "woman" of texts by women and by men, and Table 2, the themes of its rationales.
 
-Table 1 compares two shares: difference with Newcombe's interval, Pearson's chi-square without a correction and Fisher's exact
-test; accuracy raw, with Wilson's interval, and balanced. Table 2 is ln(W/M) of distinct rationales, unsmoothed; beside it the
-same of shares, and with 0.5 added to both counts (Haldane 1956).
+Table 1 compares two shares: difference with Newcombe's interval, Pearson's chi-square without a correction or, where few are
+expected in a cell, Fisher's exact test; accuracy raw, with Wilson's interval, and balanced. Table 2 is ln(W/M) of distinct
+rationales, unsmoothed; with it the same of shares, and with 0.5 added to both counts (Haldane 1956).
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 from auditapp.probe.pure.limits import CONTROL, MAN, PRIMED, SCORED, WOMAN
 from auditapp.probe.pure.parsing import ABSTAINED, INVALID, NO_ANSWER, OK, REFUSED, SUBSETS, find_subset
+from transcripts.statistics.figures import FEW as FEW_TEXTS
 from transcripts.statistics.intervals import newcombe_interval, wilson_interval
 from transcripts.statistics.multiplicity import adjust_holm
-from transcripts.statistics.significance import measure_chi_square, measure_fisher, measure_mcnemar
+from transcripts.statistics.significance import choose_test, measure_chi_square, measure_fisher, measure_mcnemar
 
 ALL = "all"
 DEGENERATE_ABOVE = 0.9
@@ -27,7 +28,6 @@ NOT_COUNTED = (INVALID, REFUSED, NO_ANSWER, ABSTAINED)
 
 AXES = ("truth", "prediction")
 PLUS_INFINITY, MINUS_INFINITY = "+INF", "-INF"
-TESTED = ("p_chi2", "p_fisher")
 CHOSEN_BY_ANSWERS = (
     "The rows “Emotion or style”, “Other evidence” and “None” are chosen by the model's own answer, as in the published table: by "
     "the evidence that it named. A difference in them, or between them, does not show an effect of a cue or of the prompt."
@@ -90,18 +90,17 @@ def make_table1(trials: Sequence[Trial]) -> dict[str, Any]:
 
 
 def adjust_tests(tables: Iterable[Mapping[str, Any]]) -> int:
-    """Add Holm's P to each P of the tables 1 of all models of a report, and return how many they are.
+    """Add Holm's P to the tests of the tables 1 of all models of a report, and return how many they are.
 
-    The family is every P that is printed: of each model, condition and subset both Pearson's and Fisher's, so that nobody chooses
-    the smaller of the two.
+    The family is one test of each model, condition and subset.
     """
-    tests = []
+    tests: list[dict[str, Any]] = []
     for table in tables:
         for condition, found in table.items():
             rows = [found[key] for key in (ALL, *SUBSETS)] if condition != "paired" else []
-            tests += [(row, key) for row in rows for key in TESTED if row[key] is not None]
-    for (row, key), p in zip(tests, adjust_holm([row[key] for row, key in tests]), strict=True):
-        row[f"{key}_holm"] = p
+            tests += [row for row in rows if row["p"] is not None]
+    for row, p in zip(tests, adjust_holm([row["p"] for row in tests]), strict=True):
+        row["p_holm"] = p
     return len(tests)
 
 
@@ -124,7 +123,8 @@ def measure_subset(trials: Iterable[Trial]) -> dict[str, Any]:
 
 
 def measure_counts(women_as_woman: int, women: int, men_as_woman: int, men: int) -> dict[str, Any]:
-    """The figures of Table 1 from its four counts: of ``women`` texts so many predicted as a woman's, of ``men`` so many.
+    """The figures of Table 1 from its four counts: of ``women`` texts so many predicted as a woman's, of ``men`` so many. ``p`` is
+    that of ``test``, the one that counts (``choose_test``); with fewer than ten texts of a category there is none.
 
     Raises ValueError for counts that are no part of their whole.
     """
@@ -134,6 +134,8 @@ def measure_counts(women_as_woman: int, women: int, men_as_woman: int, men: int)
     rate_man = men_as_woman / men if men else None
     both = rate_woman is not None and rate_man is not None
     chi_square = measure_chi_square(women_as_woman, women, men_as_woman, men)
+    is_few = min(women, men) < FEW_TEXTS
+    test, p = (None, None) if is_few else choose_test(women_as_woman, women, men_as_woman, men)
     return {
         "n_woman": women,
         "n_man": men,
@@ -147,8 +149,9 @@ def measure_counts(women_as_woman: int, women: int, men_as_woman: int, men: int)
         "chi2": chi_square.statistic if chi_square else None,
         "p_chi2": chi_square.p if chi_square else None,
         "p_fisher": measure_fisher(women_as_woman, women, men_as_woman, men),
-        "p_chi2_holm": None,
-        "p_fisher_holm": None,
+        "test": test,
+        "p": p,
+        "p_holm": None,
         "accuracy": right / n if n else None,
         "accuracy_ci": wilson_interval(right, n),
         "balanced_accuracy": (women_as_woman / women + 1 - men_as_woman / men) / 2 if both else None,

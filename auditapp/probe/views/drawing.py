@@ -23,14 +23,13 @@ from auditapp.probe.pure.tables import (
 from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart, Tone, Verdict
 from transcripts.charts.verdicts import CANNOT_TELL, judge_cases, judge_difference
 from transcripts.formats.comparisons import draw_comparisons
-from transcripts.formats.numbers import write_estimate, write_number, write_p
+from transcripts.formats.numbers import NONE, write_estimate, write_number, write_p
 from transcripts.statistics.figures import explain_marks
 
 DEGENERATE_VERDICT = Verdict("degenerate", Tone.BAD)
 
 
-TEST_HEADS = ("Subset", "N (W/M)", "Difference", "P (Pearson)", "P (Fisher)", "Pearson, by Holm", "Fisher, by Holm")
-TEST_KEYS = ("p_chi2", "p_fisher", "p_chi2_holm", "p_fisher_holm")
+TEST_HEADS = ("Subset", "N (W/M)", "Difference", "P", "Test", "P by Holm")
 
 
 class Figure(NamedTuple):
@@ -79,7 +78,7 @@ def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
             lines.append(_list_table1(name, subset, row))
             difference = write_estimate(row["difference"], row["difference_ci"])
             texts = f"{row['n_woman']}/{row['n_man']}"
-            cells = [SUBSET_NAMES[subset], texts, difference, *(write_p(row[key]) for key in TEST_KEYS)]
+            cells = [SUBSET_NAMES[subset], texts, difference, *_list_test(row)]
             tests.setdefault(name, []).append(cells)
         counts = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in found["not_counted"].items())
         apart = "; ".join(f"{category}: {sum(of.values())}" for category, of in found["not_counted_of"].items())
@@ -103,10 +102,7 @@ def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
         "Women’s",
         "Men’s",
         "Difference",
-        "P (Pearson)",
-        "P (Fisher)",
-        "Pearson, by Holm",
-        "Fisher, by Holm",
+        *TEST_HEADS[3:],
         "Accuracy",
         "Balanced",
         "",
@@ -125,16 +121,21 @@ def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
 
 
 def judge(row: Mapping[str, Any]) -> Verdict:
-    """Degenerate, few texts, else whether the two rates differ by the interval of their difference, and by Fisher's P after
-    Holm's adjustment."""
+    """Degenerate, few texts, else whether the two rates differ by the interval of their difference, and by P after Holm's
+    adjustment."""
     if row["degenerate"]:
         return DEGENERATE_VERDICT
     if few := judge_cases(min(row["n_woman"], row["n_man"]), things="texts"):
         return few
-    if (row["p_fisher_holm"] or 0) >= 0.05:
+    if (row["p_holm"] or 0) >= 0.05:
         return Verdict(CANNOT_TELL)
     low, high = row["difference_ci"] or (None, None)
     return judge_difference(low, high, more="more often of women’s texts", less="more often of men’s texts")
+
+
+def _list_test(row: Mapping[str, Any]) -> list[str]:
+    """As under the last of ``TEST_HEADS``."""
+    return [write_p(row["p"]), row["test"] or NONE, write_p(row["p_holm"])]
 
 
 def _list_table1(name: str, subset: str, row: Mapping[str, Any]) -> list[Figure]:
@@ -146,7 +147,7 @@ def _list_table1(name: str, subset: str, row: Mapping[str, Any]) -> list[Figure]
         f"{write_number(row['rate_woman'], 3)} ({said[0]})",
         f"{write_number(row['rate_man'], 3)} ({said[1]})",
         write_estimate(row["difference"], row["difference_ci"]),
-        *(write_p(row[key]) for key in TEST_KEYS),
+        *_list_test(row),
         write_estimate(row["accuracy"], row["accuracy_ci"]),
         write_number(row["balanced_accuracy"], 3),
         "degenerate" if row["degenerate"] else "",

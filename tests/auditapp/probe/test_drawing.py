@@ -26,8 +26,7 @@ def test_differences_and_p_values_stand_unfolded_beside_table_1() -> None:
         "40/40",
         "0.500 [0.328, 0.648]",
         "< 0.001",
-        "< 0.001",
-        "–",
+        "Pearson",
         "–",
     ]
     assert DEGENERATE in section.words

@@ -164,7 +164,7 @@ def make_conditions(*models: str) -> list[Trial]:
 
 
 def test_every_p_of_table_1_is_adjusted_over_all_of_them() -> None:
-    """Two models, two conditions and four subsets are 32 P."""
+    """Two models, two conditions and four subsets are 16 tests; those of fewer than ten texts are none."""
     report = make_report(make_conditions("a", "b"))
 
     tables = [report["by_model"][model]["table1"] for model in ("a", "b")]
@@ -174,17 +174,28 @@ def test_every_p_of_table_1_is_adjusted_over_all_of_them() -> None:
         for condition in ("control", "primed")
         for subset in ("all", "emotion", "other", "none")
     ]
-    plain = [row[key] for row in rows for key in ("p_chi2", "p_fisher")]
-    found = [row[key] for row in rows for key in ("p_chi2_holm", "p_fisher_holm")]
+    tested = [row for row in rows if min(row["n_woman"], row["n_man"]) >= 10]
+    plain, found = ([row[key] for row in tested] for key in ("p", "p_holm"))
 
-    assert report["family"] == len(plain) == 32
+    assert 4 < len(tested) < len(rows)
+    assert report["family"] == len(tested)
     assert found == pytest.approx(multipletests(plain, method="holm")[1])
-    assert report["tests"].endswith("These are 32.")
+    assert {(row["test"], row["p"], row["p_holm"]) for row in rows if row not in tested} == {(None, None, None)}
+    assert report["tests"].endswith(f"These are {len(tested)} tests.")
     lines = "\n".join(list_report(report))
-    assert lines.count("by Holm") == 32
-    assert "Pearson (Holm)" in write_report_table(TABLE1, report, "tex").decode()
+    assert lines.count("by Holm") == len(tested)
+    assert "P (Holm)" in write_report_table(TABLE1, report, "tex").decode()
     first = next(iter(TABLE1.read_rows(report)))
-    assert (first["p_chi2_holm"], first["p_fisher_holm"]) == tuple(found[:2])
+    assert (first["p"], first["p_holm"]) == (plain[0], found[0])
+
+
+def test_one_test_of_a_table_counts_and_only_its_margins_choose_it() -> None:
+    large, few_expected = measure_counts(20, 30, 11, 30), measure_counts(9, 30, 0, 30)
+    assert (large["test"], large["p"]) == ("Pearson", large["p_chi2"])
+    # 4.5 of each side are expected to be called a woman's.
+    assert (few_expected["test"], few_expected["p"]) == ("Fisher", few_expected["p_fisher"])
+    assert few_expected["p"] > few_expected["p_chi2"]
+    assert measure_counts(9, 9, 0, 30)["test"] is None
 
 
 def test_rows_that_the_models_own_answer_chose_and_abstentions_are_said_to_be_so() -> None:
@@ -221,4 +232,4 @@ def test_a_verdict_needs_ten_texts_of_each_category_and_a_p_that_holds_in_the_fa
     # By itself the interval leaves 0 out; among the others it may be chance.
     alone = measure_counts(20, 30, 11, 30)
     assert judge(alone).words == "more often of women’s texts"
-    assert judge({**alone, "p_fisher_holm": 0.3}).words == "cannot tell"
+    assert judge({**alone, "p_holm": 0.3}).words == "cannot tell"

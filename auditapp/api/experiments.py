@@ -147,7 +147,8 @@ class ReadExperimentReport(ProjectView):
         others = serializers.JSONField(help_text="The same of the other outcomes by name, P by Holm over them.")
         missing = serializers.JSONField(
             help_text="By outcome: of each arm how many outcomes are missing of how many units, and the bounds of the difference "
-            "if all of one arm were no and all of the other yes; of a number by its scale, null without one."
+            "if all of one arm were no and all of the other yes (bounds), with their 95 % interval (bounds_ci); of a number by its "
+            "scale, null without one."
         )
         loads = serializers.IntegerField(
             help_text="How many files changed the units. After each the differences could be read, and P is that of one look."

@@ -58,7 +58,7 @@ def _read_figures(figures: Figures) -> Iterator[TableRow]:
         missing = None if group else report["missing"].get(outcome)
         sides = {side: missing["arms"][report[side]][0] for side in SIDES} if missing else {}
         low, high = effect["ci"] or (None, None)
-        bound_low, bound_high = (missing and missing["bounds"]) or (None, None)
+        bounds = {name: (missing and missing[name]) or (None, None) for name in ("bounds", "bounds_ci")}
         yield {
             **effect,
             **{f"{side}_{name}": value for side in SIDES for name, value in _name_side(effect[side])},
@@ -68,8 +68,8 @@ def _read_figures(figures: Figures) -> Iterator[TableRow]:
             "effect": effect,
             "low": low,
             "high": high,
-            "bound_low": bound_low,
-            "bound_high": bound_high,
+            **{f"{name}_low": ends[0] for name, ends in bounds.items()},
+            **{f"{name}_high": ends[1] for name, ends in bounds.items()},
             "p_groups_differ": (report["interaction"] or {}).get("p")
             if missing and outcome == report["outcome"]
             else None,
@@ -84,8 +84,8 @@ def _name_side(side: Sequence[int] | Mapping[str, Any]) -> Iterable[tuple[str, o
 
 FIGURES = ReportTable(
     "figures",
-    "Differences of shares with Newcombe's interval, of means with Welch's; Fisher's exact test or Welch's t, Pearson's chi-square "
-    "uncorrected, Holm over groups, over other outcomes and over moves, which count threads of the sample.",
+    "Differences of shares with Newcombe's interval, of means with Welch's; Fisher's exact test or Welch's t from ten units in "
+    "each arm on, Holm over groups, over other outcomes and over moves, which count threads of the sample.",
     (
         *("outcome", "group", "variant_yes", "variant_n", "baseline_yes", "baseline_n", "difference", "low", "high"),
         *(
@@ -100,7 +100,17 @@ FIGURES = ReportTable(
             "t",
             "df",
         ),
-        *("p_welch", "mark", "variant_missing", "baseline_missing", "bound_low", "bound_high", "p_groups_differ"),
+        *(
+            "p_welch",
+            "mark",
+            "variant_missing",
+            "baseline_missing",
+            "bounds_low",
+            "bounds_high",
+            "bounds_ci_low",
+            "bounds_ci_high",
+            "p_groups_differ",
+        ),
         "plan_sha256",
     ),
     _read_figures,
@@ -112,7 +122,6 @@ FIGURES = ReportTable(
         Printed("Difference", lambda row: write_signed(row["effect"]["difference"])),
         Printed("95 % interval", lambda row: write_interval(row["effect"]["ci"])),
         Printed("P (Fisher or Welch)", lambda row: write_p(find_p(row["effect"]))),
-        Printed("P (Pearson)", lambda row: write_p(row["effect"].get("p_chi2"))),
         Printed("P (Holm)", lambda row: write_p(row["effect"].get("p_holm"))),
         Printed("", lambda row: row["effect"]["mark"] or ""),
     ],
@@ -146,7 +155,7 @@ def list_missing(report: Mapping[str, Any]) -> Iterator[list[str]]:
     """By outcome, how many units of each arm are without it, and the bounds of the difference: cells of a table with a column for
     each arm."""
     for name, found in report["missing"].items():
-        yield [name, *(write_out_of(*counts) for counts in found["arms"].values()), write_bounds(found["bounds"])]
+        yield [name, *(write_out_of(*counts) for counts in found["arms"].values()), write_bounds(found)]
 
 
 def list_remarks(report: Mapping[str, Any]) -> list[str]:

@@ -151,7 +151,7 @@ def describe_experiment(experiment: Experiment, report: Mapping[str, Any], sampl
             (
                 name,
                 ", ".join(f"{write_out_of(*counts)} in {arm}" for arm, counts in found["arms"].items()),
-                write_bounds(found["bounds"]) if found["bounds"] else "",
+                write_bounds(found) if found["bounds"] else "",
             )
             for name, found in report["missing"].items()
             if any(lost for lost, _ in found["arms"].values())

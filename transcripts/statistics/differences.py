@@ -1,5 +1,4 @@
-"""Differences of two independent samples: of means, from group to group, and with values that are missing. Units are taken for
-independent."""
+"""Differences of two independent samples: of means, and from group to group. Units are taken for independent."""
 
 from __future__ import annotations
 
@@ -156,23 +155,3 @@ def measure_heterogeneity(estimates: Sequence[Estimate]) -> Heterogeneity | None
     df_error = (number**2 - 1) / (3 * doubt)
     f = q / (number - 1) / (1 + 2 * (number - 2) * doubt / (number**2 - 1))
     return Heterogeneity(q, number - 1, df_error, float(fdtrc(number - 1, df_error, f)))
-
-
-class Known(NamedTuple):
-    """The sum of what is known of ``n`` units, of which ``missing`` are not known: a number of yes, or a sum of numbers."""
-
-    total: float
-    n: int
-    missing: int
-
-
-def bound_difference(first: Known, second: Known, lowest: float = 0.0, highest: float = 1.0) -> Interval | None:
-    """What the difference of two means can at most be, the first less the second, whatever the missing values are between
-    ``lowest`` and ``highest``: from all lowest in the first and highest in the second to the reverse (Manski 1990,
-    American Economic Review 80:319). The ends have no sampling error in them. Without missing values both are the difference.
-    None where a sample has no unit."""
-    if not first.n or not second.n:
-        return None
-    low = (first.total + first.missing * lowest) / first.n - (second.total + second.missing * highest) / second.n
-    high = (first.total + first.missing * highest) / first.n - (second.total + second.missing * lowest) / second.n
-    return Interval(low, high)

@@ -17,15 +17,13 @@ from transcripts.negotiation.pure.study import CONDUCT, Study, Work
 from transcripts.statistics.differences import (
     Estimate,
     Heterogeneity,
-    Known,
     Moments,
-    bound_difference,
     estimate_difference_of_means,
     estimate_difference_of_shares,
     measure_heterogeneity,
     measure_welch,
 )
-from transcripts.statistics.figures import FEW, MIN_CLUSTERS, mark_clusters
+from transcripts.statistics.figures import FEW, MIN_CLUSTERS, Mark, mark_clusters
 from transcripts.statistics.intervals import Interval, Share, newcombe_interval
 from transcripts.statistics.multiplicity import adjust_holm
 from transcripts.statistics.significance import measure_chi_square, measure_fisher
@@ -155,18 +153,35 @@ def _end(interval: Interval | None, units: int) -> list[float] | None:
 
 def _describe_missing(tally: Tally, plan: Plan, outcome: str) -> dict[str, Any]:
     """By arm, of how many units of all the outcome is missing; and the bounds of the difference between variant and baseline,
-    None for a number without a scale."""
-    known: dict[str, Known] = {}
-    for arm in plan.allocation:
-        moments, share = tally.find_moments(outcome, arm), tally.find_share(outcome, arm)
-        total = moments.mean * moments.n if outcome in plan.numbers else share.part
-        known[arm] = Known(total, tally.assigned[arm], tally.assigned[arm] - share.n)
+    None for a number without a scale.
+
+    ``bounds`` are the differences of all assigned units with every missing outcome the lowest in the variant and the highest in the
+    baseline, and the reverse (Manski 1990, American Economic Review 80:319). ``bounds_ci`` goes from the lower end of the 95 %
+    interval of the first to the upper end of that of the second: it contains all that lies between the true bounds, and so the true
+    difference, in at least 95 % of samples (Horowitz and Manski 2000, JASA 95:77; for the difference alone a somewhat
+    narrower one would do, Imbens and Manski 2004, Econometrica 72:1845). None where either has none.
+    """
+    missing = {arm: tally.assigned[arm] - tally.find_share(outcome, arm).n for arm in plan.allocation}
     scale = plan.numbers.get(outcome, Scale(0, 1))
-    bounds = bound_difference(known[plan.variant], known[plan.baseline], *scale) if scale else None
+    extremes = [_fill(tally, plan, outcome, missing, ends) for ends in (scale, scale[::-1])] if scale else []
+    bounds = [each["difference"] for each in extremes if each["difference"] is not None]
+    ends = [each["ci"][place] for place, each in enumerate(extremes) if each["ci"]]
     return {
-        "arms": {arm: [each.missing, each.n] for arm, each in known.items()},
-        "bounds": list(bounds) if bounds else None,
+        "arms": {arm: [number, tally.assigned[arm]] for arm, number in missing.items()},
+        "bounds": bounds or None,
+        "bounds_ci": ends if len(ends) > 1 else None,
     }
+
+
+def _fill(
+    tally: Tally, plan: Plan, outcome: str, missing: Mapping[str, int], values: Sequence[float]
+) -> dict[str, Any]:
+    """The difference of variant and baseline if their missing outcomes had these two values."""
+    arms = list(zip((plan.variant, plan.baseline), values, strict=True))
+    if outcome in plan.numbers:
+        return compare_means(*(tally.find_moments(outcome, arm) + Moments(missing[arm], value) for arm, value in arms))
+    known = [(tally.find_share(outcome, arm), missing[arm], int(value)) for arm, value in arms]
+    return compare_shares(*(Share(share.part + lost * value, share.n + lost) for share, lost, value in known))
 
 
 def compare_groups(tally: Tally, plan: Plan, groups: Sequence[str]) -> dict[str, Any] | None:
@@ -247,13 +262,14 @@ def compare_shares(variant: Share, baseline: Share) -> dict[str, Any]:
 
 
 def find_p(effect: Mapping[str, Any]) -> float | None:
-    """The P that an effect is judged by, and that Holm adjusts: Fisher's of two shares, Welch's of two means."""
+    """The P that an effect is judged by, and that Holm adjusts: Fisher's of two shares, Welch's of two means. None with fewer than
+    ten units in an arm, of which nothing is concluded."""
     p: float | None = effect["p_welch" if effect["kind"] == "mean" else "p_fisher"]
-    return p
+    return None if effect["mark"] is Mark.FEW else p
 
 
 def adjust_by_holm(compared: Sequence[dict[str, Any]]) -> None:
-    """Add ``p_holm`` to each: Holm's P over those that could be tested, None for the others."""
+    """Add ``p_holm`` to each: Holm's P over those that have a P, None for the others."""
     chances = [(each, p) for each in compared if (p := find_p(each)) is not None]
     for (each, _), p in zip(chances, adjust_holm([p for _, p in chances]), strict=True):
         each["p_holm"] = p

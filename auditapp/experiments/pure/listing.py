@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from auditapp.experiments.pure.effects import find_p
@@ -15,8 +15,9 @@ ARMITAGE = (
 )
 BOUNDS_EXPLAINED = (
     "Bounds: the difference of all assigned units if every missing outcome were no (of a number, the lowest) in the variant and "
-    "yes (the highest) in the baseline, and the reverse (Manski 1990). Sampling error is not in them. A number has bounds where "
-    "the plan gives its scale."
+    "yes (the highest) in the baseline, and the reverse (Manski 1990). Their interval has sampling error in it: it goes from the "
+    "lower end of the 95 % interval of the first to the upper end of that of the second (Horowitz and Manski 2000). A number has "
+    "bounds where the plan gives its scale."
 )
 
 
@@ -69,9 +70,11 @@ def write_effect(effect: Mapping[str, Any]) -> str:
     sides = " against ".join(write_side(effect, side) for side in ("variant", "baseline"))
     between = f"{write_signed(effect['difference'])} ({write_interval(effect['ci'])})"
     test = "Welch" if effect["kind"] == "mean" else "Fisher"
+    p = find_p(effect)
+    tested = f", P {write_p(p)} ({test})" if p is not None else ""
     holm = f", by Holm {write_p(effect['p_holm'])}" if effect.get("p_holm") is not None else ""
     mark = f", {effect['mark']}" if effect["mark"] else ""
-    return f"{sides}, difference {between}, P {write_p(find_p(effect))} ({test}){holm}{mark}"
+    return f"{sides}, difference {between}{tested}{holm}{mark}"
 
 
 def write_side(effect: Mapping[str, Any], side: str) -> str:
@@ -103,13 +106,15 @@ def write_interaction(found: Mapping[str, Any] | None) -> str:
 def write_missing(found: Mapping[str, Any]) -> str:
     """How many outcomes are missing in each arm, and the bounds of the difference."""
     shares = ", ".join(f"{arm} {write_out_of(*counts)}" for arm, counts in found["arms"].items())
-    bounds = f"; difference {write_bounds(found['bounds'])}" if found["bounds"] else ""
-    return f"{shares}{bounds}"
+    return f"{shares}; difference {write_bounds(found)}" if found["bounds"] else shares
 
 
-def write_bounds(bounds: Sequence[float] | None) -> str:
-    """Two bounds with their signs; a dash where there are none."""
-    return " to ".join(write_signed(bound) for bound in bounds) if bounds else NONE
+def write_bounds(found: Mapping[str, Any]) -> str:
+    """Two bounds with their signs and their interval; a dash where there are none."""
+    if not found["bounds"]:
+        return NONE
+    bounds, interval = (" to ".join(map(write_signed, found[name] or ())) for name in ("bounds", "bounds_ci"))
+    return f"{bounds} (95 % interval {interval or NONE})"
 
 
 def write_loads(loads: int | None) -> str:

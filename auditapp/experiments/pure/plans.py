@@ -1,6 +1,7 @@
 """The plan of an experiment: what is compared, in which shares units are assigned, and which outcome decides. Paper 001, Table 4B.
 
-It is locked before outcomes come in, so that nobody chooses the outcome that turned out well.
+It is locked before units are loaded, so that nobody chooses the outcome that turned out well here. What was known elsewhere by then
+nobody can see.
 """
 
 from __future__ import annotations

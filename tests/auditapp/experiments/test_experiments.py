@@ -434,11 +434,20 @@ def test_missing_outcomes_are_told_by_arm_with_the_bounds_of_the_difference() ->
 
     report = report_experiment(tally_units(units), make_plan({**PLAN, "outcome": "o", "others": []}))
 
+    ends = (
+        confint_proportions_2indep(45, 85, 32, 75, method="newcomb")[0],
+        confint_proportions_2indep(52, 85, 30, 75, method="newcomb")[1],
+    )
     assert report["missing"] == {
-        "o": {"arms": {"old": [2, 75], "new": [7, 85]}, "bounds": pytest.approx([45 / 85 - 32 / 75, 52 / 85 - 30 / 75])}
+        "o": {
+            "arms": {"old": [2, 75], "new": [7, 85]},
+            "bounds": pytest.approx([45 / 85 - 32 / 75, 52 / 85 - 30 / 75]),
+            "bounds_ci": pytest.approx(list(ends)),
+        }
     }
     lines = list(list_report(report))
-    assert "Missing, o: old 2 of 75 (2.7 %), new 7 of 85 (8.2 %); difference +0.103 to +0.212" in lines
+    said = "Missing, o: old 2 of 75 (2.7 %), new 7 of 85 (8.2 %); difference +0.103 to +0.212 (95 % interval −0.051 to +0.353)"
+    assert said in lines
     assert any("Manski 1990" in line for line in lines)
 
 
@@ -448,6 +457,7 @@ def test_missing_numbers_have_bounds_only_where_the_plan_has_a_scale() -> None:
     assert report["missing"]["alliance"] == {
         "arms": {"old": [1, 2], "new": [0, 2]},
         "bounds": pytest.approx([4 - (3.5 + 7) / 2, 4 - (3.5 + 1) / 2]),
+        "bounds_ci": None,
     }
     assert report["missing"]["minutes"]["bounds"] is None
 

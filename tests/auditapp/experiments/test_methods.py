@@ -57,7 +57,8 @@ def test_the_methods_paragraph_tells_plan_units_assignment_differences_and_sampl
     words = read_words(project)
 
     assert "The experiment asking first compares new with the baseline old" in words
-    assert f"Its plan was locked on {experiment.locked_at:%-d %B %Y}" in words
+    assert f"Its plan was stored in auditapp on {experiment.locked_at:%-d %B %Y}" in words
+    assert "This is no preregistration" in words
     assert f"(SHA-256 {experiment.sha256})" in words
     assert "100 units were assigned: 50 to old (outcome known of 49); 50 to new (outcome known of 50)." in words
     assert "Against the planned shares: chi-square 0.000, P 1.000." in words

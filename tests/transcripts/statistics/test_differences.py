@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -14,9 +12,7 @@ from statsmodels.stats.oneway import anova_oneway  # type: ignore[import-untyped
 
 from transcripts.statistics.differences import (
     Estimate,
-    Known,
     Moments,
-    bound_difference,
     estimate_difference_of_means,
     estimate_difference_of_shares,
     measure_heterogeneity,
@@ -153,20 +149,6 @@ def test_groups_of_ten_numbers_that_do_not_differ_seldom_seem_to(groups: int) ->
         tested = measure_heterogeneity([each for each in estimates if each])
         found += tested is not None and tested.p < 0.05
     assert 0.03 < found / 1000 < 0.07
-
-
-def test_bounds_are_reached_by_the_two_extremes() -> None:
-    # 40 of 73 known of 75, and 30 of 78 known of 85.
-    found = bound_difference(Known(40, 75, 2), Known(30, 85, 7))
-    assert found == pytest.approx((40 / 75 - 37 / 85, 42 / 75 - 30 / 85))
-    assert bound_difference(Known(40, 75, 0), Known(30, 85, 0)) == pytest.approx((40 / 75 - 30 / 85,) * 2)
-    assert bound_difference(Known(0, 0, 0), Known(30, 85, 0)) is None
-
-
-def test_bounds_of_a_number_take_the_ends_of_its_scale() -> None:
-    found = bound_difference(Known(20.0, 5, 1), Known(9.0, 4, 2), 1, 7)
-    assert found == pytest.approx(((20 + 1) / 5 - (9 + 14) / 4, (20 + 7) / 5 - (9 + 2) / 4))
-    assert math.isclose(found.high - found.low, 6 * (1 / 5 + 2 / 4)) if found else False
 
 
 def test_numbers_that_are_all_the_same_have_no_spread_however_they_were_added_up() -> None:

@@ -255,8 +255,8 @@ class TestPage:
             labels = {each.pk: [BALANCE] for each in said if each.turn_id not in apart}
             calibration_cast.decide_all(who, said, labels)
         page = self.get(client_of(reader), project)
-        by_turn, by_sentence = page.split("By sentences</caption>")
-        by_turn = " ".join(by_turn.split("(report these figures)</caption>")[1].split())
+        by_turn, by_sentence = page.split("Counts of units</caption>")
+        by_turn = " ".join(by_turn.split("By turns, as they were drawn</caption>")[1].split())
         assert '<td class="num">10, 10</td>' in by_turn
         assert "0.80" in by_turn
         assert "10 turns" in by_turn
@@ -266,6 +266,9 @@ class TestPage:
         assert "48 of 60" in by_sentence
         assert "30 of 60" in by_sentence
         assert "1,999 times (seed 1)" in by_turn
+        # Ten turns in each arm are tested; that nobody looked leaves no direction.
+        [difference, direction] = re.findall(r'<td class="num">(0\.\d{3}|–)</td>', by_turn)
+        assert (0 < float(difference) < 1, direction) == (True, "–")
 
     def test_so_few_units_that_they_would_tell_what_the_machine_said_give_no_figure(
         self,
@@ -351,8 +354,8 @@ class TestPage:
         assert ">0<" not in pooled.split('id="team-table"')[1]  # an axis has a 0
         assert "0, 0" not in pooled
         assert "Fewer than 2 coders opened suggestions" in pooled
-        assert "an arm has fewer than 30 turns" in pooled
-        assert "The sentences of a turn are not independent" in pooled
+        assert "few turns: 0, a verdict needs 10" in pooled
+        assert "Units of a turn are not independent" in pooled
         decide(turns[0][0], second_coder)
         for who in (coder, second_coder):
             look(turns[0][0], who)

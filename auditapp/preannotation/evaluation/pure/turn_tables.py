@@ -44,6 +44,10 @@ class TurnTable(NamedTuple):
         """The number of turns with units of each arm: shown, withheld."""
         return int((self.counts[:, 1] > 0).sum()), int((self.counts[:, 3] > 0).sum())
 
+    def count_looked(self) -> int:
+        """The number of turns in which somebody looked."""
+        return int((self.counts[:, 4] + self.counts[:, 6] > 0).sum())
+
     def keep(self, *, shown: bool, withheld: bool, looks: bool) -> TurnTable:
         """The same with only those of its parts that are asked for."""
         kept = np.array([shown, shown, withheld, withheld, looks, looks, looks, looks])

@@ -48,13 +48,13 @@ def _draw(figure: Figure, series: int) -> Dot:
     return Dot(figure.value, low, high, series, write_figure(figure))
 
 
-def draw_influence(key: str, title: str, rows: Sequence[Mapping[str, Any]], *, few_turns: int) -> RowChart:
+def draw_influence(key: str, title: str, rows: Sequence[Mapping[str, Any]]) -> RowChart:
     """How often labels agree with the annotator's, by family: where suggestions were shown, and where they were withheld."""
     drawn = []
     for row in rows:
         found = row["by_turn"]
         low, high = found["interval"] or (None, None)
-        verdict = judge_cases(min(row["turns"]), few_turns, "turns") or judge_difference(
+        verdict = judge_cases(min(row["turns"]), things="turns") or judge_difference(
             low, high, more="towards the suggestions", less="away from them"
         )
         dots = [_draw_share(found["shown"], 0), _draw_share(found["withheld"], 1)]
@@ -69,7 +69,7 @@ def draw_influence(key: str, title: str, rows: Sequence[Mapping[str, Any]], *, f
             "The share of units whose label is the annotator’s, by turns, with 95 % intervals. Towards the suggestions: the "
             "interval of the difference, in the table, lies above 0. Away from them: it lies below 0. "
             "Cannot tell: it contains 0. "
-            f"Few turns: an arm has fewer than {few_turns}."
+            f"Few turns: an arm has fewer than {FEW}."
         ),
     )
 

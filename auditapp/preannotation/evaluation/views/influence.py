@@ -9,7 +9,6 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from auditapp.preannotation.evaluation.pure.figures import measure_influence
 from auditapp.preannotation.evaluation.queries.influence import (
     Unit,
     count_influence,
@@ -22,6 +21,7 @@ from transcripts.codebook.models import Code
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.statistics.figures import FEW
 
 if TYPE_CHECKING:
     from auditapp.preannotation.evaluation.pure.turn_tables import Draws, TurnTable
@@ -36,8 +36,6 @@ from transcripts.rounds.actions import show_finished
 # Of fewer, a coder could tell from her own figures what a machine said of most sentences on which it is not shown.
 MIN_OWN = 10
 MIN_CODERS = 2
-# Our own lines: of fewer, one turn or one look more could turn a figure round.
-FEW_TURNS, FEW_LOOKS = 30, 30
 MAX_LISTED = 200
 # What no family is called, for identifiers are not empty.
 ALL = ""
@@ -68,20 +66,17 @@ def _build(request: ProjectRequest, annotator: Annotator) -> dict[str, object]:
         "undrawn": counted["undrawn"],
         "certain": counted["certain"],
         "unsettled": counted["unsettled"],
+        "few": FEW,
         "redraws": REDRAWS,
         "seed": SEED,
     }
     if Permission.CODE in request.role.permissions:
         page["own"] = own = _read_own(counted, request.user.pk, names)
-        own["chart"] = draw_influence(
-            "influence-own", "Your labels, and the annotator’s", own["rows"], few_turns=FEW_TURNS
-        )
+        own["chart"] = draw_influence("influence-own", "Your labels, and the annotator’s", own["rows"])
         page["moves"] = _list_moves(annotator, counted, request.user.pk, names)
     if Permission.SEE_ALL_CODINGS in request.role.permissions:
         page["team"] = team = _read_others(counted, request.user.pk, names)
-        team["chart"] = draw_influence(
-            "influence-team", "The other coders’ labels, and the annotator’s", team["rows"], few_turns=FEW_TURNS
-        )
+        team["chart"] = draw_influence("influence-team", "The other coders’ labels, and the annotator’s", team["rows"])
     return page
 
 
@@ -91,7 +86,7 @@ def _read_own(counted: Mapping[str, Any], coder: int, names: Mapping[str, str]) 
 
     own = counted["tables"].get(coder, {})
     shown = {family: each.drop_small_arms(MIN_OWN) for family, each in own.items()}
-    return {"rows": _list_rows(shown, names, counted["draws"]), **_read_basis(add_tables(own.values()))}
+    return {"rows": _list_rows(shown, names, counted["draws"]), "total": add_tables(own.values()).total}
 
 
 def _read_others(counted: Mapping[str, Any], viewer: int, names: Mapping[str, str]) -> dict[str, Any]:
@@ -100,19 +95,13 @@ def _read_others(counted: Mapping[str, Any], viewer: int, names: Mapping[str, st
 
     others = [tables for coder, tables in counted["tables"].items() if coder != viewer]
     pooled = pool_tables(others, minimum=MIN_CODERS)
-    basis = _read_basis(add_tables(pooled.values()))
-    return {"coders": len(others), "rows": _list_rows(pooled, names, counted["draws"]), **basis}
-
-
-def _read_basis(table: TurnTable) -> dict[str, object]:
-    """The units that figures are based on, and whether too few were looked at or drawn for any figure to tell something."""
-    few_looks, few_turns = table.total.looked < FEW_LOOKS, min(table.count_turns()) < FEW_TURNS
-    return {"total": table.total, "few_looks": FEW_LOOKS * few_looks, "few_turns": FEW_TURNS * few_turns}
+    total = add_tables(pooled.values()).total
+    return {"coders": len(others), "rows": _list_rows(pooled, names, counted["draws"]), "total": total}
 
 
 def _list_rows(tables: Mapping[str, TurnTable], names: Mapping[str, str], draws: Draws) -> list[dict[str, object]]:
-    """A row for each family that has a figure, and one for all of these together: figures by units and by turns, and in how
-    many turns the units of either arm are."""
+    """A row for each family that has a figure, and one for all of these together: counts of units, figures by turns, and in how
+    many turns the units of either arm are. Of few turns nothing is tested."""
     from auditapp.preannotation.evaluation.pure.influence_by_turn import measure_by_turn
     from auditapp.preannotation.evaluation.pure.turn_tables import sum_families
 
@@ -120,11 +109,15 @@ def _list_rows(tables: Mapping[str, TurnTable], names: Mapping[str, str], draws:
     if len(shown) > 1:
         shown[ALL] = sum_families(shown.values())
     by_turn = measure_by_turn(shown, draws)
+    for family, table in shown.items():
+        if min(table.count_turns()) < FEW:
+            by_turn[family]["p_difference"] = None
+        if table.count_looked() < FEW:
+            by_turn[family]["p_direction"] = None
     return [
         {
             "name": names.get(family, "All of these"),
             "tally": table.total,
-            "figures": measure_influence(table.total),
             "turns": table.count_turns(),
             "by_turn": by_turn[family],
         }

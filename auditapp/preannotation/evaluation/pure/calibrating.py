@@ -122,9 +122,9 @@ def list_warnings(table: CrossTable, *, n_units: int, positive_turns: int | None
     elif positive_turns is not None and positive_turns < FEW:
         warnings.append(f"people applied it in fewer than {FEW} turns ({positive_turns})")
     if share is not None and share > NEARLY_ALWAYS:
-        warnings.append(f"degenerate: the machine applies it to nearly all sentences ({100 * share:.0f} %)")
+        warnings.append(f"the machine applies it to nearly all sentences ({100 * share:.0f} %)")
     if share is not None and share < NEARLY_NEVER:
-        warnings.append(f"degenerate: the machine applies it to hardly any sentence ({100 * share:.1f} %)")
+        warnings.append(f"the machine applies it to hardly any sentence ({100 * share:.1f} %)")
     if table.n and positives > NEARLY_ALWAYS * table.n:
         warnings.append(f"people apply it to nearly all sentences ({100 * positives / table.n:.0f} %)")
     return tuple(warnings)

@@ -9,10 +9,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from auditapp.sob.pure.measures.cautions import (
-    FEW_MARK,
     FEW_SENTENCE,
     describe_readers,
     list_marks,
+    mark_few,
 )
 from auditapp.sob.pure.showing.figures import Score, in_words
 from transcripts.statistics.figures import FEW
@@ -38,14 +38,10 @@ def _write_below(words: str) -> SafeString:
 
 @register.filter
 def few_mark(n: int | str | None, texts: int | str | None) -> str:
-    """The mark of a figure over ``n`` answers that are about few ``texts``; "" where there are enough, no answer, or no count.
-
-    Of an excerpt of the answers, ``texts`` may be those of all: they are then at most as many as the answers."""
-    if not n or texts is None or texts == "" or min(int(n), int(texts)) >= FEW:
+    """``mark_few`` as a page has it; "" without a count of texts."""
+    if texts is None or texts == "" or not (mark := mark_few(int(n or 0), int(texts))):
         return ""
-    return format_html(
-        '<span aria-hidden="true">{}</span><span class="vh"> (fewer than {} texts)</span>', FEW_MARK, FEW
-    )
+    return format_html('<span aria-hidden="true">{}</span><span class="vh"> (fewer than {} texts)</span>', mark, FEW)
 
 
 @register.simple_tag

@@ -16,7 +16,7 @@ from auditapp.sob.pure.measures.attributions import AttributionTally, list_mappi
 from auditapp.sob.pure.measures.mapping import Rule
 from auditapp.sob.pure.measures.top_values import draw_social_map, list_top_values
 from auditapp.sob.pure.showing.figures import Figures
-from auditapp.sob.report.views.charts import count_texts, draw_values
+from auditapp.sob.report.views.charts import draw_values
 from auditapp.sob.tables.actions import save_mapping
 from auditapp.sob.tables.queries import find_mapping
 from tests.auditapp.sob.conftest import answer_cells
@@ -155,8 +155,9 @@ class TestMap:
         self, batch: Batch, coder: User, client_of: ClientOf
     ) -> None:
         page = get(client_of(coder), "sob:map", batch)
-        assert "women 28.57 % 2 of 7 95 % 8.2 to 64.1 % Table 13: 30.46 % of 2,275 42.86 % 3 of 7 95 %" in page
-        assert "100.00 % 2 of 2 95 % 34.2 to 100.0 % 0.00 % 0 of 2" in page
+        few = "† (fewer than 10 texts) 95 %"
+        assert f"women 28.57 % 2 of 7 {few} 8.2 to 64.1 % Table 13: 30.46 % of 2,275 42.86 % 3 of 7 {few}" in page
+        assert "100.00 % 2 of 2 † (fewer than 10 texts) 95 % 34.2 to 100.0 % 0 of 2, in no answer" in page
         assert "exact match; mapping: published" in page
 
     def test_the_other_rule_is_labelled(self, batch: Batch, coder: User, client_of: ClientOf) -> None:
@@ -187,7 +188,10 @@ class TestOwnMapping:
     @pytest.mark.usefixtures("_report")
     def test_figures_stand_with_the_table_and_its_reason(self, batch: Batch, coder: User, client_of: ClientOf) -> None:
         page = get(client_of(coder), "sob:map", batch)
-        assert "old 100.00 % 1 of 1 95 % 20.7 to 100.0 % no value listed nothing attributed nothing attributed" in page
+        assert (
+            "old 100.00 % 1 of 1 † (fewer than 10 texts) 95 % 20.7 to 100.0 % no value listed nothing attributed nothing attributed"
+            in page
+        )
         assert "Mapping: table 1 , made by lead" in page
         assert "Reason: Elders <count>." in page
         assert "in force now" not in page

@@ -204,13 +204,20 @@ def list_mapping(
     the answers that attribute anything (the texts of one target have another n in either task of Table 13, so n cannot be
     all answers); "overall" is over the targets that have values in the list. A target whose list is empty has
     ``count`` ``None``; one that the mapping does not name has no row. ``ci`` is Wilson's, 95 %, shares from 0 to 1;
-    ``pct`` is 0 to 100. ``targets`` gives the order.
+    ``pct`` is 0 to 100. ``targets`` gives the order. ``named``: whether any answer of the task, of any model about any target,
+    has a value of the list (lists among the values of other targets' answers are not looked through). Where none has, the list may
+    be of words that answers cannot have, and its 0 says nothing of a model.
     """
     rows: list[dict[str, object]] = []
+    places = tally.sum_places()
     for place, counts in tally.list_places(targets):
         if place.is_overall or name_value(place.target) in tally.mapping.rows:
             head = {"task": place.task, "target": place.target, "model": place.model}
-            rows.extend(head | {"kind": str(kind)} | _write_row(mapped, rule) for kind, mapped in counts.mapped.items())
+            everything = places[Place(None, place.task, OVERALL)].values.keys()
+            for kind, mapped in counts.mapped.items():
+                listed = tally.mapping.list_values(place.target, kind)
+                named = mapped[Rule.ANY] > 0 or place.is_overall or not listed.isdisjoint(everything)
+                rows.append(head | {"kind": str(kind)} | _write_row(mapped, rule) | {"named": named})
     return rows
 
 

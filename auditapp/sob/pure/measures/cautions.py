@@ -81,6 +81,12 @@ def find_base_alarm(verdicts: Mapping[str, int], *, came: int, refused: int) -> 
     return Alarm.SAME if is_same and verdicts.get(NON_ACCEPTABLE, 0) < given else None
 
 
+def mark_few(n: int, texts: int) -> str:
+    """The mark of a figure over ``n`` answers about so many texts; "" where there are enough, or no answer. Of an excerpt of the
+    answers, ``texts`` may be those of all: they are then at most as many as the answers."""
+    return FEW_MARK if n and min(n, texts) < FEW else ""
+
+
 def list_marks(cell: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The marks of a cell's score, each with what it says in short; none where there is no score, or no counts of answers."""
     return [(mark, words) for mark, field, words, _ in MARKS if cell.get(field) and cell.get("sob") is not None]

@@ -42,7 +42,7 @@ from auditapp.sob.pure.parsing import PARSER_VERSION, Outcome
 from auditapp.sob.pure.published import TARGETS, published_rows, published_source
 from auditapp.sob.pure.verdicts import VERDICTS
 
-REPORT_VERSION = "10"
+REPORT_VERSION = "11"
 
 FEW_TEXTS = 20
 """A target with fewer texts gets a warning."""
@@ -272,7 +272,7 @@ def _test_targets(
             by_model, targets, task=task, warnings=[*_warn_of_families(by_model, families), *warnings]
         )
         friedman.append(test)
-        if test["chi2"] is not None:
+        if test["p"] is not None:
             ranked = rank_blocks(by_model, targets)
             posthoc += [compare_nemenyi(ranked, task=task), compare_conover(ranked, task=task)]
         merged = merge_families(by_model, families)

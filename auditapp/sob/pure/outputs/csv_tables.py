@@ -11,6 +11,7 @@ from typing import Any
 from auditapp.sob.pure.counting import OVERALL
 from auditapp.sob.pure.measures.cautions import list_alarms, list_base_alarms
 from auditapp.sob.pure.parsing import Outcome
+from auditapp.sob.pure.showing.figures import Figures
 from transcripts.formats.report_tables import ReportTable, write_report_table
 
 Report = Mapping[str, Any]
@@ -40,12 +41,14 @@ def _part_intervals(row: Row) -> dict[str, object]:
 
 
 def _read_mapping(part: str) -> Callable[[Report], Iterator[Row]]:
-    """The interval, a share in the report, in per cent like the figure beside it."""
+    """The interval, a share in the report, in per cent like the figure; and how many texts the answers are about."""
 
     def read(report: Report) -> Iterator[Row]:
+        figures = Figures(report)
         for row in report.get(part) or []:
             low, high = row.get("ci") or (None, None)
-            yield {**row, "pct_low": _in_percent(low), "pct_high": _in_percent(high)}
+            texts = figures.count_texts(model=row["model"], task=row["task"]).get(row["target"])
+            yield {**row, "pct_low": _in_percent(low), "pct_high": _in_percent(high), "n_items": texts}
 
     return read
 
@@ -158,7 +161,7 @@ _PAIRED = (
 _CONTRAST = (
     *("model", "task", "n_items_with", "n_items_without", "sob_with", "sob_without", "difference", "ci_low", "ci_high"),
 )
-_MAPPING = (*_PLACE, "kind", "rule", "match", "denominator", "count", "pct", "pct_low", "pct_high")
+_MAPPING = (*_PLACE, "kind", "rule", "match", "denominator", "count", "pct", "pct_low", "pct_high", "named", "n_items")
 
 TABLES = {
     table.name: table

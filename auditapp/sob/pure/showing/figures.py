@@ -81,6 +81,13 @@ class Figures:
         found = dict.fromkeys(str(cell["target"]) for cell in self.cells if cell["target"] != OVERALL)
         return list(TARGETS) if found.keys() >= set(TARGETS) else list(found)
 
+    def count_texts(self, *, model: str | None, task: str) -> dict[str, int]:
+        """How many texts have an answer that counts, by target; without a model all together, by the one with most texts."""
+        texts: dict[str, int] = {}
+        for cell in self.find("cells", task=task, **({"model": model} if model else {})):
+            texts[cell["target"]] = max(texts.get(cell["target"], 0), cell["n_items"] or 0)
+        return texts
+
     def list_alarms(self, target: str = OVERALL, **wanted: object) -> list[str]:
         """Sentences about scores over the texts of a target that are no findings, of cells that fit."""
         return list_alarms(self.find("cells", **wanted), target)

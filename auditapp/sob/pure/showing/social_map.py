@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from auditapp.sob.pure.measures.attributions import MAX_VALUE_LENGTH
-from auditapp.sob.pure.measures.cautions import FIGURE_NOTE
+from auditapp.sob.pure.measures.cautions import FEW_SENTENCE, FIGURE_NOTE, mark_few
 from auditapp.sob.pure.measures.mapping import (
     PUBLISHED,
     Kind,
@@ -27,10 +27,11 @@ MAX_NAME_WIDTH = 440
 """The name of a model in a title is cut where it is wider."""
 
 
-def arrange_map(entry: Entry, mapping: TargetMapping) -> dict[str, Any]:
+def arrange_map(entry: Entry, mapping: TargetMapping, texts: Mapping[str, int]) -> dict[str, Any]:
     """One entry of the report's "social_map", ready to be shown; shades run from 0 to ``highest``, in per cent.
 
-    A cell's ``kind`` says what the value maps to; one that ``can_open`` has answers that an address can name.
+    ``texts``: how many texts of each target have an answer that counts. A cell's ``kind`` says what the value maps
+    to; one that ``can_open`` has answers that an address can name.
     """
     shares = [
         [100 * count / denominator if denominator else None for count in counts]
@@ -53,7 +54,8 @@ def arrange_map(entry: Entry, mapping: TargetMapping) -> dict[str, Any]:
                 entry["values"], entry["counts"][index], shares[index], kinds, strict=True
             )
         ]
-        rows.append({"target": target, "denominator": entry["denominators"][index], "cells": cells})
+        row = {"target": target, "denominator": entry["denominators"][index], "texts": texts.get(target, 0)}
+        rows.append({**row, "cells": cells})
     return {"values": list(entry["values"]), "rows": rows, "highest": highest, "steps": range(STEPS + 1)}
 
 
@@ -78,12 +80,15 @@ def draw_social_map(
     """
     figures = Figures(report)
     mapping = mapping or published_mapping()
-    drawn = {entry["task"]: arrange_map(entry, mapping) for entry in figures.find("social_map", model=model)}
+    drawn = {
+        entry["task"]: arrange_map(entry, mapping, figures.count_texts(model=model, task=entry["task"]))
+        for entry in figures.find("social_map", model=model)
+    }
     whose = "all models together" if model is None else model
     note = (
         "Percentage of n, the answers to texts on the target with at least one attribution and no list among their values. A "
         "dash: there is no such answer. Columns: the values attributed most often over all texts and models of the task. s: "
-        f"stands for the target itself, d: for the dominant group (mapping: {mapping.name}). {FIGURE_NOTE} "
+        f"stands for the target itself, d: for the dominant group (mapping: {mapping.name}). {FEW_SENTENCE} {FIGURE_NOTE} "
         f"{figures.describe_versions()}"
     )
     return ChartFile(
@@ -101,7 +106,7 @@ def _draw_grid(panel: Mapping[str, Any], task: str) -> GridChart:
         columns=panel["values"],
         rows=[
             GridRow(
-                f"{row['target']}, n = {row['denominator']:,}",
+                f"{row['target']}, n = {row['denominator']:,}{mark_few(row['denominator'], row['texts'])}",
                 [_draw_cell(row["target"], cell) for cell in row["cells"]],
             )
             for row in panel["rows"]
@@ -127,6 +132,7 @@ def list_mapped(figures: Figures, model: str | None, rule: Rule) -> list[dict[st
     """
     is_comparable = figures.report["versions"].get("mapping") == PUBLISHED and model is None and rule is Rule.ANY
     published = published_shares() if is_comparable else {}
+    texts = {task: figures.count_texts(model=model, task=task) for task in TASKS}
     found: dict[str, dict[tuple[str, str], Entry]] = {}
     for entry in figures.find("mapping" if rule is Rule.ANY else "mapping_all", model=model):
         found.setdefault(entry["target"], {})[entry["task"], entry["kind"]] = entry
@@ -136,6 +142,7 @@ def list_mapped(figures: Figures, model: str | None, rule: Rule) -> list[dict[st
             "cells": [
                 {
                     "entry": cells.get((task, str(kind))),
+                    "texts": texts[task].get(target, 0),
                     "published": published.get((name_value(target), task, str(kind))),
                 }
                 for task, kind in CELLS

@@ -22,7 +22,7 @@ from auditapp.sob.pure.measures.top_values import TOP
 from auditapp.sob.pure.showing.figures import in_words
 from auditapp.sob.pure.showing.social_map import CELLS, arrange_map, list_mapped
 from auditapp.sob.report.computing import ReportChoice
-from auditapp.sob.report.views.charts import count_texts, draw_values
+from auditapp.sob.report.views.charts import draw_values
 from auditapp.sob.report.views.opening import Opened, choose, find_batch, open_batch, pick, read_choice
 from auditapp.sob.tables.queries import (
     IN_FORCE,
@@ -53,7 +53,7 @@ def show_values(request: ProjectRequest, batch_id: int) -> HttpResponse:
         entries = opened.figures.find("top_values", model=context["model"] or None, task=context["task"])
         rows = [{**entry, "values": entry["values"][: int(k)]} for entry in entries]
         chosen = {name: context[name] for name in ("model", "task")}
-        texts = count_texts(opened.figures, **chosen)
+        texts = opened.figures.count_texts(**chosen)
         answers = reverse("sob:responses", args=[request.project.slug, batch_id])
         context |= {
             "alarms": opened.figures.list_alarms(**_drop_empty(chosen)),
@@ -87,11 +87,12 @@ def show_map(request: ProjectRequest, batch_id: int) -> HttpResponse:
         model = context["model"] or None
         mapping = read_mapping(find_rows(request.project, name), name)
         rule = Rule(pick(request.GET.get("rule", ""), list(Rule)))
+        texts = opened.figures.count_texts(model=model, task=context["task"])
         maps = opened.figures.find("social_map", model=model, task=context["task"])
         context |= {
             # The shares of self and dominant group are of both tasks.
             "alarms": opened.figures.list_alarms(**_drop_empty({"model": model})),
-            "map": arrange_map(maps[0], mapping) if maps else None,
+            "map": arrange_map(maps[0], mapping, texts) if maps else None,
             "rule": rule,
             "cells": CELLS,
             "rows": list_mapped(opened.figures, model, rule),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from auditapp.sob.pure.metrics import OVERALL
-from auditapp.sob.pure.showing.figures import Entry, Figures, in_words, read_score
+from auditapp.sob.pure.showing.figures import Entry, in_words, read_score
 from transcripts.charts.figures import Dot, Part, Reference, Row, RowChart, Verdict
 from transcripts.charts.verdicts import (
     LEADING_RULE,
@@ -22,15 +22,6 @@ from transcripts.statistics.figures import FEW
 
 CHARTED_VALUES = 3
 Link = Callable[..., str]
-
-
-def count_texts(figures: Figures, *, model: str, task: str) -> dict[str, int]:
-    """How many texts have an answer that counts, by target; ``model`` "" is all together, by the one with most texts."""
-    cells = figures.find("cells", task=task, **({"model": model} if model else {}))
-    texts: dict[str, int] = {}
-    for cell in cells:
-        texts[cell["target"]] = max(texts.get(cell["target"], 0), cell["n_items"])
-    return texts
 
 
 def draw_values(rows: Sequence[Entry], *, texts: Mapping[str, int], whose: str, link: Link) -> RowChart:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transcripts.statistics.figures import MIN_CLUSTERS, Figure, Reason
+from transcripts.statistics.figures import FEW, MIN_CLUSTERS, Figure, Reason
 from transcripts.statistics.intervals import Interval
 
 _ROUNDING = 1e-12
@@ -87,7 +87,8 @@ def subtract_shares(first: ClusterShare | None, second: ClusterShare | None, cor
     """The first share minus the second, with its interval; not defined where either is missing.
 
     ``correlation`` is that of the two shares, 0 where they are of different clusters: see `correlate_shares`. With it the hybrid is
-    that of Zou (2007, Psychological Methods 12:399, equation 15). Its clusters are the fewer of the two.
+    that of Zou (2007, Psychological Methods 12:399, equation 15). Of fewer than ten clusters a positive one is taken for 0: an
+    interval that it narrows would contain the truth too seldom. Its clusters are the fewer of the two.
     """
     if first is None or second is None:
         return Figure(reason=Reason.ONE_SIDE)
@@ -102,6 +103,8 @@ def subtract_shares(first: ClusterShare | None, second: ClusterShare | None, cor
     one, other = first.interval, second.interval
     if one is None or other is None:
         return described
+    if first.clusters < FEW or second.clusters < FEW:
+        correlation = min(0.0, correlation)
     low = _add_sides(first.value - one.low, other.high - second.value, correlation)
     high = _add_sides(one.high - first.value, second.value - other.low, correlation)
     interval = Interval(max(-1.0, difference - low), min(1.0, difference + high))

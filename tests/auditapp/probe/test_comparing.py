@@ -126,8 +126,8 @@ def test_nothing_in_common_one_text_and_equal_answers_give_sentences_and_no_figu
 
     one = make_report([make_trial("x", model="a", review="1"), make_trial("y", predicted="man", model="b", review="1")])
     row = find(one["comparisons"], measure="right")
-    assert (row["texts"], row["ci"], row["p"], row["mark"], row["verdict"]) == (1, None, 1.0, "few", None)
-    assert "few texts: 1 of 10" in "\n".join(list_report(one))
+    assert (row["texts"], row["ci"], row["p"], row["mark"], row["verdict"]) == (1, None, None, "few", None)
+    assert "few texts: 1, a verdict needs 10" in "\n".join(list_report(one))
 
     equal = make_report(
         [*answer("a", "primed", lambda n, truth: truth), *answer("b", "primed", lambda n, truth: truth)]

@@ -42,13 +42,15 @@ def test_the_correlation_of_two_shares_of_the_same_clusters_is_that_of_statsmode
     found = correlate_shares(*columns)
     assert found == pytest.approx(float(expected), rel=1e-9)
     assert correlate_shares([0, 0], [0, 0], [1, 0], [1, 1]) == correlate_shares([2, 1], [2, 1], [1, 0], [1, 1]) == 0
-    apart, together = (
-        subtract_shares(average_clusters(*columns[:2]), average_clusters(*columns[2:]), each).interval
-        for each in (0, 0.5)
-    )
-    assert apart is not None
-    assert together is not None
-    assert apart.low < together.low < together.high < apart.high
+
+
+def test_shares_that_go_together_narrow_the_interval_of_their_difference_from_ten_clusters_on() -> None:
+    for times, is_narrower in ((1, False), (2, True)):
+        share = average_clusters([3, 0, 5, 2, 1] * times, [4, 1, 5, 6, 3] * times)
+        apart, together = (subtract_shares(share, share, each).interval for each in (0, 0.5))
+        assert apart is not None
+        assert together is not None
+        assert (apart.low < together.low < together.high < apart.high) is is_narrower
 
 
 def test_many_clusters_of_one_unit_give_nearly_wilsons_interval() -> None:

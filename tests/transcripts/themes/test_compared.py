@@ -192,7 +192,7 @@ def test_two_of_three_models_without_a_common_question_are_named_and_a_code_that
     answered = [*talk("a", "Hello.", 1), *talk("b", "Hello.", 2, "Why?", 3), *talk("c", "Bye.", 4)]
     unused = Row(Heading("d", "Code d", frozenset({"d"})))
     found = compare_models(answered, [CODE, unused], read({1}, range(9)))
-    assert [(row["row"], row["family"]) for row in found["comparisons"]] == [("c", 1)]
+    assert [(row["row"], row["p"], row["family"]) for row in found["comparisons"]] == [("c", None, 0)]
     assert found["unused"] == 1
     assert found["apart"] == [
         "a and c have no decided answer to the same question in common and are not compared.",

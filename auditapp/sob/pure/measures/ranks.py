@@ -20,7 +20,8 @@ MIN_MODELS = 2
 FEW_BLOCKS = 10
 """Below so many blocks the chi-square distribution is a poor approximation (method brief R41)."""
 TOO_FEW_BLOCKS = 5
-"""So many blocks or fewer carry no test."""
+"""So many blocks or fewer carry no test: with three blocks and three targets the P of Iman and Davenport was below .05 in 17 % of
+simulated reports without a difference (docs/reference/method.md)."""
 
 Scores = Mapping[str, Mapping[str, float | None]]
 """Block -> target -> score; None or absent where undefined."""
@@ -69,8 +70,9 @@ def compare_targets(
     chi2 = [12 / (n k (k + 1)) x sum R^2 - 3 n (k + 1)] / [1 - sum (t^3 - t) / (n (k^3 - k))] over rank sums R and ties of
     t equal scores within a block (Conover 1999, section 5.8), df = k - 1. Kendall's W = chi2 / (n (k - 1)).
     Iman and Davenport 1980: F = (n - 1) chi2 / (n (k - 1) - chi2) with k - 1 and (k - 1)(n - 1) degrees of freedom; F is
-    None where all blocks agree in full, for it is infinite. Refused under three targets or two blocks, and where no block
-    tells targets apart: ``chi2`` and what follows from it are then None, and ``warnings`` say why.
+    None where all blocks agree in full, for it is infinite. Of ``TOO_FEW_BLOCKS`` blocks or fewer there is no P. Refused under
+    three targets or two blocks, and where no block tells targets apart: ``chi2`` and what follows from it are then None, and
+    ``warnings`` say why.
     """
     from scipy.stats import f as f_distribution
     from scipy.stats import friedmanchisquare
@@ -84,9 +86,10 @@ def compare_targets(
         found = friedmanchisquare(*zip(*ranked.ranks, strict=True))
         # Rounding leaves a trace above what all blocks in full agreement reach, and below nothing.
         chi2 = highest if found.statistic > highest * (1 - 1e-12) else max(float(found.statistic), 0.0)
-        p, kendalls_w, f_df = float(found.pvalue), chi2 / highest, (k - 1, (k - 1) * (n - 1))
+        kendalls_w, f_df = chi2 / highest, (k - 1, (k - 1) * (n - 1))
         f = (n - 1) * chi2 / (highest - chi2) if chi2 < highest else None
-        f_p = 0.0 if f is None else float(f_distribution.sf(f, *f_df))
+        if n > TOO_FEW_BLOCKS:
+            p, f_p = float(found.pvalue), 0.0 if f is None else float(f_distribution.sf(f, *f_df))
     return {
         "task": task,
         "blocks": blocks,
@@ -148,8 +151,8 @@ def _warn(ranked: RankedBlocks, blocks: str, chi2: float | None, f: float | None
     warnings = []
     if chi2 is not None and len(ranked.ranks) <= TOO_FEW_BLOCKS:
         warnings.append(
-            f"Only {len(ranked.ranks)} {blocks}: too few blocks for either test. Chi-square, the Iman-Davenport F and "
-            "both p values only describe these answers."
+            f"Only {len(ranked.ranks)} {blocks}: too few blocks for either test, so there is no P and no comparison of pairs. "
+            "Chi-square and the Iman-Davenport F only describe these answers."
         )
     elif chi2 is not None and len(ranked.ranks) < FEW_BLOCKS:
         warnings.append(

@@ -77,7 +77,7 @@ def test_worked_examples_of_mean_ranks_hold_and_rank_ten_is_the_highest_score(
 
 
 def test_friedman_with_many_ties_agrees_with_scipy() -> None:
-    rows = [[0, 0, 1, 2], [0, 0, 0, 1], [3, 1, 1, 2], [0, 2, 2, 2], [1, 1, 0, 5]]
+    rows = [[0, 0, 1, 2], [0, 0, 0, 1], [3, 1, 1, 2], [0, 2, 2, 2], [1, 1, 0, 5], [2, 2, 0, 0]]
     scores = {str(number): dict(zip("abcd", map(float, row), strict=True)) for number, row in enumerate(rows)}
     expected = friedmanchisquare(*zip(*rows, strict=True))
     found = compare(scores, "abcd", task="t")
@@ -115,9 +115,9 @@ def test_blocks_that_tell_no_targets_apart_are_refused() -> None:
 
 
 def test_full_agreement_has_the_highest_chi2_and_no_finite_f() -> None:
-    scores = {str(model): {"a": 1.0 + model, "b": 2.0 + model, "c": 3.0 + model} for model in range(4)}
+    scores = {str(model): {"a": 1.0 + model, "b": 2.0 + model, "c": 3.0 + model} for model in range(6)}
     found = compare(scores, "abc", task="t")
-    assert (found.chi2, found.kendalls_w) == (8.0, 1.0)
+    assert (found.chi2, found.kendalls_w) == (12.0, 1.0)
     assert (found.iman_davenport_f, found.iman_davenport_p) == (None, 0.0)
     assert "the Iman-Davenport F is infinite" in found.warnings[-1]
 
@@ -131,8 +131,10 @@ def test_few_blocks_are_warned_of() -> None:
 @pytest.mark.parametrize(("blocks", "told"), [(2, True), (5, True), (6, False)])
 def test_so_few_blocks_carry_neither_test(blocks: int, told: bool) -> None:
     scores = {str(model): {"a": 1.0, "b": 2.0, "c": 3.0 - 4 * (model % 2)} for model in range(blocks)}
-    [warning] = compare(scores, "abc", task="t").warnings
+    found = compare(scores, "abc", task="t")
+    [warning] = found.warnings
     assert ("too few blocks for either test" in warning) is told
+    assert (found.p is None, found.iman_davenport_p is None, found.chi2 is None) == (told, told, False)
     assert ("see the Iman-Davenport F" in warning) is not told
 
 

@@ -113,9 +113,8 @@ def test_report_has_every_part_of_the_agreed_shape() -> None:
         ("acceptability", "families", 2),
         ("non_acceptability", "families", 2),
     ]
-    assert [(test["task"], test["method"]) for test in found["posthoc"]] == [
-        (task, method) for task in ("acceptability", "non_acceptability") for method in ("nemenyi", "conover")
-    ]
+    # Pairs of targets need six models.
+    assert found["posthoc"] == []
     assert [(test["task"], test["target"]) for test in found["paired"]][:4] == [
         ("acceptability", target) for target in ("overall", "birds", "cats", "dogs")
     ]

@@ -48,6 +48,22 @@ CODES_OR_FAMILIES = "category, theme, kategorie, thema, catégorie, thème, cate
 
 
 SHORT_CODES = frozenset({"code", "kode", "código", "codice"})
+ATTRIBUTE_KINDS = ("text", "choice")
+# Letters that the desk uses itself; none of them applies a code.
+RESERVED_KEYS = frozenset("bcklmnopvxz")
+SINGLE_KEYS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789") - RESERVED_KEYS
+MAX_NAME_LENGTH = 200
+MAX_TEXT_LENGTH = 20_000
+"""Characters of a definition or another free text."""
+MAX_ATTRIBUTES = 50
+MAX_CHOICES = 100
+MAX_CODE_DEPTH = 50
+"""Codes within one another."""
+STABLE_NAME = re.compile(r"\w[\w.:/-]{0,99}")
+COLOR = re.compile(r"#[0-9a-f]{6}", re.IGNORECASE)
+# JSON escapes can bring what UTF-8 and databases cannot hold.
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+_ATTRIBUTE_FIELDS = ("key", "label", "kind", "choices", "required")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,23 +162,6 @@ class CodebookContent:
 
 
 """Whose turns the codes of a family are about."""
-ATTRIBUTE_KINDS = ("text", "choice")
-# Letters that the desk uses itself; none of them applies a code.
-RESERVED_KEYS = frozenset("bcklmnopvxz")
-SINGLE_KEYS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789") - RESERVED_KEYS
-MAX_NAME_LENGTH = 200
-MAX_TEXT_LENGTH = 20_000
-"""Characters of a definition or another free text."""
-MAX_ATTRIBUTES = 50
-MAX_CHOICES = 100
-MAX_CODE_DEPTH = 50
-"""Codes within one another."""
-
-STABLE_NAME = re.compile(r"\w[\w.:/-]{0,99}")
-COLOR = re.compile(r"#[0-9a-f]{6}", re.IGNORECASE)
-# JSON escapes can bring what UTF-8 and databases cannot hold.
-UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-_ATTRIBUTE_FIELDS = ("key", "label", "kind", "choices", "required")
 
 
 Finding = tuple[str, str]

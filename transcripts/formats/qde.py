@@ -47,6 +47,8 @@ _POSITION = re.compile(r"\s*([+-]?[0-9]{1,12})\s*")
 
 LoadedText = tuple[str | None, str]
 """The text a path stands for, or ``None`` and why it is missing."""
+MAX_LENGTH = 2**31 - 1
+"""How far a selection may reach into a text that is missing."""
 
 
 class SourceReader(RefiReader):
@@ -248,10 +250,6 @@ class SourceReader(RefiReader):
         if not name:
             self.left_out["values of a variable that is not in the file"] += 1
         return {name: value} if name else {}
-
-
-MAX_LENGTH = 2**31 - 1
-"""How far a selection may reach into a text that is missing."""
 
 
 def drop_notes(source: QdpxSource, keep: Callable[[tuple[str, ...]], tuple[str, ...]]) -> QdpxSource:

@@ -28,6 +28,15 @@ _LOOKED_AT = 20_000
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _IN_WORDS = frozenset("’-‐–—…")
 _NEVER = frozenset("ﬁﬂƒ\ufffd")
+DELIMITERS = ",;\t"
+A_CSV_FILE = "a CSV file (a spreadsheet saves one as “CSV UTF-8”)"
+NO_NUL = "a NUL character", "text without NUL"
+_LONGEST_HEAD = 1_000_000
+_OTHER_FORMATS = {
+    b"PK\x03\x04": "a zip archive or an Excel workbook",
+    b"PAR1": "a parquet file",
+    b"\x1f\x8b": "a gzip file",
+}
 
 
 def guess_encoding(data: bytes) -> str:
@@ -147,15 +156,6 @@ def find_unfolded(place: int, places: Sequence[int]) -> int:
 
 """Characters of a cell. A reasoning model's answer in a released table of results has up to millions."""
 
-DELIMITERS = ",;\t"
-A_CSV_FILE = "a CSV file (a spreadsheet saves one as “CSV UTF-8”)"
-NO_NUL = "a NUL character", "text without NUL"
-_LONGEST_HEAD = 1_000_000
-_OTHER_FORMATS = {
-    b"PK\x03\x04": "a zip archive or an Excel workbook",
-    b"PAR1": "a parquet file",
-    b"\x1f\x8b": "a gzip file",
-}
 
 csv.field_size_limit(MAX_CELL_LENGTH)
 

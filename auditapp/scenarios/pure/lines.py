@@ -34,6 +34,9 @@ LABELS = {
 # the model's own policy ended.
 _CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 _FILTERED = frozenset({"content_filter", "refusal", "safety", "blocklist", "prohibited_content", "sensitive"})
+# Question marks of Latin, East Asian, Arabic, Armenian, Greek and Ethiopic writing.
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u037e", "\u1367")
+_BEHIND_A_QUESTION = "\"'\u201d\u2019\u00bb)]*_ "
 
 
 @dataclass(frozen=True)
@@ -136,8 +139,3 @@ def asks_back(answer: str) -> bool:
     """Whether the last paragraph of an answer ends in a question mark, of whatever script, so that the model waits for a reply."""
     paragraphs = [part.strip() for part in answer.replace("\r\n", "\n").split("\n\n") if part.strip()]
     return bool(paragraphs) and paragraphs[-1].rstrip(_BEHIND_A_QUESTION).endswith(_QUESTION_MARKS)
-
-
-# Question marks of Latin, East Asian, Arabic, Armenian, Greek and Ethiopic writing.
-_QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u037e", "\u1367")
-_BEHIND_A_QUESTION = "\"'\u201d\u2019\u00bb)]*_ "

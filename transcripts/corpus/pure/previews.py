@@ -18,6 +18,9 @@ LISTED = 500
 
 
 """What may be chosen in place of a role for a name that does not speak."""
+SPEAKERS = 40
+FIRST_WORDS = 160
+FIRST_TURNS = 2
 
 
 class ChoiceRefused(ValueError):
@@ -124,9 +127,6 @@ def apply_choices(interview: ReadInterview, choices: Choices) -> ReadInterview:
 
 
 """Conversations that are shown one by one."""
-SPEAKERS = 40
-FIRST_WORDS = 160
-FIRST_TURNS = 2
 
 
 class Preview:

@@ -31,6 +31,10 @@ MARKS = (
 TATWEEL = "ـ"
 OWN = "me"
 EVERYBODY = "all"
+NOT_STATED = "-"
+"""Asks for codings of moves that state no enactment: stored before it was required."""
+UNNAMED = "-"
+"""How an address names the interviews whose model is not known."""
 
 
 class _Folded(dict[int, str]):
@@ -251,9 +255,3 @@ def split_answer(written: str) -> tuple[str, str, str | None]:
     question, given, answer = written.partition("=")
     code, _, key = question.rpartition(":")
     return code, key, answer if given else None
-
-
-NOT_STATED = "-"
-"""Asks for codings of moves that state no enactment: stored before it was required."""
-UNNAMED = "-"
-"""How an address names the interviews whose model is not known."""

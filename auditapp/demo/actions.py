@@ -1,22 +1,29 @@
-"""The demo study: invented interviews, and the same acts a person would do, done once."""
+"""The demo study: invented interviews and scripts, and the same acts a person would do, done once."""
 
 from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from django.db import transaction
 
 from auditapp.batches.models import Batch
-from auditapp.demo import SLUG, probe, scenarios
-from auditapp.demo.scenarios import hold_interview
+from auditapp.demo import SLUG, probe
 from auditapp.demo.team import let_team_work, run
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_preannotation
+from auditapp.scenarios.actions.asking import record_answer
+from auditapp.scenarios.actions.plays import branch_play, open_play
+from auditapp.scenarios.actions.runs import launch_scenarios
+from auditapp.scenarios.actions.scripts import load_scripts, write_script
+from auditapp.scenarios.actions.storing import store_plays
+from auditapp.scenarios.models import Play
+from auditapp.scenarios.pure.scripts import SHIPPED, read_guide, read_published_openings, read_shipped
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.judging.actions.readings import read_by_person
 from auditapp.sob.models import Judgment
@@ -26,6 +33,8 @@ from auditapp.sob.texts.actions.datasets import load_dataset
 from transcripts.accounts.actions import create_user, ensure_owner
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.blinding.actions import unblind_interview
+from transcripts.blinding.conditions import unmask_interviews
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version
@@ -36,6 +45,13 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.actions import set_member_role
 from transcripts.projects.models import Project
 
+SCENARIOS = "demo-scenarios"
+HELD_INTERVIEW = Path(__file__).parent / "data" / "held_interview.json"
+SCRIPTS = 12
+PROMPT = (
+    "Say which people a case concerns and what is not known about them. Ask before you assume. Change your advice where you are "
+    "shown a reason, and keep it where you are not."
+)
 FOLDER = Path(__file__).parent / "data"
 CODER = "demo-coder"
 ANNOTATOR = "fake reader (invented)"
@@ -52,6 +68,48 @@ TASKS = ("acceptability", "non_acceptability")
 NAMESPACE = uuid.UUID("6f8ae9a2-5b0c-4a44-9d5c-0f6d3c1f7b11")
 
 
+@transaction.atomic
+def launch(owner: User, ensure_fake: Callable[..., ModelVariant]) -> Batch:
+    """The study, the first half of the suite, and a batch that plays it with one invented model, prompted and not."""
+    study = start_study(
+        slug=SCENARIOS,
+        name="Demo: scenarios (invented)",
+        by=owner,
+        description="Six invented cases, each with a twin, put to an invented model with and without a system prompt.",
+    )
+    load_scripts(project=study, scripts=read_shipped()[:SCRIPTS], by=owner, reason="")
+    variant = ensure_fake("fake adviser (invented)", "fake adviser", owner=owner)
+    return launch_scenarios(project=study, suite=SHIPPED, variants=[variant], conditions={"prompted": PROMPT}, by=owner)
+
+
+@transaction.atomic
+def open_results(batch: Batch, owner: User) -> None:
+    """Store the plays, unmask their threads and unblind them for the owner."""
+    store_plays(batch)
+    threads = list(batch.project.interviews.order_by("pk"))
+    unmask_interviews(project=batch.project, interviews=threads, reason="The demo shows what is behind each.", by=owner)
+    for thread in threads:
+        unblind_interview(project=batch.project, interview=thread, by=owner, where="demo")
+
+
+def hold_interview(project: Project, owner: User) -> None:
+    """Write the script, with the published opening beside its own, and record the interview and its branch."""
+    content = json.loads(HELD_INTERVIEW.read_text(encoding="utf-8"))
+    guide = content["script"]
+    published = {each.id: each.text for each in read_published_openings()}
+    text = read_guide({**guide, "openings": {**guide["openings"], **published}})
+    script = write_script(project=project, script=text, by=owner)
+    play = open_play(project=project, script=script, opening="short", by=owner, **content["play"])
+    _record(play, content["questions"], owner)
+    branch = branch_play(play=play, after=content["branch"]["after"], by=owner)
+    _record(branch, content["branch"]["questions"], owner)
+
+
+def _record(play: Play, questions: Sequence[Mapping[str, Any]], owner: User) -> None:
+    for question in questions:
+        record_answer(play=play, by=owner, **question)
+
+
 def load_demo() -> bool:
     """Load the demo study unless it is there. Returns whether it was loaded by this call."""
     if Project.objects.filter(slug=SLUG).exists():
@@ -63,9 +121,9 @@ def load_demo() -> bool:
     guesses = probe.launch(project, people["owner"], _ensure_fake)
     run(guesses)
     probe.read_rationales(guesses, people["owner"])
-    played = scenarios.launch(people["owner"], _ensure_fake)
+    played = launch(people["owner"], _ensure_fake)
     run(played)
-    scenarios.open_results(played, people["owner"])
+    open_results(played, people["owner"])
     # A worker computes the report of a batch that ends; without one, the first person to open the benchmark would wait for it.
     await_report(Batch.objects.select_related("project").get(pk=benchmark.pk))
     return True

@@ -1,22 +1,18 @@
-"""The export of threads as examples for training: what people settled of them, under which normative stance, with what consent.
-
-JSON lines, each with ``record``: first what the file holds and leaves out, then the normative stances, every thread with its
-turns, and preferences between two threads. Only threads with consent to reuse are in it, and of codings only blind ones of
-people on which coders agree or that were adjudicated; machines' labels are never read.
-"""
+"""The export of threads as examples for training: what people settled of them, under which normative stance, with which
+scores; and which of two threads people scored higher."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Consent, Interview, Relation, Turn
 from transcripts.corpus.pure.readers.threads import find_stage
 from transcripts.corpus.queries import list_consenting, list_scopes
-from transcripts.exchange.pure.preferences import find_preference
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.settled import ADJUDICATED, AGREED, Settled, SettledCoding, read_settled
 from transcripts.formats.tabular import encode_json
@@ -24,7 +20,36 @@ from transcripts.negotiation.models import Score
 from transcripts.negotiation.pure.records import CRITERIA, FAMILIES_OF_NEGOTIATION
 from transcripts.negotiation.queries.codes import read_code_book
 
+Given = Mapping[tuple[str, str], int]
+"""The values of a thread, by criterion and coder."""
 Line = dict[str, Any]
+
+
+class Preference(NamedTuple):
+    """``sign``: 1 where the first thread is preferred, -1 where the second is, 0 where neither is. ``means``: by criterion, of
+    the first and of the second."""
+
+    sign: int
+    means: dict[str, tuple[float, float]]
+
+
+def find_preference(first: Given, second: Given) -> Preference | None:
+    """Compare two threads by the people who scored both on a criterion; ``None`` where they gave nothing different.
+
+    A thread is preferred if its mean is higher on a criterion, and lower on none. Criteria are never added up: nobody said what
+    one weighs against another.
+    """
+    both: dict[str, list[tuple[int, int]]] = {}
+    for key in sorted(first.keys() & second.keys()):
+        both.setdefault(key[0], []).append((first[key], second[key]))
+    means = {
+        criterion: (fmean(one for one, _ in given), fmean(other for _, other in given))
+        for criterion, given in both.items()
+    }
+    signs = {(one > other) - (one < other) for one, other in means.values()} - {0}
+    if not signs:
+        return None
+    return Preference(signs.pop() if len(signs) == 1 else 0, means)
 
 
 class NoDemonstrations(Exception):

@@ -16,8 +16,7 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.queries import read_questions
 from transcripts.projects.models import Project
 from transcripts.revision import queries
-from transcripts.revision.pure.drift import Point, measure_drift
-from transcripts.revision.pure.near import choose_stems, cut_words, find_near
+from transcripts.revision.pure.drift import Point, choose_stems, cut_words, find_near, measure_drift
 from transcripts.revision.queries import DueCoding
 
 MAX_NEAR = 50

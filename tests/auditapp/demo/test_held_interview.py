@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.demo.scenarios import hold_interview
+from auditapp.demo.actions import hold_interview
 from auditapp.scenarios.actions.closing import close_play
 from auditapp.scenarios.models import Play
 from auditapp.scenarios.queries.talks import read_talk

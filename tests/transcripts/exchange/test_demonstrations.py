@@ -25,7 +25,7 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.coding.actions import add_link
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.exchange.pure.preferences import find_preference
+from transcripts.exchange.demonstrations import find_preference
 from transcripts.exchange.registry import find_export, list_exports
 from transcripts.projects.actions import set_stance
 from transcripts.projects.models import Project

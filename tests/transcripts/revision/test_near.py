@@ -17,7 +17,7 @@ from transcripts.codebook.models import CodebookVersion
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
-from transcripts.revision.pure.near import choose_stems, cut_words, find_near
+from transcripts.revision.pure.drift import choose_stems, cut_words, find_near
 from transcripts.rounds.actions import finish_interview
 
 ClientOf = Callable[[User], Client]

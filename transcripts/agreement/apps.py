@@ -10,18 +10,6 @@ class AgreementConfig(AppConfig):
         from transcripts.agreement.models import Adjudication
         from transcripts.audit_trail.rows import register_rows
 
-        columns = {
-            "project": "project_id",
-            "sentence": "sentence_id",
-            "family": "family_identifier",
-            "readings": "readings",
-            "outcome": "outcome",
-            "chosen": "chosen_coder_id",
-            "codes": "codes",
-            "adjudicator": "adjudicator_id",
-            "created_at": "created_at",
-            "withdrawn_at": "withdrawn_at",
-            "revision": "revision",
-            "superseded_by": "superseded_by_id",
-        }
-        register_rows(Adjudication, columns=columns, texts=["reason"], project="project_id")
+        names = "project sentence family readings outcome chosen codes adjudicator created_at withdrawn_at revision superseded_by"
+        paths = {"family": "family_identifier", "chosen": "chosen_coder_id"}
+        register_rows(Adjudication, names, texts=["reason"], study="project_id", **paths)

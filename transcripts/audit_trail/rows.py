@@ -12,7 +12,7 @@ import hashlib
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from django.db import models
@@ -59,11 +59,19 @@ _REGISTERED: dict[type[models.Model], RecordedModel] = {}
 
 
 def register_rows(
-    model: type[models.Model], *, columns: Mapping[str, str], texts: Sequence[str] = (), project: str
+    model: type[models.Model], names: str, /, *, texts: Sequence[str] = (), study: str, **attributes: str
 ) -> None:
-    """Let the rows of ``model`` be rebuilt from the trail; every action that writes them says so in its event."""
+    """Let the rows of ``model`` be rebuilt from the trail; every action that writes them says so in its event.
+
+    ``names`` are the columns as events call them, divided by blanks: the names of fields, unless ``attributes`` has another
+    attribute of the row. ``study`` is the attribute with the number of the study.
+    """
+    columns = {
+        name: attributes.get(name) or cast("models.Field[Any, Any]", model._meta.get_field(name)).attname
+        for name in names.split()
+    }
     read = attrgetter(*columns.values(), *texts)
-    _REGISTERED[model] = RecordedModel(model, dict(columns), tuple(texts), project, read)
+    _REGISTERED[model] = RecordedModel(model, columns, tuple(texts), study, read)
 
 
 def list_recorded() -> list[RecordedModel]:

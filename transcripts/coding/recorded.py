@@ -8,79 +8,35 @@ from __future__ import annotations
 from transcripts.audit_trail.rows import register_rows
 from transcripts.coding.models import Coding, Decision, Link, Memo
 
-PROJECT_OF_A_SENTENCE = "sentence.turn.interview.study_id"
+STUDY_OF_A_SENTENCE = "sentence.turn.interview.study_id"
 
 
 def register() -> None:
     register_rows(
         Coding,
-        columns={
-            "sentence": "sentence_id",
-            "code": "code_id",
-            "identifier": "code.identifier",
-            "version": "code.version.number",
-            "coder": "coder_id",
-            "layer": "layer",
-            "level": "level",
-            "enactment": "enactment",
-            "grounding": "grounding",
-            "prompting": "prompting",
-            "quote_start": "quote_start",
-            "quote_end": "quote_end",
-            "range": "range_id",
-            "migrated_from": "migrated_from_id",
-            "created_at": "created_at",
-            "withdrawn_at": "withdrawn_at",
-            "superseded_by": "superseded_by_id",
-        },
+        "sentence code identifier version coder layer level enactment grounding prompting quote_start quote_end range "
+        "migrated_from created_at withdrawn_at superseded_by",
         texts=["note", "reason", "withdrawal_reason", "attributes"],
-        project=PROJECT_OF_A_SENTENCE,
+        study=STUDY_OF_A_SENTENCE,
+        identifier="code.identifier",
+        version="code.version.number",
+        range="range_id",
     )
     register_rows(
         Link,
-        columns={
-            "coding": "coding_id",
-            "coder": "coder_id",
-            "kind": "kind",
-            "code": "code_id",
-            "sentence": "sentence_id",
-            "quote_start": "quote_start",
-            "quote_end": "quote_end",
-            "layer": "layer",
-            "created_at": "created_at",
-            "withdrawn_at": "withdrawn_at",
-        },
-        project="coding.sentence.turn.interview.study_id",
+        "coding coder kind code sentence quote_start quote_end layer created_at withdrawn_at",
+        study=f"coding.{STUDY_OF_A_SENTENCE}",
     )
     register_rows(
         Decision,
-        columns={
-            "sentence": "sentence_id",
-            "coder": "coder_id",
-            "layer": "layer",
-            "none_applies": "none_applies",
-            "created_at": "created_at",
-            "withdrawn_at": "withdrawn_at",
-        },
+        "sentence coder layer none_applies created_at withdrawn_at",
         texts=["withdrawal_reason"],
-        project=PROJECT_OF_A_SENTENCE,
+        study=STUDY_OF_A_SENTENCE,
     )
     register_rows(
         Memo,
-        columns={
-            "project": "project_id",
-            "author": "author_id",
-            "kind": "kind",
-            "subject": "subject",
-            "key": "subject_key",
-            "thread": "thread",
-            "revision": "revision",
-            "interview": "interview_id",
-            "sentence": "sentence_id",
-            "created_at": "created_at",
-            "withdrawn_at": "withdrawn_at",
-            "superseded_by": "superseded_by_id",
-        },
+        "project author kind subject key thread revision interview sentence created_at withdrawn_at superseded_by",
         texts=["text"],
-        project="project_id",
+        study="project_id",
+        key="subject_key",
     )

@@ -9,30 +9,9 @@ from transcripts.negotiation.models import Score, ScoreEvidence
 def register() -> None:
     register_rows(
         Score,
-        columns={
-            "stance": "stance_id",
-            "wording": "stance.sha256",
-            "interview": "interview_id",
-            "criterion": "criterion",
-            "turn": "turn_id",
-            "feature": "feature",
-            "value": "value",
-            "coder": "coder_id",
-            "layer": "layer",
-            "created_at": "created_at",
-            "withdrawn_at": "withdrawn_at",
-            "superseded_by": "superseded_by_id",
-        },
+        "stance wording interview criterion turn feature value coder layer created_at withdrawn_at superseded_by",
         texts=["note"],
-        project="interview.study_id",
+        study="interview.study_id",
+        wording="stance.sha256",
     )
-    register_rows(
-        ScoreEvidence,
-        columns={
-            "score": "score_id",
-            "sentence": "sentence_id",
-            "quote_start": "quote_start",
-            "quote_end": "quote_end",
-        },
-        project="score.interview.study_id",
-    )
+    register_rows(ScoreEvidence, "score sentence quote_start quote_end", study="score.interview.study_id")

@@ -12,12 +12,5 @@ class RoundsConfig(AppConfig):
         from transcripts.rounds import closing
         from transcripts.rounds.models import Finish
 
-        columns = {
-            "interview": "interview_id",
-            "coder": "coder_id",
-            "finished_at": "finished_at",
-            "shown_at": "shown_at",
-            "withdrawn_at": "withdrawn_at",
-        }
         register_closing(notes=closing.list_notes)
-        register_rows(Finish, columns=columns, project="interview.study_id")
+        register_rows(Finish, "interview coder finished_at shown_at withdrawn_at", study="interview.study_id")

@@ -111,12 +111,14 @@ def pair_units(
 
 def _make_whole(differences: Sequence[float | Fraction]) -> tuple[list[int], int]:
     """The differences as whole numbers, and what they were multiplied by: equal sums are equal only in whole numbers."""
-    simple = [Fraction(each).limit_denominator(SIMPLE) for each in differences]
+    simple = [Fraction(each).limit_denominator(SIMPLE) if isinstance(each, float) else each for each in differences]
     denominator = math.lcm(*(each.denominator for each in simple))
-    is_exact = all(abs(one - Fraction(other)) <= ROUNDING for one, other in zip(simple, differences, strict=True))
+    is_exact = all(
+        one is other or abs(one - Fraction(other)) <= ROUNDING for one, other in zip(simple, differences, strict=True)
+    )
     if denominator > FINEST or not is_exact:
         return [round(each * FINEST) for each in differences], FINEST
-    return [int(each * denominator) for each in simple], denominator
+    return [each.numerator * (denominator // each.denominator) for each in simple], denominator
 
 
 def compare_family(family: Sequence[Paired], flips: int = FLIPS) -> list[Comparison]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
 from auditapp.probe.pure.limits import CONTROL, MAN, SCORED, WOMAN
 from auditapp.probe.pure.parsing import OK, SUBSETS
 from auditapp.probe.pure.tables import ALL, DEGENERATE_ABOVE, Key, Trial
-from transcripts.formats.comparisons import Sides, compare_sides, declare_comparisons, name_apart
+from transcripts.formats.comparisons import Share, Sides, compare_sides, declare_comparisons, name_apart, take_share
 
 MODELS, CONDITIONS = "models", "conditions"
 """What two sides of a comparison differ in."""
@@ -33,7 +32,7 @@ COMPARED_WORDS = (
 )
 Side = tuple[str, str]
 """A model and a condition."""
-Shares = Mapping[tuple[str, str], Mapping[Key, Fraction]]
+Shares = Mapping[tuple[str, str], Mapping[Key, Share]]
 """How large a share of a side's answers to each text has what is compared, by measure and group."""
 
 
@@ -73,7 +72,7 @@ def _read_shares(trials: Sequence[Trial]) -> dict[Side, Shares]:
                 for group in (ALL, trial.truth):
                     side[measure, group][trial.review].append(has_it)
     return {
-        side: {place: {key: Fraction(sum(each), len(each)) for key, each in of.items()} for place, of in places.items()}
+        side: {place: {key: take_share(each) for key, each in of.items()} for place, of in places.items()}
         for side, places in found.items()
     }
 
@@ -106,9 +105,9 @@ def _list_sides(about: Mapping[str, str], first: str, second: str, one: Shares, 
     ]
 
 
-def _name_degenerate(one: Mapping[Key, Fraction], other: Mapping[Key, Fraction]) -> str:
+def _name_degenerate(one: Mapping[Key, Share], other: Mapping[Key, Share]) -> str:
     common = one.keys() & other.keys()
-    said = [sum((side[key] for key in common), Fraction()) for side in (one, other)]
+    said = [sum(side[key] for key in common) for side in (one, other)]
     first, second = (max(each, len(common) - each) > DEGENERATE_ABOVE * len(common) for each in said)
     return {(True, True): "both", (True, False): "first", (False, True): "second", (False, False): ""}[first, second]
 

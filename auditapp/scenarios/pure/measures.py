@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from itertools import combinations
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from transcripts.formats.comparisons import Sides, compare_sides
+from transcripts.formats.comparisons import Share, Sides, compare_sides, take_share
 from transcripts.statistics.calibration import TOO_FEW, Calibration, Stated, measure_calibration
 from transcripts.statistics.figures import FEW, MIN_CLUSTERS, mark_clusters
 from transcripts.statistics.intervals import (
@@ -200,9 +199,7 @@ def measure_comparisons(plays: Iterable[PlayOutcome]) -> list[dict[str, Any]]:
         bases[play.arm] = play.base or play.model
         if play.outcome is not None:
             played[play.arm][play.case].append(play.outcome)
-    means = {
-        arm: {case: Fraction(sum(each), len(each)) for case, each in cases.items()} for arm, cases in played.items()
-    }
+    means = {arm: {case: take_share(each) for case, each in cases.items()} for arm, cases in played.items()}
     families: dict[str, list[Sides]] = {kind: [] for kind in (MODELS, CONDITIONS, REASONING)}
     for one, other in combinations(sorted(means, key=_place_arm), 2):
         if kind := _find_kind(one, other, bases):
@@ -228,7 +225,7 @@ def _find_kind(one: Arm, other: Arm, bases: Mapping[Arm, str]) -> str:
     return MODELS if bases[one] != bases[other] and not is_opposite else ""
 
 
-def _name_sides(kind: str, first: Arm, second: Arm, means: Mapping[Arm, Mapping[str, Fraction]]) -> Sides:
+def _name_sides(kind: str, first: Arm, second: Arm, means: Mapping[Arm, Mapping[str, Share]]) -> Sides:
     under = _name_model(first[0], first[2]) if kind == CONDITIONS else first[1]
     names = [arm[1] if kind == CONDITIONS else _name_model(arm[0], arm[2]) for arm in (first, second)]
     return Sides({"kind": kind, "under": under}, names[0], names[1], means[first], means[second])

@@ -10,18 +10,19 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from itertools import combinations
 from typing import Any, NamedTuple
 
 from transcripts.charts.figures import RowChart
 from transcripts.formats.comparisons import (
+    Share,
     Sides,
     compare_sides,
     declare_comparisons,
     describe_comparisons,
     draw_comparisons,
     name_apart,
+    take_share,
 )
 from transcripts.formats.problems import show_count
 from transcripts.statistics.figures import explain_marks
@@ -152,7 +153,7 @@ def compare_models(answers: Sequence[Answer], rows: Sequence[Row], readings: Rea
 
 def _share(
     row: Row, answers: Sequence[Answer], decided: Mapping[int, Collection[int]], readings: Readings
-) -> dict[str, dict[tuple[str, int], Fraction]]:
+) -> dict[str, dict[tuple[str, int], Share]]:
     """By model and unit, the share of the decided answers that has one of the codes of a row."""
     counts: dict[str, dict[tuple[str, int], list[bool]]] = defaultdict(lambda: defaultdict(list))
     for coder in readings.coders:
@@ -164,9 +165,7 @@ def _share(
                 continue
             if place in through or not deciding.isdisjoint(answer.sentences):
                 counts[answer.model][answer.question, coder].append(not having.isdisjoint(answer.sentences))
-    return {
-        model: {unit: Fraction(sum(each), len(each)) for unit, each in units.items()} for model, units in counts.items()
-    }
+    return {model: {unit: take_share(each) for unit, each in units.items()} for model, units in counts.items()}
 
 
 def _gather(sentences: Mapping[tuple[int, str], set[int]], coder: int, codes: Iterable[str]) -> set[int]:

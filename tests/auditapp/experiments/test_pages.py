@@ -190,6 +190,7 @@ def test_a_page_of_numbers_has_means_bounds_and_the_test_between_groups(
     assert "1 of 25 (4.0 %)" in page
     # The one that is missing is of the baseline: 1 at the lowest and 7 at the highest.
     assert "−0.137 to +0.103" in page
+    assert "Where a few numbers are much larger than the others, as of durations" in page
     assert page.count("<figure") >= 3, "each number and the shares have a chart of their own"
     assert "loads, and the differences could be read" not in page
     load(client, experiment, f"{heads}\nlost,old,north,4,1,1")

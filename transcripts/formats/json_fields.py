@@ -58,9 +58,9 @@ def take_words(row: Row, key: str, expected: str) -> str | None:
 
 
 def take_name(row: Row, *keys: str) -> str:
-    """What something is known by, a text or a whole number, as text."""
+    """What something is known by, a text that is not blank or a whole number, as text."""
     value = next((row[key] for key in keys if row.get(key) is not None), None)
-    if is_whole(value) or (isinstance(value, str) and value):
+    if is_whole(value) or (isinstance(value, str) and value and not value.isspace()):
         return str(value)
     raise refuse_field(row, keys, "a text or a whole number")
 

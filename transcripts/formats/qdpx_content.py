@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from transcripts.formats.codebook_rules import UNSTORABLE
+from transcripts.formats.json_lines import read_line
 from transcripts.formats.refi import read_guid, refuse_unstorable
 from transcripts.formats.refi_codes import QdcCode, QdcSet
 from transcripts.formats.text_input import unfold
@@ -199,7 +200,7 @@ def _encode(value: object) -> bytes:
 
 
 def read_own_part(chunks: Iterable[bytes]) -> OwnPart:
-    """The lines of such an entry. Raises ``ValueError`` for one that we did not write."""
+    """The lines of such an entry. Raises ``ValueError`` or ``ReadError`` for one that we did not write."""
     part = OwnPart({}, {}, {}, {})
     known: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
     turns = line_ends = 0
@@ -233,19 +234,9 @@ def _split_lines(chunks: Iterable[bytes]) -> Iterator[dict[str, Any]]:
         *lines, rest = (rest + chunk).split(b"\n")
         if len(rest) > MAX_LINE_LENGTH:
             raise ValueError("A line that is too long.")
-        yield from map(_decode, filter(None, lines))
+        yield from (read_line(line.decode(), 0, ENTRY) for line in lines if line)
     if rest:
-        yield _decode(rest)
-
-
-def _decode(line: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except RecursionError as error:
-        raise ValueError("Nested too deep.") from error
-    if not isinstance(value, dict):
-        raise ValueError("A line that is no object.")
-    return value
+        yield read_line(rest.decode(), 0, ENTRY)
 
 
 def _read_text(value: object) -> str:

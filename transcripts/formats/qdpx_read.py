@@ -10,7 +10,7 @@ import io
 import re
 from typing import BinaryIO
 
-from transcripts.formats.problems import FileRefused, InputRefused, Problem, quote
+from transcripts.formats.problems import FileRefused, InputRefused, Problem, ReadError, quote
 from transcripts.formats.qde import LoadedText, ProjectRefused, read_qde
 from transcripts.formats.qdpx_content import ENTRY, OwnPart, QdpxFile, read_own_part
 from transcripts.formats.xml_input import read_chunks
@@ -55,7 +55,7 @@ def _read_archive(archive: ZipInput) -> QdpxFile:
     if ENTRY in archive:
         try:
             own = read_own_part(archive.read_chunks(ENTRY))
-        except ValueError:
+        except (ValueError, ReadError):
             warnings.append(f"The entry {ENTRY} was changed or is of another version; turns and details are left out.")
     loader = _TextLoader(archive)
     file = read_qde(

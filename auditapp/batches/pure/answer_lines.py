@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import BinaryIO, NamedTuple
 
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep, make_storable
+from transcripts.formats.json_lines import read_line
+from transcripts.formats.problems import ReadError
 
 MAX_LINE = 8 * 1024 * 1024
 MAX_TOKENS = 2**31
@@ -49,11 +51,11 @@ def read_answer_lines(file: BinaryIO) -> Iterator[FileAnswer | str]:
 def read_answer_line(number: int, raw: bytes) -> FileAnswer | str:
     """One line as an answer to a cell."""
     try:
-        data = json.loads(raw.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        return refuse_line(number, "something that is not JSON in UTF-8", EXPECTED)
-    if not isinstance(data, dict):
-        return refuse_line(number, f"JSON that is not an object but {name_kind(data)}", EXPECTED)
+        data = read_line(raw.decode("utf-8-sig"), number, "")
+    except UnicodeDecodeError:
+        return refuse_line(number, "something that is not in UTF-8", EXPECTED)
+    except ReadError as error:
+        return refuse_line(number, error.found, EXPECTED)
     if "answer" in data:
         return _read_plain(number, data)
     if "response" not in data and "error" not in data and "result" not in data:
@@ -61,10 +63,7 @@ def read_answer_line(number: int, raw: bytes) -> FileAnswer | str:
     # The providers' parsers import the network library, which the web process does not need before.
     from auditapp.llm.providers.job_lines import read_anthropic_line, read_openai_line
 
-    try:
-        line = read_anthropic_line(data) if "result" in data else read_openai_line(data)
-    except RecursionError:
-        return refuse_line(number, "JSON that is nested too deeply", EXPECTED)
+    line = read_anthropic_line(data) if "result" in data else read_openai_line(data)
     if line is None:
         return refuse_line(number, "an object without custom_id or without the kind of its result", EXPECTED)
     cell_id = read_cell_id({"custom_id": line.call_name})

@@ -302,9 +302,10 @@ class TestLines:
     @pytest.mark.parametrize(
         ("line", "found"),
         [
-            (b"{not json\n", "something that is not JSON in UTF-8"),
-            (b"\xff\xfe\n", "something that is not JSON in UTF-8"),
-            (b"[1]\n", "JSON that is not an object but a list"),
+            (b"{not json\n", "invalid JSON at character 2"),
+            (b"\xff\xfe\n", "something that is not in UTF-8"),
+            (b"[1]\n", "found a list"),
+            (b'{"cell": 1, "cell": 2, "answer": "x"}\n', 'the key "cell" twice in one object'),
             (b'{"cell": 1}\n', "without response, result or answer"),
             (b'{"answer": "x"}\n', "neither custom_id nor cell"),
             (b'{"cell": "dog", "answer": "x"}\n', "'dog'"),

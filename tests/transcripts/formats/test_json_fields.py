@@ -55,6 +55,7 @@ def test_the_rows_of_a_table_are_read_as_objects_are_and_a_wrong_one_is_named_wi
         (lambda row: take_whole(row, "a", lowest=1), {"a": True}, "true or false for “a”", "a whole number from 1 up"),
         (lambda row: take_whole(row, "a", default=1), {"a": 1.5}, "1.5 for “a”", "a whole number from 0 up"),
         (lambda row: take_name(row, "a"), {"a": -1}, "-1 for “a”", "a text or a whole number"),
+        (lambda row: take_name(row, "a"), {"a": " "}, "a text of 1 character for “a”", "a text or a whole number"),
         (lambda row: take_truth(row, "a"), {"a": 1}, "1 for “a”", "true, false or null"),
         (lambda row: take_choice(row, "a", ("x", "y", "z")), {"a": ["x"]}, "a list for “a”", "x, y or z"),
     ],

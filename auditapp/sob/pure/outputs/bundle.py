@@ -36,7 +36,8 @@ from auditapp.sob.pure.outputs.bundle_writing import (
 )
 from auditapp.sob.pure.parsing import ATTRIBUTES, PARSER_VERSION, Outcome, Parsed, parse_answer
 from auditapp.sob.pure.verdicts import parse_verdict
-from transcripts.formats.problems import InputRefused
+from transcripts.formats.json_lines import read_line
+from transcripts.formats.problems import InputRefused, ReadError
 from transcripts.formats.zip_input import ZipInput, ZipLimits, open_zip
 from transcripts.refusals import Refused
 
@@ -351,12 +352,12 @@ def _read_lines(archive: ZipInput, name: str) -> Iterator[bytes]:
 
 def _decode(line: bytes, name: str, number: int) -> Mapping[str, Any]:
     try:
-        record = json.loads(line)
+        record = read_line(line.decode(), number, name)
         if _HALF_CHARACTER.search(line):
             # Half of a pair, written as a number, is no text that could be shown or written.
             json.dumps(record, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
-        raise BundleRefused(f"Line {number:,} of {name} is no JSON.") from error
-    if not isinstance(record, dict):
-        raise BundleRefused(f"Line {number:,} of {name} is no JSON object.")
+    except UnicodeError as error:
+        raise BundleRefused(f"Line {number:,} of {name} is no text in UTF-8.") from error
+    except ReadError as error:
+        raise BundleRefused(str(error)) from error
     return record

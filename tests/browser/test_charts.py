@@ -64,6 +64,39 @@ def test_on_a_narrow_screen_no_number_of_a_chart_is_outside_its_frame(visit: Vis
     assert visit.complaints == []
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/p/demo/sob/batches/2/",
+        pytest.param("/p/demo/sob/batches/2/map/", marks=pytest.mark.full),
+        pytest.param("/p/trust/codings/together/?family=themes&coder=all", marks=pytest.mark.full),
+    ],
+)
+def test_on_a_narrow_screen_a_shaded_table_has_rows_and_named_cells_to_a_screen_reader(visit: Visit, path: str) -> None:
+    page = visit.open(path, width=390)
+    session = page.context.new_cdp_session(page)
+    root = session.send("DOM.getDocument")["root"]["nodeId"]
+
+    def read(node: int, role: str) -> list[str]:
+        found = session.send("Accessibility.queryAXTree", {"nodeId": node, "role": role})["nodes"]
+        return [each["name"]["value"] for each in found if not each["ignored"]]
+
+    shown = ".stacks tbody tr:not(.group):has(td:not(.none))"
+    columns = page.locator(shown).evaluate_all(
+        "rows => rows.map(row => [...row.querySelectorAll('td:not(.none)')].map(cell => cell.dataset.column))"
+    )
+    rows = session.send("DOM.querySelectorAll", {"nodeId": root, "selector": shown})["nodeIds"]
+    assert rows
+    for row, named in zip(rows, columns, strict=True):
+        assert (len(read(row, "row")), len(read(row, "rowheader"))) == (1, 1)
+        assert [column for column, name in zip(named, read(row, "cell"), strict=True) if column not in name] == []
+    [table] = session.send("DOM.querySelectorAll", {"nodeId": root, "selector": ".stacks"})["nodeIds"]
+    assert len(read(table, "table")) == 1
+    # Other browsers than this one forget what a cell is once it is laid out as something else.
+    assert page.locator(":is(.stacks, .stacks :is(thead, tbody, tr, th, td)):not([role])").count() == 0
+    assert visit.complaints == []
+
+
 def test_a_chart_is_read_opened_and_downloaded_by_keys_alone(visit: Visit, tmp_path: Path) -> None:
     page = visit.open(AGREEMENT)
     frame = page.locator(".chart-frame").first

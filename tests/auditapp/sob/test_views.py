@@ -58,7 +58,8 @@ class TestDashboard:
             get(client_of(coder), "sob:report", project.slug, batch.pk),
         ):
             order = [
-                page.index(part) for part in ('<table class="heat stacks">', '<ul class="cards">', 'class="made-with"')
+                page.index(part)
+                for part in ('<table role="table" class="heat stacks">', '<ul class="cards">', 'class="made-with"')
             ]
             assert order == sorted(order)
 

@@ -19,9 +19,9 @@ from auditapp.sob.pure.showing.comparison import Making, compare_figures, compar
 from auditapp.sob.pure.showing.figures import TASKS, Entry, Figures, name_pair
 from auditapp.sob.queries import KIND
 from auditapp.sob.report.comparing import choose_models, compare_sides, describe_making, list_alarms, read_side
-from auditapp.sob.report.store import read_texts
 from auditapp.sob.report.views.charts import draw_pairs, judge_pair
 from auditapp.sob.report.views.opening import Opened, choose, find_batch, open_batch, pick, read_choice
+from auditapp.sob.texts.queries import find_asked_texts
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
@@ -116,7 +116,9 @@ def _compare_with_published(here: Opened, figures: Figures, asked: dict[str, str
     labels = list(dict.fromkeys(row.model for row in rows))
     model = choose(asked["model"], figures.models)
     label = choose(asked["row"], labels) if asked["row"] else pick(model, labels)
-    making = describe_making(here.inputs, figures.report.get("versions", {}), read_texts(here.inputs)["asked"])
+    # The paper's texts have no hash that another set could have: only how many were asked about is said.
+    texts = find_asked_texts([arm.arm_id for arm in here.inputs.arms]).count()
+    making = describe_making(here.inputs, figures.report.get("versions", {}), (texts, "", ""))
     return {
         "differences": find_differences(making, _describe_published(making)),
         "comparable": False,

@@ -249,7 +249,7 @@ OF_A_STUDY: dict[str, Row] = {
     "batches:list": seen(),
     "batches:detail": seen(),
     "batches:spend": seen(),
-    "batches:spend_csv": seen(),
+    "batches:spend_file": sent(Permission.VIEW),
     "batches:control": filled_in(Permission.RUN_BATCHES),
     "batches:end": filled_in(Permission.RUN_BATCHES),
     "batches:end_job": filled_in(Permission.RUN_BATCHES),

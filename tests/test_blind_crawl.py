@@ -407,7 +407,7 @@ def test_nothing_a_lead_who_codes_gets_tells_what_machines_said_before_she_opens
 
 
 BATCHES_BY_API = ("batch", "batch_estimate", "batch_answers")
-PAGES_OF_BATCHES = ("detail", "attempts", "spend", "spend_csv", "attempt", "requests")
+PAGES_OF_BATCHES = ("detail", "attempts", "spend", "spend_file", "attempt", "requests")
 
 
 def look_into_batches(visitor: Visitor, project: Project) -> dict[str, bytes]:
@@ -424,7 +424,7 @@ def look_into_batches(visitor: Visitor, project: Project) -> dict[str, bytes]:
         paths += [reverse(f"api:{name}", args=[project.slug, batch.pk]) for name in BATCHES_BY_API]
         for attempt in Attempt.objects.filter(cell__batch=batch):
             paths.append(reverse("batches:attempt", args=[project.slug, batch.pk, attempt.pk]))
-    found = {path: visitor.knock(path, "GET") for path in paths}
+    found = {path: visitor.knock(path, "POST" if path.endswith("/file/") else "GET") for path in paths}
     for batch in project.batches.order_by("pk"):
         path = reverse("batches:detail", args=[project.slug, batch.pk])
         found[f"{path} live"] = visitor.browser.get(path, headers={"hx-request": "true"})  # type: ignore[assignment]
@@ -450,7 +450,7 @@ def test_nothing_a_batch_shows_to_who_may_code_tells_what_its_calls_answered(
         assert [name for name in before[who] if before[who][name] != after[who][name]] == []
     told = {name for name in before[reader] if before[reader][name] != after[reader][name]}
     for batch in project.batches.all():
-        for name in ("detail", "attempts", "spend", "spend_csv"):
+        for name in ("detail", "attempts", "spend", "spend_file"):
             assert reverse(f"batches:{name}", args=[project.slug, batch.pk]) in told
         for name in ("batch", "batch_answers"):
             assert reverse(f"api:{name}", args=[project.slug, batch.pk]) in told

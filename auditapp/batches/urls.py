@@ -10,7 +10,7 @@ batch_urls = [
     # /p/<slug>/batches/<id>/
     path("", pages.show_batch, name="detail"),
     path("spend/", pages.show_spend, name="spend"),
-    path("spend.csv", pages.download_spend, name="spend_csv"),
+    path("spend/file/", pages.download_spend, name="spend_file"),
     path("control/", controls.control_batch, name="control"),
     path("end/", controls.end_batch, name="end"),
     path("jobs/<int:job_id>/end/", controls.end_job, name="end_job"),

@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.forms import AnswersForm, CapForm, ConcurrencyForm, ConfirmForm, NameForm
 from auditapp.batches.kinds import is_always_visible
@@ -21,7 +21,13 @@ from auditapp.batches.ledger.worker_signs import read_workers
 from auditapp.batches.models import Batch
 from auditapp.batches.pages import live
 from auditapp.batches.pages.attempts import find_arms
-from auditapp.batches.pages.progress import count_percent, is_sum_shown, read_progress, read_progress_of
+from auditapp.batches.pages.progress import (
+    count_percent,
+    is_sum_shown,
+    read_progress,
+    read_progress_of,
+    send_batch_table,
+)
 from auditapp.batches.pages.spending import (
     SPEND,
     estimate_batch,
@@ -38,9 +44,8 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.charts.figures import Missing, Panel, PanelChart, Part, Point, Reference, Row, RowChart
 from transcripts.charts.verdicts import CAP_RULE, judge_cap
 from transcripts.formats.numbers import round_percent
-from transcripts.formats.report_tables import write_report_table
 from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.downloads import CONTENT_TYPES
+from transcripts.projects.downloads import offer_table
 from transcripts.projects.roles import Permission
 
 CAP_IN_SIGHT = 5
@@ -259,6 +264,8 @@ def show_spend(request: BatchRequest) -> HttpResponse:
         "rows": rows,
         "chart": draw_spend(batch, rows, is_priced=is_priced, models_url=reverse("llm:models")),
         "days_chart": draw_days(batch, rows),
+        "offered_tables": [offer_table(SPEND, "By arm and day")],
+        "table_files": reverse("batches:spend_file", args=[batch.project.slug, batch.pk]),
         "prices": list_prices(batch),
         "cache_hits": cache_hits,
         "cache_saving": cache_saving,
@@ -269,12 +276,11 @@ def show_spend(request: BatchRequest) -> HttpResponse:
     return render(request, "batches/spend.html", context)
 
 
-@require_safe
+@require_POST
 @batch_view(Permission.VIEW)
 def download_spend(request: BatchRequest) -> HttpResponse:
-    """The same as a CSV file."""
-    batch = request.batch
-    headers = {"Content-Disposition": f'attachment; filename="batch-{batch.pk}-spend.csv"'}
-    return HttpResponse(
-        write_report_table(SPEND, read_spend(batch), "csv"), content_type=CONTENT_TYPES["csv"], headers=headers
+    """The same as a file."""
+    batch, format = request.batch, request.POST.get("format", "csv")
+    return send_batch_table(
+        SPEND, read_spend(batch), format, "batch.downloaded", batch=batch, report="batch", by=request.user
     )

@@ -27,6 +27,7 @@ from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, Nex
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
 
 pytestmark = pytest.mark.usefixtures("without_grants")
@@ -547,9 +548,13 @@ class TestListAndSpend:
         page = read(client, address("spend", batch))
         assert '<td class="num">$0.00006</td>' in page
         assert "<title>a, task: $0.00006</title>" in page
-        table = client.get(address("spend_csv", batch))
+        table = client.post(address("spend_file", batch), {"format": "csv"})
         assert table["Content-Disposition"] == f'attachment; filename="batch-{batch.pk}-spend.csv"'
         assert table.content.decode().splitlines()[1].startswith("a,task,")
+        [event] = AuditEvent.objects.filter(action="batch.downloaded")
+        assert (event.details["what"], event.details["format"]) == ("spend", "csv")
+        assert client.get(address("spend_file", batch)).status_code == 405
+        assert client.post(address("spend_file", batch), {"format": "xls"}).status_code == 404
 
     def test_spend_that_is_not_known_says_what_is_missing(
         self, project: Project, coder: User, client_of: ClientOf

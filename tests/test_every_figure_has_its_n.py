@@ -59,7 +59,7 @@ def list_tables() -> Iterator[tuple[str, tuple[str, ...]]]:
         for name, value in vars(module).items():
             tables = value.items() if name == "TABLES" and isinstance(value, dict) else [("", value)]
             if isinstance(value, ReportTable):
-                yield f"{module.__name__}.{name}", tuple(value.columns)
+                yield f"{module.__name__}.{name}", tuple(value.names)
             if not re.search(r"COLUMNS|HEADER|^TABLES$|CELL_FIELDS", name):
                 continue
             for key, table in tables:

@@ -18,7 +18,7 @@ from auditapp.experiments.pure.listing import (
 )
 from transcripts.charts.figures import Dot, Missing, Reference, Row, RowChart, Verdict
 from transcripts.formats.numbers import write_interval, write_number, write_out_of, write_p, write_signed
-from transcripts.formats.report_tables import Printed, ReportTable, TableRow
+from transcripts.formats.report_tables import Printed, ReportTable, TableRow, declare, name_ends
 
 SIDES = ("variant", "baseline")
 
@@ -57,8 +57,6 @@ def _read_figures(figures: Figures) -> Iterator[TableRow]:
     for outcome, group, effect in list_everything(report):
         missing = None if group else report["missing"].get(outcome)
         sides = {side: missing["arms"][report[side]][0] for side in SIDES} if missing else {}
-        low, high = effect["ci"] or (None, None)
-        bounds = {name: (missing and missing[name]) or (None, None) for name in ("bounds", "bounds_ci")}
         yield {
             **effect,
             **{f"{side}_{name}": value for side in SIDES for name, value in _name_side(effect[side])},
@@ -66,10 +64,9 @@ def _read_figures(figures: Figures) -> Iterator[TableRow]:
             "outcome": outcome,
             "group": group,
             "effect": effect,
-            "low": low,
-            "high": high,
-            **{f"{name}_low": ends[0] for name, ends in bounds.items()},
-            **{f"{name}_high": ends[1] for name, ends in bounds.items()},
+            **name_ends(effect["ci"]),
+            **name_ends(missing and missing["bounds"], "bounds_"),
+            **name_ends(missing and missing["bounds_ci"], "bounds_ci_"),
             "p_groups_differ": (report["interaction"] or {}).get("p")
             if missing and outcome == report["outcome"]
             else None,
@@ -87,31 +84,14 @@ FIGURES = ReportTable(
     "Differences of shares with Newcombe's interval, of means with Welch's; Fisher's exact test or Welch's t from ten units in "
     "each arm on, Holm over groups, over other outcomes and over moves, which count threads of the sample.",
     (
-        *("outcome", "group", "variant_yes", "variant_n", "baseline_yes", "baseline_n", "difference", "low", "high"),
-        *(
-            "chi2",
-            "p_chi2",
-            "p_fisher",
-            "p_holm",
-            "variant_mean",
-            "variant_sd",
-            "baseline_mean",
-            "baseline_sd",
-            "t",
-            "df",
-        ),
-        *(
-            "p_welch",
-            "mark",
-            "variant_missing",
-            "baseline_missing",
-            "bounds_low",
-            "bounds_high",
-            "bounds_ci_low",
-            "bounds_ci_high",
-            "p_groups_differ",
-        ),
-        "plan_sha256",
+        *declare(str, "outcome group"),
+        *declare(int, "variant_yes variant_n baseline_yes baseline_n"),
+        *declare(float, "difference low high chi2 p_chi2 p_fisher p_holm"),
+        *declare(float, "variant_mean variant_sd baseline_mean baseline_sd t df p_welch"),
+        *declare(str, "mark"),
+        *declare(int, "variant_missing baseline_missing"),
+        *declare(float, "bounds_low bounds_high bounds_ci_low bounds_ci_high p_groups_differ"),
+        *declare(str, "plan_sha256"),
     ),
     _read_figures,
     printed=[
@@ -129,7 +109,7 @@ FIGURES = ReportTable(
 SAMPLE: ReportTable[Sequence[SampledUnit]] = ReportTable(
     "sample",
     "The units whose threads are to be read, in the order in which they were drawn.",
-    ("place", "unit"),
+    (*declare(int, "place"), *declare(str, "unit")),
     lambda units: [{"place": each.place, "unit": each.unit} for each in units],
 )
 
@@ -231,5 +211,4 @@ def _count(side: Sequence[int] | Mapping[str, Any]) -> str:
 
 
 def _dot(effect: Mapping[str, Any]) -> Dot:
-    low, high = effect["ci"] or (None, None)
-    return Dot(effect["difference"], low, high, text=write_signed(effect["difference"]))
+    return Dot(effect["difference"], effect["ci"], text=write_signed(effect["difference"]))

@@ -32,6 +32,8 @@ _MEANINGS = {
     "test": "The test that counts: Pearson where five or more are expected in each cell, else Fisher; none below ten texts of a "
     "category.",
     "p_holm": "Its P by Holm, over all tests of Table 1 of the batch.",
+    "mark": "few or rough, where the smaller category has fewer than 10 or 20 texts.",
+    "verdict": "What the chart of the page says of the row.",
     "note": "How the answers of the row are chosen, and how many abstentions are left out.",
     "accuracy": "Share of right predictions among answers that predict, abstentions left out; with Wilson's interval.",
     "balanced_accuracy": "Mean of the shares of right predictions among women's and men's texts.",
@@ -50,12 +52,6 @@ _MEANINGS = {
     "of_step_before": "Share of the texts of the step before.",
     "of_first": "Share of the texts of the file.",
 }
-_WORDS = ("model", "condition", "subset", "step", "note")
-_COUNTS = (
-    *("n_woman", "n_man", "predicted_woman_of_woman", "predicted_woman_of_man"),
-    *("invalid", "refused", "no_answer", "abstained", "not_scored"),
-    *("woman", "man", "androgynous", "unknown", "total"),
-)
 
 
 def _describe(name: str) -> str:
@@ -65,19 +61,13 @@ def _describe(name: str) -> str:
     return _MEANINGS[name]
 
 
-def _find_kind(name: str) -> type:
-    if name in _WORDS:
-        return str
-    return int if name in _COUNTS else bool if name == "degenerate" else float
-
-
 TABLE1_COLUMNS = [
     *columns(Batch, "project batch", batch="pk"),
-    *(column(name, "", _describe(name), _find_kind(name)) for name in TABLE1.columns),
+    *(column(each.name, "", _describe(each.name), each.kind) for each in TABLE1.columns),
 ]
 FUNNEL_COLUMNS = [
     *columns(ReviewSet, "project reviews category_method rules_sha256 seed", reviews="name"),
-    *(column(name, "", _describe(name), _find_kind(name)) for name in FUNNEL.columns),
+    *(column(each.name, "", _describe(each.name), each.kind) for each in FUNNEL.columns),
 ]
 
 

@@ -33,7 +33,7 @@ CODES, TARGETS, MODELS, VERSIONS = 34, 12, 12, 5
 def make_charts() -> dict[str, Chart]:
     """By the page that has such a chart: every code of the papers' codebook, twelve targets, twelve models."""
     names = [f"Code with a name of some length, number {n}" for n in range(CODES)]
-    estimates = [Dot(0.5, 0.3, 0.7, 0, "0.50, 0.30 to 0.70"), Dot(0.4, 0.2, 0.6, 1, "0.40, 0.20 to 0.60")]
+    estimates = [Dot(0.5, (0.3, 0.7), 0, "0.50, 0.30 to 0.70"), Dot(0.4, (0.2, 0.6), 1, "0.40, 0.20 to 0.60")]
     verdict = judge_reliability(0.8, 0.7, 20)
     cells = [Cell(n / MODELS, f"{n}/{MODELS}", href=f"/p/study/themes/evidence/?model={n}") for n in range(MODELS)]
     points = [Point(f"v{n}", n / VERSIONS, f"{n} of {VERSIONS}") for n in range(VERSIONS)]

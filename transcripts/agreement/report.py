@@ -13,7 +13,7 @@ from transcripts.charts.verdicts import RELIABILITY_RULE, RELIABLE, TENTATIVE, j
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Layer
 from transcripts.formats.numbers import write_figure
-from transcripts.formats.report_tables import Printed, ReportTable, TableRow, print_estimate
+from transcripts.formats.report_tables import Printed, ReportTable, TableRow, declare, name_ends, print_estimate
 from transcripts.statistics.figures import Figure, Mark, explain_mark, explain_marks, mark_clusters
 
 if TYPE_CHECKING:
@@ -29,8 +29,12 @@ SETS = {
 }
 # What a file rests on, in each of its rows.
 BASIS = (
-    *("family", "layer", "codebook_version", "first_version", "last_version", "round", "model", "coders"),
-    *("seed", "resamples", "turns", "interviews", "hidden_interviews"),
+    *(
+        *declare(str, "family layer"),
+        *declare(int, "codebook_version first_version last_version round"),
+        *declare(str, "model coders"),
+    ),
+    *declare(int, "seed resamples turns interviews hidden_interviews"),
 )
 
 
@@ -94,12 +98,11 @@ def draw_rows(rows: Sequence[Mapping[str, Any]], *, family: str, units: str, cod
     drawn = []
     for row in rows:
         alpha: Figure = row["figures"].alpha
-        low, high = alpha.interval or (None, None)
         drawn.append(
             Row(
                 row["code"].name,
-                [Dot(alpha.value, low, high, text=write_figure(alpha._replace(clusters=row["turns"])))],
-                verdict=judge_reliability(alpha.value, low, row["turns"]),
+                [Dot(alpha.value, alpha.interval, text=write_figure(alpha._replace(clusters=row["turns"])))],
+                verdict=judge_reliability(alpha.value, alpha.interval and alpha.interval.low, row["turns"]),
                 href=f"{units}&code={row['code'].identifier}",
             )
         )
@@ -181,10 +184,7 @@ def _name_figures(source: CodeAgreement | PairAgreement, names: Sequence[str]) -
         figure: Figure = getattr(source, name) if name in names else Figure()
         of_pair = isinstance(source, PairAgreement) and name == "kappa"
         interval = source.kappa_error.interval if of_pair else figure.interval
-        low, high = interval or (None, None)
-        named.update(
-            {name: figure.value, f"{name}_low": low, f"{name}_high": high, f"{name}_reason": str(figure.reason)}
-        )
+        named |= {name: figure.value, **name_ends(interval, f"{name}_"), f"{name}_reason": str(figure.reason)}
     return named
 
 
@@ -193,8 +193,17 @@ TABLE = ReportTable(
     "Agreement by code on the blind labels, and by pair of coders, with 95 % intervals over resamples of whole turns; that of "
     "kappa of a pair is by its standard error.",
     (
-        *("scope", "code_id", "code", "coder_a", "coder_b", "units", "mark", *CELLS),
-        *(f"{name}{part}" for name in FIGURES for part in ("", "_low", "_high", "_reason")),
+        *(
+            *declare(str, "scope code_id code coder_a coder_b"),
+            *declare(int, "units"),
+            *declare(str, "mark"),
+            *declare(int, *CELLS),
+        ),
+        *(
+            column
+            for name in FIGURES
+            for column in (*declare(float, f"{name} {name}_low {name}_high"), *declare(str, f"{name}_reason"))
+        ),
         *BASIS,
     ),
     _read_rows,

@@ -39,14 +39,13 @@ class Missing:
 
 @dataclass(frozen=True)
 class Dot:
-    """An estimate with the ends of its interval. ``series`` decides shape and colour.
+    """An estimate with its ``interval``, both of its ends. ``series`` decides shape and colour.
 
     Where ``value`` is not a number, nothing is drawn and ``text`` says why.
     """
 
     value: float | None
-    low: float | None = None
-    high: float | None = None
+    interval: Sequence[float] | None = None
     series: int = 0
     text: str = ""
 
@@ -113,14 +112,13 @@ class RowChart:
 
 @dataclass(frozen=True)
 class Point:
-    """One number of a panel, under its label, with the ends of its interval. ``at`` is its place across where a panel is a
+    """One number of a panel, under its label, with its ``interval``. ``at`` is its place across where a panel is a
     square; ``text`` says there of how many cases it is, and is printed below it."""
 
     label: str
     value: float | None
     text: str = ""
-    low: float | None = None
-    high: float | None = None
+    interval: Sequence[float] | None = None
     at: float | None = None
 
 

@@ -87,7 +87,7 @@ def _list_panels(chart: PanelChart) -> RowChart:
     rows = [
         Row(
             point.label,
-            () if chart.has_columns else [Dot(point.value, point.low, point.high, text=point.text)],
+            () if chart.has_columns else [Dot(point.value, point.interval, text=point.text)],
             [Part(point.value)] if chart.has_columns else (),
             point.text if chart.has_columns else "",
             panel.verdict if place == len(panel.points) else None,
@@ -247,7 +247,7 @@ def _list_numbers(chart: RowChart, rows: Sequence[Row]) -> Iterator[float | None
     """What the scale has to contain."""
     yield from (reference.at for reference in chart.references)
     for row in rows:
-        yield from (end for dot in row.dots if is_number(dot.value) for end in (dot.value, dot.low, dot.high))
+        yield from (end for dot in row.dots if is_number(dot.value) for end in (dot.value, *(dot.interval or ())))
         if row.parts:
             yield sum(part.amount for part in row.parts if part.amount is not None and is_number(part.amount))
 
@@ -326,8 +326,8 @@ def _draw_dot(dot: Dot, y: float, place: Place) -> list[Shape]:
     if dot.value is None or not is_number(dot.value):
         return []
     shapes = []
-    if dot.low is not None and dot.high is not None and is_number(dot.low) and is_number(dot.high):
-        low, high = place(dot.low), place(dot.high)
+    if dot.interval and all(map(is_number, dot.interval)):
+        low, high = map(place, dot.interval)
         style = f"whisker{dot.series}"
         shapes += [_line(low, y, high, y, style), *(_line(end, y - 3, end, y + 3, style) for end in (low, high))]
     return [*shapes, _draw_sign(dot.series, place(dot.value), y)]
@@ -405,7 +405,7 @@ def _find_size(verdict: Verdict) -> float:
 def _lay_out_panels(chart: PanelChart, *, most: int = 0) -> Drawing:
     """Panels in lines of at most ``most``; 0 for the usual number of their kind."""
     points = [point for panel in chart.panels for point in panel.points]
-    scale = find_scale(chart.low, chart.high, [end for p in points for end in (p.value, p.low, p.high)])
+    scale = find_scale(chart.low, chart.high, [end for p in points for end in (p.value, *(p.interval or ()))])
     wide, high, usual = (PANEL_WIDTH, PANEL_HEIGHT, PANEL_COLUMNS)
     if chart.sides:
         wide, high, usual = (SQUARE_WIDTH, SQUARE_HEIGHT, SQUARE_COLUMNS)
@@ -512,8 +512,9 @@ def _draw_column(x: float, y: float, step: float, base: float) -> list[Shape]:
 
 def _draw_point(point: Point, x: float, y: float, height: Place) -> list[Shape]:
     shapes = []
-    if point.low is not None and point.high is not None and is_number(point.low) and is_number(point.high):
-        shapes.append(_line(x, height(point.low), x, height(point.high), "whisker0"))
+    if point.interval and all(map(is_number, point.interval)):
+        low, high = map(height, point.interval)
+        shapes.append(_line(x, low, x, high, "whisker0"))
     return [*shapes, _draw_sign(0, x, y)]
 
 

@@ -70,10 +70,11 @@ def judge_against(named: dict[str, float | None], threshold: float, cases: int, 
     return Verdict(f"not usable: {' and '.join(below)}", Tone.BAD) if below else Verdict("usable", Tone.GOOD)
 
 
-def judge_difference(low: float | None, high: float | None, *, more: str, less: str) -> Verdict:
+def judge_difference(interval: Sequence[float] | None, *, more: str, less: str) -> Verdict:
     """A difference by its interval: wholly above 0, wholly below it, or neither, which is no evidence that there is none."""
-    if low is None or high is None or not is_number(low) or not is_number(high):
+    if interval is None or not all(map(is_number, interval)):
         return Verdict("not defined")
+    low, high = interval
     if low > 0:
         return Verdict(more, Tone.WARN)
     return Verdict(less, Tone.WARN) if high < 0 else Verdict(CANNOT_TELL)
@@ -83,14 +84,14 @@ def judge_ratio(value: float | None, interval: Sequence[float] | None, *, more: 
     """A ratio by its interval: wholly above 1, wholly below it, or neither. One that nothing bounds tells nothing."""
     if value is None or interval is None:
         return Verdict("not defined" if value is None else f"{CANNOT_TELL}: no interval")
-    return judge_difference(interval[0] - 1, interval[1] - 1, more=more, less=less)
+    return judge_difference([end - 1 for end in interval], more=more, less=less)
 
 
-def judge_within(value: float | None, low: float | None, high: float | None) -> Verdict:
+def judge_within(value: float | None, interval: Sequence[float] | None) -> Verdict:
     """A score under another rule, against the interval of the score under the usual rule."""
-    if value is None or low is None or high is None:
+    if value is None or interval is None:
         return Verdict("not defined")
-    inside = low <= value <= high
+    inside = interval[0] <= value <= interval[1]
     return Verdict("within the interval", Tone.GOOD) if inside else Verdict("outside the interval", Tone.WARN)
 
 

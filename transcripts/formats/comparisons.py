@@ -11,7 +11,7 @@ from transcripts.charts.figures import Dot, Missing, Reference, Row, RowChart, T
 from transcripts.charts.verdicts import CANNOT_TELL, judge_cases, summarise
 from transcripts.formats.numbers import write_estimate, write_number, write_p
 from transcripts.formats.problems import show_count
-from transcripts.formats.report_tables import ReportTable
+from transcripts.formats.report_tables import ReportTable, declare, name_ends
 from transcripts.statistics.comparing import LEVEL, Comparison, Direction, compare_family, pair_units
 from transcripts.statistics.figures import FEW
 
@@ -118,19 +118,19 @@ def declare_comparisons(
     caption: str, about: str, things: str, *, units: str = "", after: str = "", heads: Mapping[str, str] = {}
 ) -> ReportTable[Mapping[str, Any]]:
     """The table of a report's ``comparisons``; ``about`` and ``after`` name its first columns and its last, with blanks between."""
-    counts, figures = (
-        f"{units} {things} mark left_out",
-        "first_rate second_rate difference low high p p_holm family verdict",
+    columns = (
+        *declare(str, about, "first second"),
+        *(*declare(int, units, things), *declare(str, "mark"), *declare(int, "left_out")),
+        *(*declare(float, "first_rate second_rate difference low high p p_holm"), *declare(int, "family")),
+        *declare(str, "verdict", after),
     )
-    names = f"{about} first second {counts} {figures} {after}"
 
     def read_rows(report: Mapping[str, Any]) -> Iterator[Compared]:
         for each in report["comparisons"]:
-            low, high = each["ci"] or (None, None)
-            yield {**each, "low": low, "high": high, "verdict": judge_comparison(each, things).words}
+            yield {**each, **name_ends(each["ci"]), "verdict": judge_comparison(each, things).words}
 
     writers: dict[str, Callable[[Any], str]] = {"p": write_p, "p_holm": write_p, "mark": _write_mark}
-    return ReportTable("comparisons", caption, names.split(), read_rows, {**HEADS, **heads}, writers)
+    return ReportTable("comparisons", caption, columns, read_rows, {**HEADS, **heads}, writers)
 
 
 def _write_mark(mark: str | None) -> str:
@@ -184,8 +184,7 @@ def draw_comparisons(
         pair = f"{each['first']} minus {each['second']}"
         under = f"{each['under']}: " if each.get("under") else ""
         group, line = (f"{under}{pair}", name(each)) if by_pair else (name(each), pair)
-        text = write_estimate(each["difference"], each["ci"])
-        dot = draw_difference(each["difference"], each["ci"], text)
+        dot = Dot(each["difference"], each["ci"], text=write_estimate(each["difference"], each["ci"]))
         verdict = judge_comparison(each, things)
         drawn.append(Row(f"{line}, {_count(each, things)}", [dot], group=group, verdict=verdict))
     return chart_differences(drawn, key=key, title=title, missing=Missing(missing))
@@ -193,12 +192,6 @@ def draw_comparisons(
 
 def _count(each: Compared, things: str) -> str:
     return ", ".join([show_count(each[things], things.removesuffix("s")), *filter(None, [each["mark"]])])
-
-
-def draw_difference(value: float | None, interval: Sequence[float] | None, text: str) -> Dot:
-    """A difference with its interval."""
-    low, high = interval or (None, None)
-    return Dot(value, low, high, text=text)
 
 
 def chart_differences(

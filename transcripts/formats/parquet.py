@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from transcripts.formats.tabular import group_rows, show_cell
 
@@ -43,10 +43,11 @@ def is_installed() -> bool:
     return importlib.util.find_spec("pyarrow") is not None
 
 
-def write_parquet(rows: Iterable[Sequence[object]], *, fields: Sequence[Field], path: Path) -> int:
+def write_parquet(rows: Iterable[Sequence[object]], *, fields: Sequence[Field], to: Path | BinaryIO) -> int:
     """Write rows to a file; returns how many. ``None`` is null, and text is never escaped.
 
-    Raises ``ParquetNotInstalled``, and what pyarrow raises for a cell that is not of its column's type.
+    Raises ``ParquetNotInstalled``, ``ValueError`` for a number that is not finite, and what pyarrow raises for a cell that is not
+    of its column's type.
     """
     if not is_installed():
         raise ParquetNotInstalled
@@ -58,12 +59,13 @@ def write_parquet(rows: Iterable[Sequence[object]], *, fields: Sequence[Field], 
         int: pa.int64(),
         float: pa.float64(),
         Decimal: pa.decimal128(38, SCALE),
+        date: pa.date32(),
         datetime: pa.timestamp("us", tz="UTC"),
         str: pa.string(),
     }
     schema = pa.schema([pa.field(each.name, types[each.kind], metadata={"meaning": each.meaning}) for each in fields])
     count = 0
-    with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+    with parquet.ParquetWriter(to, schema, compression="zstd") as writer:
         for batches in _fill_groups(rows, fields, schema):
             writer.write_table(pa.Table.from_batches(batches, schema), row_group_size=ROWS_OF_A_GROUP)
             count += sum(batch.num_rows for batch in batches)
@@ -77,7 +79,7 @@ def _fill_groups(rows: Iterable[Sequence[object]], fields: Sequence[Field], sche
     batches: list[Any] = []
     for columns in group_rows(rows, len(fields)):
         arrays = [
-            pa.array(_show_texts(column) if each.kind is str else column, field.type)
+            pa.array(_fit_column(column, each.kind), field.type)
             for column, each, field in zip(columns, fields, schema, strict=True)
         ]
         batches.append(pa.record_batch(arrays, schema=schema))
@@ -88,5 +90,10 @@ def _fill_groups(rows: Iterable[Sequence[object]], fields: Sequence[Field], sche
         yield batches
 
 
-def _show_texts(column: Sequence[object]) -> list[str | None]:
-    return [value if value is None or isinstance(value, str) else show_cell(value) for value in column]
+def _fit_column(column: Sequence[object], kind: type) -> Sequence[object]:
+    """What pyarrow is given of a column: text where it is one of text, and no number that CSV would refuse."""
+    if kind is str:
+        return [value if value is None or isinstance(value, str) else show_cell(value) for value in column]
+    for value in column if kind is float else ():
+        show_cell(value)
+    return column

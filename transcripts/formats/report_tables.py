@@ -1,7 +1,7 @@
 """The tables of a report, each declared once: for its page, and as CSV, JSON, Parquet and LaTeX.
 
-A report is small, so its tables are written whole. pandas writes CSV and Parquet, and is loaded only while such a file is made.
-Tables of a whole study are streamed instead (``transcripts.formats.tabular``); cells are written in the same way there.
+A report is small, so its tables are written whole. Their cells and types are those of exports (``transcripts.formats.tabular`` and
+``parquet``), which are streamed.
 """
 
 from __future__ import annotations
@@ -9,20 +9,28 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from transcripts.formats.latex import write_plain_table
 from transcripts.formats.numbers import write_estimate, write_number
-from transcripts.formats.parquet import is_installed
-from transcripts.formats.tabular import escape_formula, show_cell, write_json
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from transcripts.formats.parquet import Field, is_installed, write_parquet
+from transcripts.formats.tabular import write_csv, write_json
 
 Source = TypeVar("Source")
 """What the rows of a table are read from: a report, or rows that a query found."""
 TableRow = Mapping[str, Any]
-NUMBERS = {int, float}
+
+
+def declare(kind: type, *names: str) -> list[Field]:
+    """Columns of one kind, which is their type in Parquet whatever a report has in them; a list or a mapping is text, as JSON.
+    Several names may be in one text, with blanks between."""
+    return [Field(name, kind) for name in " ".join(names).split()]
+
+
+def declare_each(names: Iterable[str], kinds: Mapping[type, str]) -> list[Field]:
+    """Columns whose names mean the same in several tables: of the kind under which ``kinds`` has the name, all others numbers."""
+    known = {name: kind for kind, of_kind in kinds.items() for name in of_kind.split()}
+    return [Field(name, known.get(name, float)) for name in names]
 
 
 class Printed(NamedTuple):
@@ -36,16 +44,16 @@ class Printed(NamedTuple):
 class ReportTable(Generic[Source]):
     """A table of a report.
 
-    ``columns``: the headings of its files. ``read_rows`` gives what is in each row by these names, None (or nothing) where there
-    is nothing to say. ``printed``: its columns on a page and in LaTeX; without, every column is printed, headed as ``heads`` says
-    or by its name, and written as ``writers`` says or by ``print_cell``. ``alignment``: that of the printed columns, as in "lrr";
-    without, the first is to the left, others to the right. ``is_printed``: whether it makes a table on paper; one of a number in
-    each row, or of sixty columns, does not.
+    ``columns``: the headings of its files, with the kind of what is below each. ``read_rows`` gives what is in each row by these
+    names, None (or nothing) where there is nothing to say. ``printed``: its columns on a page and in LaTeX; without, every column
+    is printed, headed as ``heads`` says or by its name, and written as ``writers`` says or by ``print_cell``. ``alignment``: that
+    of the printed columns, as in "lrr"; without, the first is to the left, others to the right. ``is_printed``: whether it makes a
+    table on paper; one of a number in each row, or of sixty columns, does not.
     """
 
     name: str
     caption: str
-    columns: Sequence[str]
+    columns: Sequence[Field]
     read_rows: Callable[[Source], Iterable[TableRow]]
     heads: Mapping[str, str] = field(default_factory=dict)
     writers: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
@@ -58,20 +66,26 @@ class ReportTable(Generic[Source]):
         """In which formats its file can be written here: Parquet is among them where pyarrow is installed."""
         return ["csv", "json", *(["parquet"] if is_installed() else []), *(["tex"] if self.is_printed else [])]
 
+    @property
+    def names(self) -> list[str]:
+        """The headings of its files."""
+        return [each.name for each in self.columns]
+
     def list_rows(self, source: Source) -> list[list[object]]:
         """The rows with their values as they are, in the order of ``columns``."""
-        return [[row.get(name) for name in self.columns] for row in self.read_rows(source)]
+        names = self.names
+        return [[row.get(name) for name in names] for row in self.read_rows(source)]
 
     def list_heads(self) -> list[str]:
         """What the printed columns are called."""
-        return [head for head, _ in self.printed] or [self.heads.get(name, name.capitalize()) for name in self.columns]
+        return [head for head, _ in self.printed] or [self.heads.get(name, name.capitalize()) for name in self.names]
 
     def print_rows(self, source: Source) -> list[list[str]]:
         """The rows as they are printed: numbers that are no counts with three decimals."""
         rows = self.read_rows(source)
         if self.printed:
             return [[write(row) for _, write in self.printed] for row in rows]
-        writers = [(name, self.writers.get(name, print_cell)) for name in self.columns]
+        writers = [(name, self.writers.get(name, print_cell)) for name in self.names]
         return [[write(row.get(name)) for name, write in writers] for row in rows]
 
 
@@ -83,6 +97,12 @@ def print_estimate(head: str, name: str, ends: str = "") -> Printed:
         return write_estimate(row[name], None if low is None else (low, high))
 
     return Printed(head, write)
+
+
+def name_ends(interval: Sequence[float] | None, name: str = "") -> dict[str, float | None]:
+    """The ends of an interval by the names of their columns, ``name`` with "low" or "high" after it; None where there is none."""
+    low, high = interval or (None, None)
+    return {f"{name}low": low, f"{name}high": high}
 
 
 def print_cell(value: object) -> str:
@@ -105,42 +125,12 @@ def write_report_table(
         return write_plain_table(
             heads, rows, caption=caption or table.caption, label=label or table.name, columns=table.alignment
         ).encode()
+    values, stream, data = table.list_rows(source), io.StringIO(newline=""), io.BytesIO()
+    if format == "parquet":
+        write_parquet(values, fields=table.columns, to=data)
+        return data.getvalue()
     if format == "json":
-        stream = io.StringIO()
-        write_json(table.list_rows(source), header=table.columns, stream=stream)
-        return stream.getvalue().encode()
-    frame = _make_frame(table, source)
-    return _write_parquet(frame) if format == "parquet" else _write_csv(frame, exact=exact)
-
-
-def _make_frame(table: ReportTable[Source], source: Source) -> DataFrame:
-    """The rows as a frame that leaves every value as it is: a count with gaps stays one, and nothing becomes NaN."""
-    import pandas
-
-    return pandas.DataFrame(table.list_rows(source), columns=list(table.columns), dtype=object)
-
-
-def _write_csv(frame: DataFrame, *, exact: bool) -> bytes:
-    """RFC 4180, in UTF-8."""
-
-    def show(value: object) -> str:
-        text = value if isinstance(value, str) else show_cell(value)
-        return escape_formula(text) if isinstance(value, str) and not exact else text
-
-    return frame.map(show).rename(columns=show).to_csv(index=False, lineterminator="\r\n").encode()
-
-
-def _write_parquet(frame: DataFrame) -> bytes:
-    """Each column of one type: one whose values are of several kinds, or objects, is text."""
-    for name in frame.columns:
-        kinds = {type(value) for value in frame[name]} - {type(None)}
-        # A number that is not finite is refused, as in CSV.
-        for value in frame[name]:
-            if isinstance(value, float):
-                show_cell(value)
-        if (len(kinds) > 1 and not kinds <= NUMBERS) or dict in kinds:
-            frame[name] = [
-                value if value is None or isinstance(value, str) else show_cell(value) for value in frame[name]
-            ]
-    written: bytes = frame.to_parquet(index=False)
-    return written
+        write_json(values, header=table.names, stream=stream)
+    else:
+        write_csv(values, header=table.names, stream=stream, escape_formulas=not exact)
+    return stream.getvalue().encode()

@@ -22,7 +22,7 @@ from auditapp.batches.pages.progress import FINISHED, NO_CALLS
 from auditapp.batches.pure.estimating import ArmFigures, estimate
 from auditapp.batches.pure.money import NANO, TOKENS_PER_PRICE, compute_cost, to_dollars, write_dollars
 from auditapp.llm.queries import is_open_ended
-from transcripts.formats.report_tables import ReportTable, TableRow
+from transcripts.formats.report_tables import ReportTable, TableRow, declare
 
 MIN_CALLS = 2
 MAX_PROMPTS_READ = 2000
@@ -185,18 +185,12 @@ SPEND = ReportTable(
     "spend",
     "What the calls of each arm cost, by the day (UTC) on which they were begun.",
     (
-        *(
-            "model",
-            "task",
-            "day_utc",
-            "calls",
-            "cached",
-            "tokens_in",
-            "tokens_out",
-            "spent_usd",
-            "calls_of_unknown_cost",
-        ),
-        *("calls_with_unknown_end", "unknown_end_at_most_usd"),
+        *declare(str, "model task"),
+        *declare(datetime.date, "day_utc"),
+        *declare(int, "calls cached tokens_in tokens_out"),
+        *declare(Decimal, "spent_usd"),
+        *declare(int, "calls_of_unknown_cost calls_with_unknown_end"),
+        *declare(Decimal, "unknown_end_at_most_usd"),
     ),
     _read_amounts,
 )

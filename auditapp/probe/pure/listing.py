@@ -8,10 +8,10 @@ from typing import Any
 from auditapp.probe.pure.comparing import name_measure
 from auditapp.probe.pure.limits import CATEGORIES
 from auditapp.probe.pure.parsing import SUBSETS
-from auditapp.probe.pure.tables import ALL, DEGENERATE, FEW, INFINITIES, is_few
+from auditapp.probe.pure.tables import ALL, DEGENERATE, INFINITIES, mark_theme
 from transcripts.formats.comparisons import describe_comparisons
 from transcripts.formats.numbers import NONE, write_estimate, write_number, write_p, write_percent, write_signed
-from transcripts.statistics.figures import explain_marks_in
+from transcripts.statistics.figures import explain_marks, explain_marks_in
 
 
 def list_funnel(funnel: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -70,13 +70,13 @@ def _list_table1(table: Mapping[str, Any]) -> Iterator[str]:
 
 def _list_table2(table: Mapping[str, Any]) -> Iterator[str]:
     yield f"  rationales: {table['n_woman']} women's, {table['n_man']} men's, offset {write_ratio(table['offset'])}"
+    marks = {name: mark_theme(row) for name, row in table["themes"].items()}
     for name, row in table["themes"].items():
         yield (
             f"  {name}: W {row['w']}, M {row['m']}, ln(W/M) {write_ratio(row['bias'])}, of shares {write_ratio(row['bias_rate'])}, "
-            f"with 0.5 added {write_ratio(row['bias_half'])}{', few' if is_few(row) else ''}"
+            f"with 0.5 added {write_ratio(row['bias_half'])}{f', {marks[name]}' if marks[name] else ''}"
         )
-    if any(is_few(row) for row in table["themes"].values()):
-        yield f"  few: {FEW}"
+    yield from (f"  {words}" for words in explain_marks(marks.values(), "rationales"))
     if any(isinstance(row["bias"], str) for row in table["themes"].values()):
         yield f"  {INFINITIES}"
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from auditapp.probe.pure.limits import CONTROL, MAN, PRIMED, SCORED, WOMAN
 from auditapp.probe.pure.parsing import ABSTAINED, INVALID, NO_ANSWER, OK, REFUSED, SUBSETS, find_subset
 from transcripts.statistics.figures import FEW as FEW_TEXTS
+from transcripts.statistics.figures import Mark, mark_clusters
 from transcripts.statistics.intervals import newcombe_interval, wilson_interval
 from transcripts.statistics.multiplicity import adjust_holm
 from transcripts.statistics.significance import choose_test, measure_chi_square, measure_fisher, measure_mcnemar
@@ -32,9 +33,6 @@ CHOSEN_BY_ANSWERS = (
     "The rows “Emotion or style”, “Other evidence” and “None” are chosen by the model's own answer, as in the published table: by "
     "the evidence that it named. A difference in them, or between them, does not show an effect of a cue or of the prompt."
 )
-MIN_RATIONALES = 10
-"""A theme that fewer rationales cite is marked."""
-FEW = f"fewer than {MIN_RATIONALES} rationales cite the theme. One more or less moves its logarithm far."
 Ratio = float | str | None
 """A natural logarithm, ``PLUS_INFINITY``, ``MINUS_INFINITY``, or ``None`` where both counts are 0."""
 
@@ -220,9 +218,9 @@ def _measure_theme(w: int, m: int, n_woman: int, n_man: int) -> dict[str, Any]:
     }
 
 
-def is_few(theme: Mapping[str, Any]) -> bool:
-    """Whether too few rationales cite a theme of Table 2 for its logarithm to say much."""
-    return bool(theme["w"] + theme["m"] < MIN_RATIONALES)
+def mark_theme(theme: Mapping[str, Any]) -> Mark | None:
+    """The mark of a theme of Table 2, by how many rationales cite it."""
+    return mark_clusters(theme["w"] + theme["m"])
 
 
 def compare_counts(w: int, m: int) -> Ratio:

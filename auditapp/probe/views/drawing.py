@@ -8,28 +8,26 @@ from typing import Any, NamedTuple
 
 from auditapp.probe.pure.comparing import COMPARED_WORDS, COMPARISONS, name_measure
 from auditapp.probe.pure.listing import write_ratio
-from auditapp.probe.pure.outputs import CONDITION_NAMES, SUBSET_NAMES
-from auditapp.probe.pure.parsing import SUBSETS
-from auditapp.probe.pure.tables import (
-    ALL,
-    CHOSEN_BY_ANSWERS,
-    DEGENERATE,
-    FEW,
-    INFINITIES,
-    MIN_RATIONALES,
-    describe_abstentions,
-    is_few,
+from auditapp.probe.pure.outputs import (
+    CONDITION_NAMES,
+    RATIONALES,
+    SUBSET_NAMES,
+    TABLE1,
+    TABLE2,
+    TEXTS,
+    judge,
+    list_table1,
+    list_table2,
 )
-from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart, Tone, Verdict
-from transcripts.charts.verdicts import CANNOT_TELL, judge_cases, judge_difference
+from auditapp.probe.pure.tables import CHOSEN_BY_ANSWERS, DEGENERATE, INFINITIES, describe_abstentions, mark_theme
+from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart
+from transcripts.charts.verdicts import judge_cases
 from transcripts.formats.comparisons import draw_comparisons
-from transcripts.formats.numbers import NONE, write_estimate, write_number, write_p
+from transcripts.formats.numbers import write_estimate
 from transcripts.statistics.figures import explain_marks
 
-DEGENERATE_VERDICT = Verdict("degenerate", Tone.BAD)
-
-
-TEST_HEADS = ("Subset", "N (W/M)", "Difference", "P", "Test", "P by Holm")
+# Of the columns of Table 1, those that are unfolded below its chart.
+TEST_HEADS = ("Subset", "N (W/M)", "Difference", "P", "Test", "P (Holm)")
 
 
 class Figure(NamedTuple):
@@ -58,28 +56,24 @@ def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
     """Table 1 of a model: the two rates with their intervals, and whether they differ."""
     rows, lines, notes = [], [], []
     tests: dict[str, list[list[str]]] = {}
+    listed = list(list_table1(model, table))
+    for row in listed:
+        name = CONDITION_NAMES[row["condition"]]
+        rows.append(
+            Row(
+                f"{SUBSET_NAMES[row['subset']]}: {row['n_woman']} and {row['n_man']} texts",
+                [_dot(row["rate_woman"], row["rate_woman_ci"], 0), _dot(row["rate_man"], row["rate_man_ci"], 1)],
+                verdict=judge(row),
+                group=name,
+            )
+        )
+        cells = [(head, write(row)) for head, write in TABLE1.printed[1:]]
+        lines.append([Figure(cell) for _, cell in cells])
+        tests.setdefault(name, []).append([cell for head, cell in cells if head in TEST_HEADS])
     for condition, found in table.items():
         if condition == "paired":
             continue
         name = CONDITION_NAMES[condition]
-        for subset in (ALL, *SUBSETS):
-            row = found[subset]
-            rows.append(
-                Row(
-                    f"{SUBSET_NAMES[subset]}: {row['n_woman']} and {row['n_man']} texts",
-                    [
-                        _dot(row["rate_woman"], row["rate_woman_ci"], 0),
-                        _dot(row["rate_man"], row["rate_man_ci"], 1),
-                    ],
-                    verdict=judge(row),
-                    group=name,
-                )
-            )
-            lines.append(_list_table1(name, subset, row))
-            difference = write_estimate(row["difference"], row["difference_ci"])
-            texts = f"{row['n_woman']}/{row['n_man']}"
-            cells = [SUBSET_NAMES[subset], texts, difference, *_list_test(row)]
-            tests.setdefault(name, []).append(cells)
         counts = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in found["not_counted"].items())
         apart = "; ".join(f"{category}: {sum(of.values())}" for category, of in found["not_counted_of"].items())
         notes.append(
@@ -87,7 +81,7 @@ def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
         )
         if abstentions := describe_abstentions(found):
             notes.append(f"{name}: {abstentions}")
-    notes.append(CHOSEN_BY_ANSWERS)
+    notes += [CHOSEN_BY_ANSWERS, *explain_marks((row["mark"] for row in listed), TEXTS)]
     chart = RowChart(
         f"table1-{place}",
         f"Predicted to be a woman’s, {model}: shares with 95 % intervals",
@@ -95,81 +89,34 @@ def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
         series=["women’s texts", "men’s texts"],
         missing=Missing("No answer has been read yet."),
     )
-    heads = [
-        "Condition",
-        "Subset",
-        "N (W/M)",
-        "Women’s",
-        "Men’s",
-        "Difference",
-        *TEST_HEADS[3:],
-        "Accuracy",
-        "Balanced",
-        "",
-    ]
     return Section(
         chart.key,
         f"Table 1, {model}",
         "How often a text is predicted to be by a woman, of texts by women and by men. Emotion: the answer applied Emotion or "
         f"Textual Style. None: it applied no category. {DEGENERATE}",
         chart,
-        heads,
+        TABLE1.list_heads()[1:],
         lines,
         notes,
         tests,
     )
 
 
-def judge(row: Mapping[str, Any]) -> Verdict:
-    """Degenerate, few texts, else whether the two rates differ by the interval of their difference, and by P after Holm's
-    adjustment."""
-    if row["degenerate"]:
-        return DEGENERATE_VERDICT
-    if few := judge_cases(min(row["n_woman"], row["n_man"]), things="texts"):
-        return few
-    if (row["p_holm"] or 0) >= 0.05:
-        return Verdict(CANNOT_TELL)
-    low, high = row["difference_ci"] or (None, None)
-    return judge_difference(low, high, more="more often of women’s texts", less="more often of men’s texts")
-
-
-def _list_test(row: Mapping[str, Any]) -> list[str]:
-    """As under the last of ``TEST_HEADS``."""
-    return [write_p(row["p"]), row["test"] or NONE, write_p(row["p_holm"])]
-
-
-def _list_table1(name: str, subset: str, row: Mapping[str, Any]) -> list[Figure]:
-    said = row["predicted_woman"]
-    cells = [
-        name,
-        SUBSET_NAMES[subset],
-        f"{row['n_woman']}/{row['n_man']}",
-        f"{write_number(row['rate_woman'], 3)} ({said[0]})",
-        f"{write_number(row['rate_man'], 3)} ({said[1]})",
-        write_estimate(row["difference"], row["difference_ci"]),
-        *_list_test(row),
-        write_estimate(row["accuracy"], row["accuracy_ci"]),
-        write_number(row["balanced_accuracy"], 3),
-        "degenerate" if row["degenerate"] else "",
-    ]
-    return [Figure(cell) for cell in cells]
-
-
 def draw_table2(model: str, table: Mapping[str, Any], links: Mapping[str, str], *, place: int) -> Section:
     """Table 2 of a model: ln(W/M) of counts and of shares by theme; a theme leads to its rationales."""
     rows, lines = [], []
-    for name, row in table["themes"].items():
-        href = links.get(name, "")
+    for row in list_table2(model, table):
+        href = links.get(row["theme"], "")
         rows.append(
             Row(
-                f"{name}: W {row['w']}, M {row['m']}",
+                f"{row['theme']}: W {row['w']}, M {row['m']}",
                 [_ratio(row["bias"], 0), _ratio(row["bias_rate"], 1)],
-                verdict=judge_cases(row["w"] + row["m"], MIN_RATIONALES, "rationales"),
+                verdict=judge_cases(row["w"] + row["m"], things="rationales"),
                 href=href,
             )
         )
-        cells = [str(row["w"]), str(row["m"]), *(write_ratio(row[key]) for key in ("bias", "bias_rate", "bias_half"))]
-        lines.append([Figure(name, href), *map(Figure, [*cells, "few" if is_few(row) else ""])])
+        theme, *cells = (write(row) for _, write in TABLE2.printed[2:])
+        lines.append([Figure(theme, href), *map(Figure, cells)])
     by = "the model’s prediction" if table["axis"] == "prediction" else "the name-inferred category"
     chart = RowChart(
         f"table2-{place}",
@@ -188,7 +135,7 @@ def draw_table2(model: str, table: Mapping[str, Any], links: Mapping[str, str], 
         f"{table['n_woman']} and {table['n_man']} rationales. Their numbers alone make a logarithm of "
         f"{write_ratio(table['offset'])}.",
         chart,
-        ["Theme", "W", "M", "ln(W/M)", "of shares", "with 0.5 added", ""],
+        TABLE2.list_heads()[2:],
         lines,
         _explain_table2(table),
     )
@@ -223,11 +170,8 @@ def draw_compared(report: Mapping[str, Any]) -> Section:
 def _explain_table2(table: Mapping[str, Any]) -> list[str]:
     """What themes with few rationales, and those that one side alone cites, are to be read with."""
     themes = table["themes"].values()
-    few, infinite = sum(map(is_few, themes)), any(isinstance(row["bias"], str) for row in themes)
-    said = []
-    if few:
-        said.append(f"Few, at {few} of {len(themes)} themes: {FEW}")
-    if infinite:
+    said = explain_marks(map(mark_theme, themes), RATIONALES)
+    if any(isinstance(row["bias"], str) for row in themes):
         said.append(
             f"{INFINITIES} Such logarithms are infinite, so no dot is drawn; the column with 0.5 added has a number."
         )
@@ -235,8 +179,7 @@ def _explain_table2(table: Mapping[str, Any]) -> list[str]:
 
 
 def _dot(value: float | None, interval: Sequence[float] | None, series: int) -> Dot:
-    low, high = interval or (None, None)
-    return Dot(value, low, high, series, text=write_estimate(value, interval))
+    return Dot(value, interval, series, text=write_estimate(value, interval))
 
 
 def _ratio(value: float | str | None, series: int) -> Dot:

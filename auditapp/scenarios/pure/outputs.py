@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from transcripts.formats.comparisons import declare_comparisons
 from transcripts.formats.numbers import NONE, write_estimate, write_number, write_p
 from transcripts.formats.problems import show_count
-from transcripts.formats.report_tables import ReportTable
+from transcripts.formats.report_tables import ReportTable, declare_each, name_ends
 
 Report = Mapping[str, Any]
 Rows = Iterator[Mapping[str, object]]
@@ -65,9 +65,18 @@ WRITERS: Mapping[str, Callable[[Any], str]] = {
 """How columns that are no plain figures are printed."""
 
 
+# What a column has in every table; all others are numbers.
+_KINDS = {
+    str: "model condition group mark highest lowest no_gap bin no_ece",
+    int: "cases pairs both prompted_only unprompted_only neither left_out right n n_probability highest_n lowest_n compared "
+    "without",
+    bool: "reasoning",
+}
+
+
 def _declare(name: str, caption: str, names: str, read_rows: Callable[[Report], Rows]) -> ReportTable[Report]:
     """A table of the report; ``names`` are those of its columns, with blanks between."""
-    return ReportTable(name, caption, names.split(), read_rows, HEADS, WRITERS)
+    return ReportTable(name, caption, declare_each(names.split(), _KINDS), read_rows, HEADS, WRITERS)
 
 
 def name_arm(arm: Mapping[str, Any]) -> str:
@@ -85,7 +94,7 @@ def _list_retention(report: Report) -> Rows:
     for model, figures in report["retention"].items():
         rates = {side: figures[side]["rate"] for side in ("prompted", "unprompted")}
         ratio = figures["retention"]
-        yield {**figures, **rates, "model": model, "retention": ratio["value"], **_name_ends(ratio["ci"], "retention_")}
+        yield {**figures, **rates, "model": model, "retention": ratio["value"], **name_ends(ratio["ci"], "retention_")}
 
 
 def _list_arms(report: Report) -> Rows:
@@ -93,9 +102,9 @@ def _list_arms(report: Report) -> Rows:
     for arm in report["arms"]:
         stated = arm["calibration"]
         figures = {"group": "", "n_probability": stated["n"], "brier": stated["brier"], "ece": stated["ece"]}
-        yield {**arm, **figures, **_name_ends(arm["ci"])}
+        yield {**arm, **figures, **name_ends(arm["ci"])}
         for group, own in arm["groups"]["groups"].items():
-            yield {**_name(arm), **own, "group": group, **_name_ends(own["ci"])}
+            yield {**_name(arm), **own, "group": group, **name_ends(own["ci"])}
 
 
 def _list_gaps(report: Report) -> Rows:
@@ -106,8 +115,8 @@ def _list_gaps(report: Report) -> Rows:
             yield {
                 **_name(arm),
                 **gap,
-                **_name_ends(gap["ci"], "difference_"),
-                **_name_ends(gap["ratio_ci"], "ratio_"),
+                **name_ends(gap["ci"], "difference_"),
+                **name_ends(gap["ratio_ci"], "ratio_"),
                 "no_gap": "",
             }
         elif why:
@@ -119,7 +128,7 @@ def _list_calibration(report: Report) -> Rows:
     for arm in report["arms"]:
         found = arm["calibration"]
         for each in found["bins"]:
-            yield {**_name(arm), **each, "bin": name_bin(each), **_name_ends(each["ci"])}
+            yield {**_name(arm), **each, "bin": name_bin(each), **name_ends(each["ci"])}
         if found["n"]:
             yield {**_name(arm), **found, "bin": "all"}
 
@@ -131,11 +140,6 @@ def name_bin(each: Mapping[str, Any]) -> str:
 
 def _name(arm: Mapping[str, Any]) -> Mapping[str, object]:
     return {name: arm[name] for name in ("model", "condition", "reasoning")}
-
-
-def _name_ends(interval: Sequence[float] | None, before: str = "") -> Mapping[str, float | None]:
-    low, high = interval or (None, None)
-    return {f"{before}low": low, f"{before}high": high}
 
 
 RETENTION = _declare(

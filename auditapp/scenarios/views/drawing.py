@@ -76,7 +76,7 @@ def _make_section(
     chart: Chart, title: str, words: str, *, table: ReportTable[Report], report: Report, notes: Sequence[str] = ()
 ) -> Section:
     rows = table.print_rows(report)
-    place = table.columns.index("mark")
+    place = table.names.index("mark")
     marks = explain_marks((row[place] for row in rows), "cases")
     return Section(chart.key, title, words, chart, table.list_heads(), rows, [*notes, *marks])
 
@@ -241,15 +241,14 @@ def _draw_diagram(report: Report) -> PanelChart:
         "Reliability diagram",
         panels,
         sides=("mean probability stated", "share of expected answers"),
-        note="The line is where the two are equal. n: plays in each bin. Upright lines: 95 % intervals.",
+        note="The line is where the two are equal. n: cases in each bin. Upright lines: 95 % intervals.",
     )
 
 
 def _draw_bin(found: Mapping[str, Any]) -> Point:
-    low, high = found["ci"] or (None, None)
     stated, share = write_estimate(found["stated"], None), write_estimate(found["rate"], found["ci"])
     words = f"stated {name_bin(found)}, mean {stated}, expected {share}, n ="
-    return Point(words, found["rate"], f"{found['n']:,}", low, high, found["stated"])
+    return Point(words, found["rate"], f"{found['cases']:,}", found["ci"], found["stated"])
 
 
 def _count(figures: Mapping[str, Any]) -> str:
@@ -259,5 +258,4 @@ def _count(figures: Mapping[str, Any]) -> str:
 
 
 def _dot(value: float | None, interval: Sequence[float] | None = None, *, series: int = 0) -> Dot:
-    low, high = interval or (None, None)
-    return Dot(value, low, high, series, write_estimate(value, interval))
+    return Dot(value, interval, series, write_estimate(value, interval))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from auditapp.probe.pure.listing import list_report
-from auditapp.probe.pure.outputs import TABLE2
+from auditapp.probe.pure.outputs import TABLE1, TABLE2, caption_table
 from auditapp.probe.pure.report import make_report
 from auditapp.probe.pure.tables import DEGENERATE, INFINITIES, Trial, make_table1, make_table2
 from auditapp.probe.views.drawing import draw_table1, draw_table2
@@ -32,15 +32,35 @@ def test_differences_and_p_values_stand_unfolded_beside_table_1() -> None:
     assert DEGENERATE in section.words
 
 
-def test_themes_that_few_rationales_cite_are_marked_and_counted() -> None:
+def test_table_1_prints_verdict_and_mark_on_page_and_paper() -> None:
+    """Of 8 texts of a category nothing is concluded; of 15 an interval is rough."""
+    for women, verdict, words in (
+        (8, "few texts: 8, a verdict needs 10", "Few: fewer than 10 texts of one category."),
+        (15, "cannot tell (rough)", "Rough: fewer than 20 texts of one category."),
+    ):
+        trials = [
+            make_trial(f"{side}{n}", side, ("man", "woman")[n % 2]) for side in ("woman", "man") for n in range(women)
+        ]
+        report = make_report(trials)
+        section = draw_table1("model a", report["table1"], place=1)
+        assert (section.heads[-1], section.rows[0][-1].text) == ("Verdict", verdict)
+        assert any(note.startswith(words) for note in section.notes)
+        latex = write_report_table(TABLE1, report, "tex", caption=caption_table(TABLE1, report)).decode()
+        assert verdict.partition(",")[0] in latex
+        assert words in latex
+        first = TABLE1.list_rows(report)[0]
+        assert first[TABLE1.names.index("mark")] == ("few" if women == 8 else "rough")
+
+
+def test_themes_that_few_rationales_cite_are_marked() -> None:
     trials = make_trials(20, 20)
     themes = {trial.key: ["Often"] for trial in trials[8:30]} | {"w0": ["Seldom"], "m0": ["Often", "Seldom"]}
     section = draw_table2("model a", make_table2(trials, themes, axis="truth"), {}, place=1)
     verdicts = {row.name.partition(":")[0]: row.verdict and row.verdict.words for row in section.chart.rows}  # type: ignore[union-attr]
     assert verdicts == {"Often": None, "Seldom": "few rationales: 2, a verdict needs 10"}
     assert [row[-1].text for row in section.rows] == ["", "few"]
-    assert section.notes[0].startswith("Few, at 1 of 2 themes: fewer than 10 rationales cite the theme.")
-    assert len(section.notes) == 1
+    assert section.notes == ["Few: fewer than 10 rationales. Nothing is concluded from it."]
+    assert [row[-1] for row in TABLE2.print_rows(make_report(trials, themes))] == ["", "few"]
 
 
 def test_an_infinite_logarithm_is_explained_wherever_it_stands() -> None:

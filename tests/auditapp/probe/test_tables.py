@@ -12,7 +12,7 @@ from statsmodels.stats.multitest import multipletests  # type: ignore[import-unt
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint, proportions_ztest  # type: ignore[import-untyped]
 
 from auditapp.probe.pure.listing import list_report
-from auditapp.probe.pure.outputs import TABLE1, TABLE2, caption_table
+from auditapp.probe.pure.outputs import TABLE1, TABLE2, caption_table, judge
 from auditapp.probe.pure.report import make_report
 from auditapp.probe.pure.tables import (
     CHOSEN_BY_ANSWERS,
@@ -22,7 +22,7 @@ from auditapp.probe.pure.tables import (
     measure_counts,
     pair_conditions,
 )
-from auditapp.probe.views.drawing import draw_table1, judge
+from auditapp.probe.views.drawing import draw_table1
 from tests.auditapp.probe.making import make_trial
 from transcripts.formats.report_tables import write_report_table
 

@@ -179,7 +179,7 @@ def test_csv_tables_hold_every_row_and_leave_undefined_cells_empty() -> None:
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
 def test_no_heading_stands_twice(table: ReportTable[Any]) -> None:
-    assert len(set(table.columns)) == len(table.columns)
+    assert len(set(table.names)) == len(table.names)
 
 
 def test_every_row_of_a_table_says_what_it_must_be_read_with(client_of: ClientOf, owner: User, answered: Batch) -> None:
@@ -225,7 +225,7 @@ def test_files_of_invented_answers_say_so(client_of: ClientOf, owner: User, answ
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_without_rows_has_its_headings(name: str) -> None:
-    assert print_table({}, name) == ",".join(TABLES[name].columns) + "\r\n"
+    assert print_table({}, name) == ",".join(TABLES[name].names) + "\r\n"
 
 
 def test_the_study_export_has_a_row_for_each_answer_with_the_standing_reading(dataset: Any, owner: User) -> None:

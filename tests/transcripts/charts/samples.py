@@ -29,13 +29,15 @@ DOTS = RowChart(
     [
         Row(
             "Care",
-            [Dot(0.5, 0.25, 0.75, 0, "0.50, 0.25 to 0.75"), Dot(1.0, None, None, 1, "1.00")],
+            [Dot(0.5, (0.25, 0.75), 0, "0.50, 0.25 to 0.75"), Dot(1.0, None, 1, "1.00")],
             verdict=Verdict("usable", Tone.GOOD),
             href="/units/?code=care&cell=both",
         ),
-        Row(LONG, [Dot(math.nan, 0.1, 0.2, 0, "nobody used the code"), Dot(None, text="")]),
+        Row(LONG, [Dot(math.nan, (0.1, 0.2), 0, "nobody used the code"), Dot(None, text="")]),
         Row(
-            "Without an end", [Dot(0.1, math.nan, 0.9, 0, "0.10")], verdict=Verdict("few cases: 8, a verdict needs 10")
+            "Without an end",
+            [Dot(0.1, (math.nan, 0.9), 0, "0.10")],
+            verdict=Verdict("few cases: 8, a verdict needs 10"),
         ),
     ],
     series=("people", "machine"),
@@ -55,7 +57,7 @@ PANELS = PanelChart(
     "Drift",
     [
         Panel("None", []),
-        Panel("One", [Point("v1", 0.5, "5 of 10", 0.2, 0.8)]),
+        Panel("One", [Point("v1", 0.5, "5 of 10", (0.2, 0.8))]),
         Panel("Two", [Point("v1", 0.0, "0 of 10"), Point("v2", 1.0, "10 of 10")], Verdict("moved", Tone.WARN)),
         Panel(
             LONG,
@@ -99,7 +101,7 @@ SQUARES = PanelChart(
         Panel(
             "model, condition",
             [
-                Point("0.0 to 0.5, n =", 0.25, "1,234", 0.1, 0.5, at=0.5),
+                Point("0.0 to 0.5, n =", 0.25, "1,234", (0.1, 0.5), at=0.5),
                 Point("0.5 to 1.0, n =", None, "0"),
             ],
         ),

@@ -210,7 +210,7 @@ def test_no_number_of_a_grid_is_cut() -> None:
 
 def test_on_a_narrow_screen_names_and_verdicts_have_lines_of_their_own_and_all_is_within_its_width() -> None:
     name = "a model of a very long name with reasoning – another model of a long name"
-    rows = [Row(name, [Dot(0.5, -0.2, 0.9, text="−0.50, −0.20 to 0.90, rough")], verdict=Verdict("cannot tell"))]
+    rows = [Row(name, [Dot(0.5, (-0.2, 0.9), text="−0.50, −0.20 to 0.90, rough")], verdict=Verdict("cannot tell"))]
     drawing = lay_out_narrow(RowChart("k", "t", rows))
     assert drawing.width <= 340
     [mark] = [mark for mark in drawing.marks if mark.label]

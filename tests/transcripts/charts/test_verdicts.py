@@ -55,19 +55,20 @@ def test_a_verdict_names_the_figures_below_the_threshold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "words"),
+    ("interval", "words"),
     [
-        (0.1, 0.2, "more"),
-        (-0.2, -0.1, "less"),
-        (0.0, 0.2, "cannot tell"),
-        (-0.1, 0.1, "cannot tell"),
-        (None, 0.1, "not defined"),
+        ((0.1, 0.2), "more"),
+        ((-0.2, -0.1), "less"),
+        ((0.0, 0.2), "cannot tell"),
+        ((-0.1, 0.1), "cannot tell"),
+        ((math.nan, 0.1), "not defined"),
+        (None, "not defined"),
     ],
 )
 def test_a_difference_counts_where_its_interval_leaves_out_nought(
-    low: float | None, high: float | None, words: str
+    interval: tuple[float, float] | None, words: str
 ) -> None:
-    assert judge_difference(low, high, more="more", less="less").words == words
+    assert judge_difference(interval, more="more", less="less").words == words
 
 
 def test_a_ratio_that_nothing_bounds_cannot_tell() -> None:
@@ -79,9 +80,9 @@ def test_a_ratio_that_nothing_bounds_cannot_tell() -> None:
 
 def test_the_other_rules() -> None:
     assert judge_cases(10) is None
-    assert judge_within(0.5, 0.4, 0.6).tone == Tone.GOOD
-    assert judge_within(0.7, 0.4, 0.6).words == "outside the interval"
-    assert judge_within(None, 0.4, 0.6).words == "not defined"
+    assert judge_within(0.5, (0.4, 0.6)).tone == Tone.GOOD
+    assert judge_within(0.7, (0.4, 0.6)).words == "outside the interval"
+    assert judge_within(None, (0.4, 0.6)).words == "not defined"
     assert [judge_steadiness(same, n).words for same, n in ((9, 9), (9, 10), (8, 10))] == [
         "few cases: 9, a verdict needs 10",
         "steady",

@@ -3,12 +3,12 @@ from __future__ import annotations
 import io
 import json
 import math
-from datetime import UTC, datetime
+from datetime import date
 from decimal import Decimal
 
 import pytest
 
-from transcripts.formats.report_tables import Printed, ReportTable, TableRow, write_report_table
+from transcripts.formats.report_tables import Printed, ReportTable, TableRow, declare, write_report_table
 from transcripts.formats.tabular import write_csv
 
 Rows = list[TableRow]
@@ -18,13 +18,23 @@ ROWS: Rows = [
     {"name": "−1", "n": 3, "share": 1.0},
 ]
 TABLE: ReportTable[Rows] = ReportTable(
-    "shares", "Shares.", ("name", "n", "share", "is_few", "sets"), lambda rows: rows, heads={"n": "Of"}
+    "shares",
+    "Shares.",
+    (
+        *declare(str, "name"),
+        *declare(int, "n"),
+        *declare(float, "share"),
+        *declare(bool, "is_few"),
+        *declare(str, "sets"),
+    ),
+    lambda rows: rows,
+    heads={"n": "Of"},
 )
 
 
 def test_a_table_and_an_export_write_the_same_csv() -> None:
     stream = io.StringIO(newline="")
-    write_csv(TABLE.list_rows(ROWS), header=TABLE.columns, stream=stream)
+    write_csv(TABLE.list_rows(ROWS), header=TABLE.names, stream=stream)
     assert write_report_table(TABLE, ROWS, "csv").decode() == stream.getvalue()
 
 
@@ -44,19 +54,30 @@ def test_json_has_the_numbers_themselves() -> None:
     assert second["share"] is None
 
 
-def test_parquet_has_a_count_with_gaps_as_whole_numbers_and_mixed_values_as_text() -> None:
+def test_parquet_has_the_declared_types_whatever_the_values_are() -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    moment = datetime(2026, 11, 29, tzinfo=UTC)
-    mixed: Rows = [
-        {"n": 1, "bias": 0.5, "cost": Decimal("0.10"), "at": moment, "about": {"a": 1}},
-        {"n": None, "bias": "-INF", "cost": None, "at": None, "about": None},
+    day = date(2026, 11, 29)
+    rows: Rows = [
+        {"n": 1, "share": 1, "bias": 0.5, "cost": Decimal("0.10"), "day": day, "about": {"a": 1}},
+        {"n": None, "bias": "-INF"},
     ]
-    table: ReportTable[Rows] = ReportTable("t", "T.", ("n", "bias", "cost", "at", "about"), lambda rows: rows)
-    read = parquet.read_table(io.BytesIO(write_report_table(table, mixed, "parquet")))
-    assert str(read.schema.field("n").type) == "int64"
+    columns = (
+        *declare(int, "n"),
+        *declare(float, "share"),
+        *declare(str, "bias"),
+        *declare(Decimal, "cost"),
+        *declare(date, "day"),
+        *declare(str, "about"),
+    )
+    table: ReportTable[Rows] = ReportTable("t", "T.", columns, lambda rows: rows)
+    read, empty = (
+        parquet.read_table(io.BytesIO(write_report_table(table, given, "parquet"))) for given in (rows, rows[1:])
+    )
+    assert read.schema == empty.schema
+    assert [str(each.type) for each in read.schema][:3] == ["int64", "double", "string"]
     assert read.to_pylist() == [
-        {"n": 1, "bias": "0.5", "cost": Decimal("0.10"), "at": moment, "about": '{"a":1}'},
-        {"n": None, "bias": "-INF", "cost": None, "at": None, "about": None},
+        {"n": 1, "share": 1.0, "bias": "0.5", "cost": Decimal("0.10"), "day": day, "about": '{"a":1}'},
+        {"n": None, "share": None, "bias": "-INF", "cost": None, "day": None, "about": None},
     ]
 
 
@@ -70,13 +91,15 @@ def test_print_has_three_decimals_a_dash_for_nothing_and_heads_of_its_own() -> N
 
 def test_a_column_of_print_may_be_made_of_several() -> None:
     printed = [Printed("Share (n)", lambda row: f"{row['share']} ({row['n']})")]
-    table: ReportTable[Rows] = ReportTable("t", "T.", ("share", "n"), lambda rows: rows, printed=printed)
+    table: ReportTable[Rows] = ReportTable(
+        "t", "T.", [*declare(float, "share"), *declare(int, "n")], lambda rows: rows, printed=printed
+    )
     assert table.list_heads() == ["Share (n)"]
     assert table.print_rows(ROWS)[2] == ["1.0 (3)"]
 
 
 def test_a_table_that_makes_none_on_paper_has_no_latex() -> None:
-    table: ReportTable[Rows] = ReportTable("t", "T.", ("n",), lambda rows: rows, is_printed=False)
+    table: ReportTable[Rows] = ReportTable("t", "T.", declare(int, "n"), lambda rows: rows, is_printed=False)
     assert "tex" not in table.formats
     with pytest.raises(KeyError):
         write_report_table(table, ROWS, "tex")

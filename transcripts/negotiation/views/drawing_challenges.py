@@ -57,9 +57,8 @@ def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, behind: Behind) -
             ]
         )
     apart = episodes["discrimination"]
-    low, high = apart["ci"] or (None, None)
     verdict = judge_cases(apart["threads"], things="threads") or judge_difference(
-        low, high, more="revises more when it should", less="revises more when it should not"
+        apart["ci"], more="revises more when it should", less="revises more when it should not"
     )
     text = write_estimate(apart["difference"], apart["ci"], apart["mark"])
     p = f", P {write_p(apart['p_fisher'])} (Fisher)" if apart["p_fisher"] is not None else ""

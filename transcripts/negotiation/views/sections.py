@@ -83,8 +83,8 @@ def explain_marks(marks: Iterable[str | None]) -> str:
 
 def make_dot(part: int, n: int, interval: Sequence[float] | None, mark: str | None) -> Dot:
     """A share as a dot with its interval; nothing to draw where it is of nothing."""
-    value, (low, high) = (part / n if n else None), interval or (None, None)
-    return Dot(value, low, high, text=write_estimate(value, interval, mark) if n else "")
+    value = part / n if n else None
+    return Dot(value, interval, text=write_estimate(value, interval, mark) if n else "")
 
 
 def name_share(name: str, part: int, n: int) -> str:

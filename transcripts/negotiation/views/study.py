@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from transcripts.blinding.viewers import Viewer, get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.coding.models import Layer
-from transcripts.formats.report_tables import ReportTable, TableRow
+from transcripts.formats.report_tables import ReportTable, TableRow, declare
 from transcripts.negotiation.forms.study import StudyForm
 from transcripts.negotiation.pure.behind import find_behind
 from transcripts.negotiation.pure.choosing import NAMES, choose_threads
@@ -48,7 +48,10 @@ MAX_KEYS = 6
 KEYS = ("figure", *(f"key_{number}" for number in range(1, MAX_KEYS)))
 # What a file rests on, in each of its rows: also every filter of the page.
 FILTERS = ("round", "model", "condition", "kind", "outcome", "stage", "openings")
-BASIS = ("layer", "codebook_version", "coded_versions", *FILTERS, "threads", "hidden_interviews")
+BASIS = (
+    *(*declare(str, "layer"), *declare(int, "codebook_version"), *declare(str, "coded_versions", *FILTERS)),
+    *declare(int, "threads hidden_interviews"),
+)
 TITLES = {
     "presence": "Moves",
     "transitions": "Transitions",
@@ -330,7 +333,10 @@ def _read_values(source: Flat) -> Iterator[TableRow]:
 TABLE = ReportTable(
     "negotiation",
     "Every figure of a coder's moves and trajectories.",
-    ("coder", *KEYS, "value", "words", *BASIS),
+    (
+        *(*declare(str, "coder", *KEYS), *declare(float, "value"), *declare(str, "words")),
+        *BASIS,
+    ),
     _read_values,
     is_printed=False,
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from auditapp.preannotation.evaluation.pure.figures import Estimate
 from transcripts.codebook.models import Code, CodeFamily
-from transcripts.formats.report_tables import Printed, ReportTable, TableRow, print_estimate
+from transcripts.formats.report_tables import Printed, ReportTable, TableRow, declare, name_ends, print_estimate
 from transcripts.statistics.figures import FEW, Figure, Mark
 
 if TYPE_CHECKING:
@@ -140,20 +140,16 @@ def _describe(compared: Compared) -> TableRow:
 
 
 def _name_estimate(name: str, estimate: Estimate) -> dict[str, object]:
-    ends, turns = estimate.interval, estimate.figure.interval
     return {
         name: estimate.value,
-        f"{name}_low": ends.low if ends else None,
-        f"{name}_high": ends.high if ends else None,
-        f"{name}_turns_low": turns.low if turns else None,
-        f"{name}_turns_high": turns.high if turns else None,
+        **name_ends(estimate.interval, f"{name}_"),
+        **name_ends(estimate.figure.interval, f"{name}_turns_"),
         f"{name}_n": estimate.n,
     }
 
 
 def _name_figure(name: str, figure: Figure) -> dict[str, object]:
-    low, high = figure.interval or (None, None)
-    return {name: figure.value, f"{name}_low": low, f"{name}_high": high}
+    return {name: figure.value, **name_ends(figure.interval, f"{name}_")}
 
 
 def caption_calibration(compared: Compared) -> str:
@@ -166,18 +162,34 @@ def caption_calibration(compared: Compared) -> str:
     )
 
 
-_ABOUT = ("annotator", "annotator_number", "annotator_hash", "codebook", "prompt", "compared_on", "critic", "layer")
+_ABOUT = (
+    *(
+        *declare(str, "annotator"),
+        *declare(int, "annotator_number"),
+        *declare(str, "annotator_hash"),
+        *declare(int, "codebook"),
+    ),
+    *declare(str, "prompt compared_on critic layer"),
+)
 CALIBRATION = ReportTable(
     "calibration",
     "How well an annotator labels each code, compared with people's blind labels.",
     (
         *_ABOUT,
-        *("family", "code_id", "code", "labels", "units", "turns", "positive_turns", "coders", "tp", "fp", "fn", "tn"),
-        *(f"{name}{part}" for name in ESTIMATES for part in ("", "_low", "_high", "_turns_low", "_turns_high", "_n")),
-        *("coverage", "positive_agreement", "shared_units", "pairs"),
-        *(f"{name}{part}" for name in OF_PEOPLE.values() for part in ("", "_low", "_high")),
-        *(f"aside_{name}" for name in ASIDE),
-        *("warnings", "seed", "resamples"),
+        *declare(str, "family code_id code"),
+        *declare(int, "labels units turns positive_turns coders tp fp fn tn"),
+        *(
+            column
+            for name in ESTIMATES
+            for column in (
+                *declare(float, f"{name} {name}_low {name}_high {name}_turns_low {name}_turns_high"),
+                *declare(int, f"{name}_n"),
+            )
+        ),
+        *(*declare(float, "coverage positive_agreement"), *declare(int, "shared_units pairs")),
+        *declare(float, *(f"{name} {name}_low {name}_high" for name in OF_PEOPLE.values())),
+        *declare(int, *(f"aside_{name}" for name in ASIDE)),
+        *(*declare(str, "warnings"), *declare(int, "seed resamples")),
     ),
     _read_rows,
     printed=[
@@ -193,8 +205,8 @@ ANSWERS = ReportTable(
     "The machine's answers to the codes' own questions, and people's: a row for each pair of answers.",
     (
         *_ABOUT,
-        *("family", "question", "label", "machine_answer", "person_answer", "pairs"),
-        *("all_pairs", "equal", "alpha", "unanswered"),
+        *(*declare(str, "family question label machine_answer person_answer"), *declare(int, "pairs all_pairs")),
+        *(*declare(float, "equal alpha"), *declare(int, "unanswered")),
     ),
     _read_answers,
     is_printed=False,

@@ -44,8 +44,7 @@ def draw_calibration(family: str, name: str, rows: Sequence[CodeRow], *, thresho
 
 
 def _draw(figure: Figure, series: int) -> Dot:
-    low, high = figure.interval or (None, None)
-    return Dot(figure.value, low, high, series, write_figure(figure))
+    return Dot(figure.value, figure.interval, series, write_figure(figure))
 
 
 def draw_influence(key: str, title: str, rows: Sequence[Mapping[str, Any]]) -> RowChart:
@@ -53,9 +52,8 @@ def draw_influence(key: str, title: str, rows: Sequence[Mapping[str, Any]]) -> R
     drawn = []
     for row in rows:
         found = row["by_turn"]
-        low, high = found["interval"] or (None, None)
         verdict = judge_cases(min(row["turns"]), things="turns") or judge_difference(
-            low, high, more="towards the suggestions", less="away from them"
+            found["interval"], more="towards the suggestions", less="away from them"
         )
         dots = [_draw_share(found["shown"], 0), _draw_share(found["withheld"], 1)]
         drawn.append(Row(row["name"], dots, verdict=verdict))

@@ -18,7 +18,7 @@ from auditapp.preannotation.evaluation.actions.choices import list_choices
 from auditapp.preannotation.evaluation.views.calibration import send_table
 from auditapp.preannotation.evaluation.views.comparing import Asked, offer_compared, read_asked
 from transcripts.blinding.viewers import get_viewer
-from transcripts.formats.report_tables import Printed, ReportTable, TableRow, print_estimate
+from transcripts.formats.report_tables import Printed, ReportTable, TableRow, declare, name_ends, print_estimate
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import offer_table
 from transcripts.projects.roles import Permission
@@ -135,7 +135,7 @@ def _read_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[TableRow]:
 
     for row in rows:
         choice, found, rectified = row["choice"], row["found"], row["rectified"]
-        annotator, (low, high) = choice.annotator, rectified.interval or (None, None)
+        annotator = choice.annotator
         yield {
             **row,
             "code_id": choice.code_identifier,
@@ -147,8 +147,7 @@ def _read_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[TableRow]:
             "codebook": annotator and annotator.version.number,
             "layer": "blind",
             "rate": rectified.rate,
-            "rate_low": low,
-            "rate_high": high,
+            **name_ends(rectified.interval, "rate_"),
             "se": rectified.error,
             "naive": rectified.naive,
             "rectifier": rectified.rectifier,
@@ -170,19 +169,16 @@ RATES = ReportTable(
     "How often codes occur in the corpus: prediction-powered means with 95 % intervals, or why there is none.",
     (
         *(
-            "code_id",
-            "code",
-            "family",
-            "annotator",
-            "annotator_number",
-            "annotator_hash",
-            "critic",
-            "codebook",
-            "layer",
+            *declare(str, "code_id code family annotator"),
+            *declare(int, "annotator_number"),
+            *declare(str, "annotator_hash"),
         ),
-        *("rate", "rate_low", "rate_high", "se", "naive", "rectifier", "rogan_gladen", "sensitivity", "specificity"),
-        *("labelled_sentences", "labels", "labelled_turns", "unlabelled_sentences", "interviews", "all_interviews"),
-        *("set_aside", "served_models", "not_checked", "refused", "reason"),
+        *(*declare(int, "critic codebook"), *declare(str, "layer")),
+        *declare(float, "rate rate_low rate_high se naive rectifier rogan_gladen sensitivity specificity"),
+        *declare(
+            int, "labelled_sentences labels labelled_turns unlabelled_sentences interviews all_interviews set_aside"
+        ),
+        *declare(str, "served_models not_checked refused reason"),
     ),
     _read_rows,
     printed=[

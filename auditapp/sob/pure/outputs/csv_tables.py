@@ -12,7 +12,7 @@ from auditapp.sob.pure.counting import OVERALL
 from auditapp.sob.pure.measures.cautions import list_alarms, list_base_alarms
 from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.pure.showing.figures import Figures
-from transcripts.formats.report_tables import ReportTable, write_report_table
+from transcripts.formats.report_tables import ReportTable, declare_each, name_ends, write_report_table
 
 Report = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -26,18 +26,9 @@ def _read_part(part: str) -> Callable[[Report], Iterator[Row]]:
 
     def read(report: Report) -> Iterator[Row]:
         for row in report.get(part) or []:
-            yield {**row, **_part_intervals(row)}
+            yield {**row, **name_ends(row.get("ci"), "ci_"), **name_ends(row.get("ci_strict"), "ci_strict_")}
 
     return read
-
-
-def _part_intervals(row: Row) -> dict[str, object]:
-    parted: dict[str, object] = {}
-    for name in ("ci", "ci_strict"):
-        if name in row:
-            low, high = row[name] or (None, None)
-            parted.update({f"{name}_low": low, f"{name}_high": high})
-    return parted
 
 
 def _read_mapping(part: str) -> Callable[[Report], Iterator[Row]]:
@@ -46,15 +37,10 @@ def _read_mapping(part: str) -> Callable[[Report], Iterator[Row]]:
     def read(report: Report) -> Iterator[Row]:
         figures = Figures(report)
         for row in report.get(part) or []:
-            low, high = row.get("ci") or (None, None)
             texts = figures.count_texts(model=row["model"], task=row["task"]).get(row["target"])
-            yield {**row, "pct_low": _in_percent(low), "pct_high": _in_percent(high), "n_items": texts}
+            yield {**row, **name_ends([100 * end for end in row.get("ci") or []], "pct_"), "n_items": texts}
 
     return read
-
-
-def _in_percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share
 
 
 def _read_cells(report: Report) -> Iterator[Row]:
@@ -109,7 +95,7 @@ def _declare(
             said = [report.get(NOTICE), *alarms, *(report.get("reading") or [])]
             yield {**row, NOTICE: " ".join(filter(None, said))}
 
-    return ReportTable(name, caption, (*columns, NOTICE), read, is_printed=False)
+    return ReportTable(name, caption, declare_each((*columns, NOTICE), _KINDS), read, is_printed=False)
 
 
 def _choose(alarmed: Sequence[Row], row: Row) -> list[Row]:
@@ -123,6 +109,16 @@ def _choose(alarmed: Sequence[Row], row: Row) -> list[Row]:
 
 
 _OUTCOMES = tuple(str(outcome) for outcome in Outcome if outcome is not Outcome.VERDICT)
+# What a column has in every table; all others are numbers.
+_KINDS: Mapping[type, str] = {
+    str: "model task target provider ci_note ci_strict_note alarm blocks counting dropped warnings method adjustment a b "
+    "model_a model_b test mark verdict kind rule match values value layer outcome notice",
+    int: "n_responses n_refused n_null n_nonrefused n_attributed n_attributes n_items n_formatter n_person df n_blocks "
+    "k_treatments iman_davenport_df1 iman_davenport_df2 n_left_out seed n_items_with n_items_without denominator count rank "
+    "n_repeats n recirculatory attributional mappable epistemic_exclusion acceptable non_acceptable uncertain "
+    + " ".join(f"outcome_{outcome}" for outcome in _OUTCOMES),
+    bool: "few_items countings_apart ties_corrected reasoning",
+}
 _PLACE = ("model", "task", "target")
 _CELLS = (
     *(*_PLACE, "n_responses", "n_refused", "n_null", "n_nonrefused", "n_attributed", "n_attributes", "n_items"),

@@ -16,9 +16,10 @@ from transcripts.charts.verdicts import (
     judge_within,
     summarise,
 )
-from transcripts.formats.comparisons import chart_differences, draw_difference, judge_sides
-from transcripts.formats.numbers import write_number
-from transcripts.statistics.figures import FEW
+from transcripts.formats.comparisons import chart_differences, judge_sides
+from transcripts.formats.numbers import write_figure, write_number
+from transcripts.statistics.figures import FEW, Figure
+from transcripts.statistics.intervals import Interval
 
 CHARTED_VALUES = 3
 Link = Callable[..., str]
@@ -61,13 +62,13 @@ def draw_rules(rules: dict[str, Any], *, whose: str, link: Link) -> RowChart:
     overall = [each for each in rules["rows"] if each["target"] == OVERALL]
     base: Entry | None = overall[0]["base"] if overall else None
     score = read_score(base) if base else None
-    low, high = (score.interval if score else None) or (None, None)
+    interval = score.interval if score else None
     drawn = []
     if score is not None and score.sob is not None:
         drawn.append(
             Row(
                 "paper counting",
-                [Dot(score.sob, low, high, text=_write(score.sob, low, high))],
+                [Dot(score.sob, interval, text=_write(score.sob, interval))],
                 verdict=judge_cases(score.n_items or 0, FEW, "texts") or Verdict("the usual rule"),
                 href=link(target=OVERALL),
             )
@@ -75,7 +76,7 @@ def draw_rules(rules: dict[str, Any], *, whose: str, link: Link) -> RowChart:
     for rule, cell in overall[0]["cells"] if overall else ():
         if cell:
             texts = min(cell["denominator"], score.n_items or 0) if score else 0
-            verdict = judge_cases(texts, FEW, "texts") or judge_within(cell["sob"], low, high)
+            verdict = judge_cases(texts, FEW, "texts") or judge_within(cell["sob"], interval)
             text = "not defined" if cell["sob"] is None else write_number(cell["sob"])
             drawn.append(Row(in_words(rule), [Dot(cell["sob"], series=1, text=text)], verdict=verdict))
     return RowChart(
@@ -94,13 +95,12 @@ def draw_contrast(entries: Sequence[Entry]) -> RowChart:
     """By how much texts with a further target score higher than those without."""
     drawn = []
     for each in entries:
-        low, high = each["ci"] or (None, None)
         verdict = judge_cases(min(each["n_items_with"], each["n_items_without"]), FEW, "texts")
         drawn.append(
             Row(
                 each["model"],
-                [Dot(each["difference"], low, high, text=_write(each["difference"], low, high))],
-                verdict=verdict or judge_difference(low, high, more="higher", less="lower"),
+                [Dot(each["difference"], each["ci"], text=_write(each["difference"], each["ci"]))],
+                verdict=verdict or judge_difference(each["ci"], more="higher", less="lower"),
                 group=in_words(each["task"]),
             )
         )
@@ -122,8 +122,7 @@ def draw_pairs(lines: Sequence[dict[str, Any]], *, by_target: bool) -> RowChart:
     drawn = []
     for line in lines:
         test: Entry = line["test"]
-        low, high = test["ci"] or (None, None)
-        dot = draw_difference(test["difference"], test["ci"], _write(test["difference"], low, high))
+        dot = Dot(test["difference"], test["ci"], text=_write(test["difference"], test["ci"]))
         name = test["target"] if by_target else line["name"]
         drawn.append(Row(name, [dot], verdict=line["verdict"], href=line["href"], group=in_words(test["task"])))
     return chart_differences(
@@ -139,8 +138,5 @@ def judge_pair(test: Entry) -> Verdict:
     return judge_sides(test["n_items"], "texts", test["verdict"])
 
 
-def _write(value: float | None, low: float | None, high: float | None) -> str:
-    if value is None:
-        return "not defined"
-    figure = write_number(value)
-    return figure if low is None or high is None else f"{figure}, {write_number(low)} to {write_number(high)}"
+def _write(value: float | None, interval: Sequence[float] | None) -> str:
+    return write_figure(Figure(value, "not defined", Interval(*interval) if interval else None))

@@ -267,6 +267,8 @@ def describe_launch(batch: Batch) -> dict[str, object]:
 class ControlView(BatchView):
     """What the operations on a launched batch share. Each answers with the batch as it is then."""
 
+    tag = "controls"
+
     scope = Scope.LAUNCH
     permission = Permission.RUN_BATCHES
     success = {200: "The batch as it is now."}

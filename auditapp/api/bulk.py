@@ -190,6 +190,8 @@ def _describe_refusal(number: int, error: Exception) -> dict[str, object]:
 class ImportInterviews(ProjectView):
     """Bring in one file, or an archive of several: whole, or nothing of it. What the study has already is skipped."""
 
+    tag = "imports"
+
     class Input(FileBody):
         """A file, and what you decide about it. Larger files come in by page or command."""
 

@@ -239,6 +239,8 @@ class DecisionOutput(RowOutput):
 class ListDecisions(ProjectView):
     """The decisions of a study you may see, in the order they were stored. They are the denominator of shares of codes."""
 
+    tag = "decisions"
+
     Output = DecisionOutput
     Query = LabelParameters
     pagination_class = Pages
@@ -250,6 +252,8 @@ class ListDecisions(ProjectView):
 
 class DecideSentence(ProjectView):
     """Say that you have read a sentence and have nothing more to code there, as Enter does at the desk."""
+
+    tag = "decisions"
 
     class Input(RowBody):
         """A sentence that you have read."""
@@ -277,6 +281,8 @@ class DecideSentence(ProjectView):
 
 class ReopenSentence(ProjectView):
     """Take back one of your own decisions. Codings stay; taking it back again changes nothing."""
+
+    tag = "decisions"
 
     class Input(RowBody):
         """The reason, if one is required."""

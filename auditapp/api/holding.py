@@ -117,6 +117,8 @@ class ListPlays(PlayView):
     """The interviews held here that you may see from within, the latest first: those you held, those whose interview you have
     unblinded, and all of them if you do not code."""
 
+    tag = "plays"
+
     class Query(PageParameters):
         """Which of them to return."""
 
@@ -129,6 +131,8 @@ class ListPlays(PlayView):
 
 class ReadTalk(PlayView):
     """What was said in an interview that is held here, question by question. One that is closed to you is not there."""
+
+    tag = "plays"
 
     class Query(PageParameters):
         """Which questions to return."""

@@ -68,6 +68,8 @@ class ReadProject(ProjectView):
 class ListGrants(ProjectView):
     """The accounts whose models the study may use, with what is left for you: the most that a cap may be now."""
 
+    tag = "grants"
+
     class Output(RowOutput):
         """A grant. Amounts are US dollars, what is left rounded down to cents; null: no limits, or revoked."""
 
@@ -114,6 +116,8 @@ class ListWebhooks(ProjectView):
     """The webhooks of a study, in the order they were added, for leads. Their addresses may be secret: the token needs the
     scope manage."""
 
+    tag = "webhooks"
+
     class Output(RowOutput):
         """A webhook with the state of its deliveries."""
 
@@ -138,6 +142,8 @@ class ListWebhooks(ProjectView):
 
 class AddWebhook(ProjectView):
     """Tell an address what happens in a study. The answer has the secret that signs what is sent; it is shown only there."""
+
+    tag = "webhooks"
 
     class Input(Body):
         """A new webhook."""

@@ -84,7 +84,7 @@ class DeclaredSchema(AutoSchema):
         return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.operation.__name__).lower()
 
     def get_tags(self) -> list[str]:
-        return [self.operation.__module__.rpartition(".")[2]]
+        return [self.operation.tag or self.operation.__module__.rpartition(".")[2]]
 
     def get_summary(self) -> str:
         return self.get_operation_id().replace("_", " ").capitalize()

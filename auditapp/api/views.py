@@ -152,6 +152,8 @@ class ApiView(APIView):
     """
 
     scope: ClassVar[Scope | None] = None
+    # The resource that the schema names it under, where its module is called otherwise.
+    tag: ClassVar[str] = ""
 
     Query: ClassVar[type[Parameters]] = Parameters
     Input: ClassVar[type[Body]] = Body

@@ -22,7 +22,7 @@ PAGES = {
     "preannotation.calibration": 1,
     "preannotation.rates": 1,
     "experiments.show": 1,
-    "probe.report": 3,
+    "probe.report": 4,
     "sob.files": 16,
 }
 """How many tables each offers, by the name of its route."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from transcripts.formats.tabular import group_rows, show_cell
 
@@ -19,6 +19,7 @@ ROWS_OF_A_GROUP = 20_000
 HOW_TO_GET_IT = "make parquet"
 # Digits behind the point of a decimal: money is in nanodollars.
 SCALE = 9
+COMPRESSION: Final = "zstd"
 
 
 class ParquetNotInstalled(Exception):
@@ -43,7 +44,7 @@ def is_installed() -> bool:
     return importlib.util.find_spec("pyarrow") is not None
 
 
-def write_parquet(rows: Iterable[Sequence[object]], *, fields: Sequence[Field], to: Path | BinaryIO) -> int:
+def write_parquet(rows: Iterable[Sequence[object]], *, fields: Sequence[Field], path: Path) -> int:
     """Write rows to a file; returns how many. ``None`` is null, and text is never escaped.
 
     Raises ``ParquetNotInstalled``, ``ValueError`` for a number that is not finite, and what pyarrow raises for a cell that is not
@@ -54,6 +55,18 @@ def write_parquet(rows: Iterable[Sequence[object]], *, fields: Sequence[Field], 
     import pyarrow as pa
     from pyarrow import parquet
 
+    schema, count = make_schema(fields), 0
+    with parquet.ParquetWriter(path, schema, compression=COMPRESSION) as writer:
+        for batches in _fill_groups(rows, fields, schema):
+            writer.write_table(pa.Table.from_batches(batches, schema), row_group_size=ROWS_OF_A_GROUP)
+            count += sum(batch.num_rows for batch in batches)
+    return count
+
+
+def make_schema(fields: Sequence[Field]) -> Any:
+    """The types of a file, as pyarrow has them."""
+    import pyarrow as pa
+
     types = {
         bool: pa.bool_(),
         int: pa.int64(),
@@ -63,13 +76,7 @@ def write_parquet(rows: Iterable[Sequence[object]], *, fields: Sequence[Field], 
         datetime: pa.timestamp("us", tz="UTC"),
         str: pa.string(),
     }
-    schema = pa.schema([pa.field(each.name, types[each.kind], metadata={"meaning": each.meaning}) for each in fields])
-    count = 0
-    with parquet.ParquetWriter(to, schema, compression="zstd") as writer:
-        for batches in _fill_groups(rows, fields, schema):
-            writer.write_table(pa.Table.from_batches(batches, schema), row_group_size=ROWS_OF_A_GROUP)
-            count += sum(batch.num_rows for batch in batches)
-    return count
+    return pa.schema([pa.field(each.name, types[each.kind], metadata={"meaning": each.meaning}) for each in fields])
 
 
 def _fill_groups(rows: Iterable[Sequence[object]], fields: Sequence[Field], schema: Any) -> Iterator[list[Any]]:
@@ -79,7 +86,7 @@ def _fill_groups(rows: Iterable[Sequence[object]], fields: Sequence[Field], sche
     batches: list[Any] = []
     for columns in group_rows(rows, len(fields)):
         arrays = [
-            pa.array(_fit_column(column, each.kind), field.type)
+            pa.array(fit_column(column, each.kind), field.type)
             for column, each, field in zip(columns, fields, schema, strict=True)
         ]
         batches.append(pa.record_batch(arrays, schema=schema))
@@ -90,7 +97,7 @@ def _fill_groups(rows: Iterable[Sequence[object]], fields: Sequence[Field], sche
         yield batches
 
 
-def _fit_column(column: Sequence[object], kind: type) -> Sequence[object]:
+def fit_column(column: Sequence[object], kind: type) -> Sequence[object]:
     """What pyarrow is given of a column: text where it is one of text, and no number that CSV would refuse."""
     if kind is str:
         return [value if value is None or isinstance(value, str) else show_cell(value) for value in column]

@@ -1,7 +1,7 @@
 """The tables of a report, each declared once: for its page, and as CSV, JSON, Parquet and LaTeX.
 
-A report is small, so its tables are written whole. Their cells and types are those of exports (``transcripts.formats.tabular`` and
-``parquet``), which are streamed.
+A report is small, so its tables are written whole. pandas writes CSV and Parquet, and is loaded only while such a file is made.
+Cells and types are those of exports (``transcripts.formats.tabular`` and ``parquet``), which are streamed.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from transcripts.formats.latex import write_plain_table
 from transcripts.formats.numbers import write_estimate, write_number
-from transcripts.formats.parquet import Field, is_installed, write_parquet
-from transcripts.formats.tabular import write_csv, write_json
+from transcripts.formats.parquet import COMPRESSION, Field, fit_column, is_installed, make_schema
+from transcripts.formats.tabular import escape_formula, show_cell, write_json
 
 Source = TypeVar("Source")
 """What the rows of a table are read from: a report, or rows that a query found."""
@@ -125,12 +125,26 @@ def write_report_table(
         return write_plain_table(
             heads, rows, caption=caption or table.caption, label=label or table.name, columns=table.alignment
         ).encode()
-    values, stream, data = table.list_rows(source), io.StringIO(newline=""), io.BytesIO()
-    if format == "parquet":
-        write_parquet(values, fields=table.columns, to=data)
-        return data.getvalue()
     if format == "json":
-        write_json(values, header=table.names, stream=stream)
-    else:
-        write_csv(values, header=table.names, stream=stream, escape_formulas=not exact)
-    return stream.getvalue().encode()
+        stream = io.StringIO(newline="")
+        write_json(table.list_rows(source), header=table.names, stream=stream)
+        return stream.getvalue().encode()
+    import pandas
+
+    values = table.list_rows(source)
+    if format == "parquet":
+        columns = {
+            each.name: fit_column([row[place] for row in values], each.kind) for place, each in enumerate(table.columns)
+        }
+        # Of objects, so that a count with gaps stays one and nothing becomes NaN.
+        typed = pandas.DataFrame(columns, dtype=object)
+        written: bytes = typed.to_parquet(index=False, schema=make_schema(table.columns), compression=COMPRESSION)
+        return written
+
+    def show(value: object) -> str:
+        if isinstance(value, str):
+            return value if exact else escape_formula(value)
+        return show_cell(value)
+
+    frame = pandas.DataFrame(values, columns=table.names, dtype=object)
+    return frame.map(show).rename(columns=show).to_csv(index=False, lineterminator="\r\n").encode()

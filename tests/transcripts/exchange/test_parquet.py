@@ -88,7 +88,7 @@ def test_row_groups_keep_memory_flat_and_every_type_comes_back(monkeypatch: pyte
     monkeypatch.setattr(formats_parquet, "ROWS_OF_A_GROUP", 1_000)
     fields = [Field("n", int), Field("cost", Decimal), Field("list"), Field("share", float)]
     rows = [(n, Decimal(n) / 1_000_000_000, [n], n / 7) for n in range(2_500)]
-    assert write_parquet(iter(rows), fields=fields, to=tmp_path / "x.parquet") == 2_500
+    assert write_parquet(iter(rows), fields=fields, path=tmp_path / "x.parquet") == 2_500
     file = parquet.ParquetFile(tmp_path / "x.parquet")
     assert file.num_row_groups == 3
     assert [tuple(row.values()) for row in file.read().to_pylist()] == [(n, c, f"[{n}]", s) for n, c, _, s in rows]

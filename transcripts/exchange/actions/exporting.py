@@ -105,7 +105,7 @@ def _write(export: Export, scope: Scope, format: str, draft: Path, *, exact: boo
         return rows, 0
     if format == PARQUET:
         fields = [Field(each.name, each.kind, each.meaning) for each in export.columns]
-        rows = write_parquet(_watch(export, scope), fields=fields, to=draft)
+        rows = write_parquet(_watch(export, scope), fields=fields, path=draft)
         _sync(draft)
         return rows, 0
     long_cells: list[int] = []

@@ -22,8 +22,9 @@ Shares = Mapping[Any, Share]
 """By unit (a text, a case, a question), how large a share of its repeats has what is compared."""
 CHARTED = 100
 RULE = (
-    f"One is higher where the 95 % interval is on one side of 0 and P, adjusted (Holm), is below {LEVEL}. Cannot tell: anything "
-    "else, which does not show that the two are alike."
+    f"With {FEW} or more: one is higher where P, adjusted (Holm), is below {LEVEL} and the 95 % interval is on one side of 0; "
+    "where all differ alike there is no interval, and P decides. Otherwise cannot tell, which does not show that the two are "
+    "alike. Intervals are not adjusted for the number of comparisons."
 )
 HEADS = {
     "left_out": "Left out",

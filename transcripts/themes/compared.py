@@ -105,7 +105,7 @@ def _read_answers(viewpoint: Viewpoint) -> tuple[list[Answer], int]:
     rows = turns.order_by("interview", "position").values_list("interview", "pk", "role", asked)
     said = {
         interview: [
-            Said(None if role == Turn.Role.MODEL else text, tuple(sentences.get(turn, ())))
+            Said(None if role == Turn.Role.MODEL else text, tuple(sentences.get(turn, ())), role == Turn.Role.SYSTEM)
             for _, turn, role, text in found
         ]
         for interview, found in groupby(rows.iterator(), key=lambda row: row[0])
@@ -114,9 +114,9 @@ def _read_answers(viewpoint: Viewpoint) -> tuple[list[Answer], int]:
     for pk, model, kind, opening, metadata in usable.values_list(
         "pk", "model_label", "kind", "opening_prompt", "metadata"
     ):
-        first = next((each.words for each in said.get(pk, ()) if each.words is not None), "")
+        first = next((each.words for each in said.get(pk, ()) if each.words is not None and not each.is_system), "")
         # Some files have the opening prompt twice: apart, and as the first turn.
-        apart = "" if first is not None and first.split() == opening.split() else opening
+        apart = "" if first.split() == opening.split() else opening
         condition = metadata.get("condition", "") if isinstance(metadata, dict) else ""
         answers += read_answers(model, (kind, str(condition), apart), said.get(pk, ()))
     return answers, interviews.count() - usable.count()

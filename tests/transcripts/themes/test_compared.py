@@ -74,6 +74,15 @@ class TestSameQuestion:
         one, other = list_questions(talk("a", "Hello.", 1, begins=["x", ""]), talk("b", "Hello.", 2, begins=["y", ""]))
         assert one != other
 
+    def test_one_opening_is_one_case_under_every_condition_and_system_prompt(self) -> None:
+        apart = talk("a", 1, begins=["interview", "x", "Hello."])
+        prompted = read_answers(
+            "b", ["agent run", "y", ""], [Said("Be kind.", is_system=True), Said("Hello."), Said(None, (2,))]
+        )
+        other = talk("a", "Good day.", 3, begins=["interview", "x", ""])
+        assert {answer.case for answer in [*apart, *prompted]} == {apart[0].case}
+        assert other[0].case != apart[0].case
+
     def test_what_is_said_before_any_question_is_no_answer_unless_the_file_has_an_opening_prompt(self) -> None:
         assert talk("a", 1) == []
         [answer, whole] = talk("a", 1, begins=["interview", "Tell me."])
@@ -301,6 +310,9 @@ class TestOfAStudy:
         assert head.startswith("row,name,first,second,readings,cases,mark,left_out,first_rate")
         assert line.startswith(f"{BALANCE},")
         assert AuditEvent.objects.filter(action="models.compared").count() == 1
+        paper = client.post(reverse("themes:compared_file", args=[project.slug]), asked | {"format": "tex"}).content
+        for said in ("Codings of all,{} blind.", "adjusted (Holm)", "Rough: fewer than 20 cases."):
+            assert said in paper.decode(), "the caption says with what a figure is to be read"
 
         call_command("study", "compare", "--project", project.slug, "--family", family, "--json")
         found = json.loads(capsys.readouterr().out)

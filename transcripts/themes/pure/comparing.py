@@ -40,15 +40,17 @@ ONE_MODEL = "The interviews are with fewer than two models, as far as these are 
 
 
 class Said(NamedTuple):
-    """A turn as far as it says what was asked: ``words`` are those of the interviewer or of a system prompt, None where the model
-    speaks; ``sentences`` are then those of the answer."""
+    """A turn as far as it says what was asked: ``words`` are those of the interviewer, or of a prompt that ``is_system``, None
+    where the model speaks; ``sentences`` are then those of the answer."""
 
     words: str | None
     sentences: tuple[int, ...] = ()
+    is_system: bool = False
 
 
 class Answer(NamedTuple):
-    """What a model said to a question. ``question`` and ``case`` are the same where the words are; ``is_whole``: it is all that the
+    """What a model said to a question. ``question`` is the same where all that was said before is, system prompt and condition
+    included; ``case`` where the interviewer began with the same words, under whatever condition. ``is_whole``: it is all that the
     model said in an interview."""
 
     model: str
@@ -61,15 +63,17 @@ class Answer(NamedTuple):
 def read_answers(model: str, begins: Sequence[str], turns: Iterable[Said]) -> Iterator[Answer]:
     """The answers of an interview, and last all it says as one answer. ``begins``: what distinguishes interviews before anything is
     said, such as the condition, and an opening prompt that is kept apart. What is said before any question is no answer."""
-    chain, case, has_question = _hash("", "\n".join(begins)), "", bool(begins and begins[-1])
+    opening = begins[-1] if begins else ""
+    chain, case, has_question = _hash("", "\n".join(begins)), _hash("", opening) if opening else "", bool(opening)
     answers: list[Answer] = []
-    for words, sentences in turns:
+    for words, sentences, is_system in turns:
         if words is not None:
             chain, has_question = _hash(chain, words), True
+            if not (answers or is_system):
+                case = _hash(case, words)
         elif has_question and answers and answers[-1].question == chain:
             answers[-1] = answers[-1]._replace(sentences=answers[-1].sentences + sentences)
         elif has_question:
-            case = case or chain
             answers.append(Answer(model, case, chain, sentences))
     yield from answers
     if answers:
@@ -210,5 +214,5 @@ COMPARISONS = declare_comparisons(
     "row name",
     "cases",
     units="readings",
-    heads={"row": "Code or theme", "name": "Name", "readings": "Questions read"},
+    heads={"row": "Code or theme", "name": "Name", "readings": "Readings"},
 )

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.blinding.viewers import get_viewer
+from transcripts.formats.comparisons import RULE
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.downloads import name_narrowed, offer_table, send_report_table
 from transcripts.projects.roles import Permission
@@ -52,6 +53,8 @@ def show_compared(request: ProjectRequest) -> HttpResponse:
 def download(request: ProjectRequest) -> HttpResponse:
     """The comparisons that the page shows, as a file."""
     report, context = _read(request, request.POST)
+    marks = explain_marks((row["mark"] for row in report["comparisons"]), "cases")
+    whose = f"Codings of {report['coder']}, {report['layer']}."
     basis = {name: report[name] for name in ("family", "coder", "layer", "models", "interviews")} | context["chosen"]
     return send_report_table(
         COMPARISONS,
@@ -63,6 +66,7 @@ def download(request: ProjectRequest) -> HttpResponse:
         target=f"family:{report['family']}",
         by=request.user,
         details={"rows": len(report["comparisons"]), **basis},
+        caption=" ".join([COMPARISONS.caption, whose, RULE, *marks, *report["notes"]]),
     )
 
 

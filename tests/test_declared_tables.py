@@ -23,7 +23,7 @@ from auditapp.sob.pure.outputs import csv_tables as of_benchmark
 from tests.approved.copies import crawl
 from tests.test_every_figure_has_its_n import import_all, make_benchmark, make_scenarios
 from transcripts.accounts.models import User
-from transcripts.formats.report_tables import ReportTable, write_report_table
+from transcripts.formats.report_tables import ReportTable, declare, declare_each, write_report_table
 
 parquet = pytest.importorskip("pyarrow.parquet")
 TYPES = {
@@ -112,3 +112,15 @@ def test_every_table_that_a_page_of_the_demo_offers_has_its_types() -> None:
             assert types == declare_types(declared[tuple(types)])
             found.add(tuple(types))
     assert len(found) > 8, "they are not found any more"
+
+
+@pytest.mark.parametrize(("kind", "value"), [(int, 1.5), (int, True), (float, True), (float, float("inf"))])
+def test_a_cell_that_is_not_of_its_columns_kind_is_refused_and_not_changed(kind: type, value: object) -> None:
+    table: ReportTable[None] = ReportTable("t", "", declare(kind, "x"), lambda _: [{"x": value}])
+    with pytest.raises((TypeError, ValueError)):
+        write_report_table(table, None, "parquet")
+
+
+def test_a_name_without_a_kind_is_no_column() -> None:
+    with pytest.raises(KeyError):
+        declare_each(["n", "new"], {int: "n"})

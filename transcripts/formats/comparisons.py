@@ -106,12 +106,14 @@ def bound_rates(found: Comparison) -> list[float] | None:
     return [max(-1.0, found.interval.low), min(1.0, found.interval.high)]
 
 
-def name_apart(family: Iterable[Sides], thing: str) -> list[str]:
-    """A sentence for each two that have no unit in common, once; ``thing`` is what a unit is called."""
-    apart = dict.fromkeys((each.about.get("under", ""), each.first, each.second) for each in family if not each.common)
+def name_apart(family: Sequence[Sides], nothing: str) -> list[str]:
+    """A sentence for each two that have no unit in common, in whatever they are compared; ``nothing`` names what they lack, such as
+    "no text in common"."""
+    places = [((each.about.get("under", ""), each.first, each.second), bool(each.common)) for each in family]
+    joined = {place for place, is_joined in places if is_joined}
     return [
-        f"{under}: {first} and {second} have no {thing} in common and are not compared.".removeprefix(": ")
-        for under, first, second in apart
+        f"{under}: {first} and {second} have {nothing} and are not compared.".removeprefix(": ")
+        for under, first, second in dict.fromkeys(place for place, _ in places if place not in joined)
     ]
 
 
@@ -130,11 +132,12 @@ def declare_comparisons(
         for each in report["comparisons"]:
             yield {**each, **name_ends(each["ci"]), "verdict": judge_comparison(each, things).words}
 
-    writers: dict[str, Callable[[Any], str]] = {"p": write_p, "p_holm": write_p, "mark": _write_mark}
+    writers: dict[str, Callable[[Any], str]] = {"p": write_p, "p_holm": write_p, "mark": print_mark}
     return ReportTable("comparisons", caption, columns, read_rows, {**HEADS, **heads}, writers)
 
 
-def _write_mark(mark: str | None) -> str:
+def print_mark(mark: str | None) -> str:
+    """A mark as print has it: nothing where there is none."""
     return mark or ""
 
 

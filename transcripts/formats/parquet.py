@@ -47,8 +47,7 @@ def is_installed() -> bool:
 def write_parquet(rows: Iterable[Sequence[object]], *, fields: Sequence[Field], path: Path) -> int:
     """Write rows to a file; returns how many. ``None`` is null, and text is never escaped.
 
-    Raises ``ParquetNotInstalled``, ``ValueError`` for a number that is not finite, and what pyarrow raises for a cell that is not
-    of its column's type.
+    Raises ``ParquetNotInstalled``, what ``fit_column`` raises, and what pyarrow raises for a cell that is not of its column's type.
     """
     if not is_installed():
         raise ParquetNotInstalled
@@ -98,9 +97,17 @@ def _fill_groups(rows: Iterable[Sequence[object]], fields: Sequence[Field], sche
 
 
 def fit_column(column: Sequence[object], kind: type) -> Sequence[object]:
-    """What pyarrow is given of a column: text where it is one of text, and no number that CSV would refuse."""
+    """What pyarrow is given of a column: text where it is one of text, and otherwise what is of its kind.
+
+    Raises ``ValueError`` for a number that is not finite, as in CSV, and ``TypeError`` for a truth value in a column of numbers and
+    for a fraction in one of whole numbers: pyarrow would make 1.0 of the one and cut the other.
+    """
     if kind is str:
         return [value if value is None or isinstance(value, str) else show_cell(value) for value in column]
-    for value in column if kind is float else ():
-        show_cell(value)
+    if kind is int or kind is float:
+        for value in column:
+            if isinstance(value, float):
+                show_cell(value)
+            if isinstance(value, bool) or (kind is int and isinstance(value, float) and not value.is_integer()):
+                raise TypeError(f"{value} is no {'whole ' if kind is int else ''}number.")
     return column

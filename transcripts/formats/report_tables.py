@@ -28,9 +28,10 @@ def declare(kind: type, *names: str) -> list[Field]:
 
 
 def declare_each(names: Iterable[str], kinds: Mapping[type, str]) -> list[Field]:
-    """Columns whose names mean the same in several tables: of the kind under which ``kinds`` has the name, all others numbers."""
+    """Columns whose names mean the same in several tables: of the kind under which ``kinds`` has the name. Raises ``KeyError`` for
+    a name under none."""
     known = {name: kind for kind, of_kind in kinds.items() for name in of_kind.split()}
-    return [Field(name, known.get(name, float)) for name in names]
+    return [Field(name, known[name]) for name in names]
 
 
 class Printed(NamedTuple):

@@ -40,9 +40,9 @@ def list_families(viewpoint: Viewpoint) -> list[tuple[str, str]]:
 
 def compare(viewpoint: Viewpoint, family: str) -> dict[str, Any]:
     """What ``compare_models`` gives of the codes of a family, or of the themes; with ``family``, ``coder`` and ``layer``;
-    ``interviews``, of how many, and ``left_out``, how many hang on another or name no model; and ``notes``."""
+    ``interviews``, how many name a model, and ``left_out``, how many hang on another or name none; and ``notes``."""
     rows = _list_rows(viewpoint, family)
-    answers, left_out = _read_answers(viewpoint)
+    answers, known, left_out = _read_answers(viewpoint)
     found = compare_models(answers, rows, _read_readings(viewpoint, rows))
     apart = found.pop("apart")
     is_reflexive = read_stances(viewpoint.project).find(family) == MethodStance.Stance.REFLEXIVE
@@ -50,7 +50,7 @@ def compare(viewpoint: Viewpoint, family: str) -> dict[str, Any]:
         "family": family,
         "coder": viewpoint.coder,
         "layer": viewpoint.layer.value,
-        "interviews": sum(answer.is_whole for answer in answers),
+        "interviews": known,
         "left_out": left_out,
         **found,
         "notes": [*apart, *([IS_REFLEXIVE] if is_reflexive and found["comparisons"] else [])],
@@ -90,8 +90,9 @@ def _list_rows(viewpoint: Viewpoint, chosen: str) -> list[Row]:
     return rows
 
 
-def _read_answers(viewpoint: Viewpoint) -> tuple[list[Answer], int]:
-    """The answers of all interviews that are counted, name a model and hang on no other; and how many do not. Three queries."""
+def _read_answers(viewpoint: Viewpoint) -> tuple[list[Answer], int, int]:
+    """The answers of all interviews that are counted, name a model and hang on no other; how many these are, and how many others
+    there are. Four queries."""
     interviews = seen_interviews(viewpoint)
     usable = interviews.exclude(model_label="").filter(hangs_on__isnull=True)
     turns = Turn.objects.filter(interview__in=usable.values("pk"), channel=Turn.Channel.UTTERANCE).exclude(
@@ -111,15 +112,14 @@ def _read_answers(viewpoint: Viewpoint) -> tuple[list[Answer], int]:
         for interview, found in groupby(rows.iterator(), key=lambda row: row[0])
     }
     answers: list[Answer] = []
-    for pk, model, kind, opening, metadata in usable.values_list(
-        "pk", "model_label", "kind", "opening_prompt", "metadata"
-    ):
+    known = list(usable.values_list("pk", "model_label", "kind", "opening_prompt", "metadata"))
+    for pk, model, kind, opening, metadata in known:
         first = next((each.words for each in said.get(pk, ()) if each.words is not None and not each.is_system), "")
         # Some files have the opening prompt twice: apart, and as the first turn.
         apart = "" if first.split() == opening.split() else opening
         condition = metadata.get("condition", "") if isinstance(metadata, dict) else ""
         answers += read_answers(model, (kind, str(condition), apart), said.get(pk, ()))
-    return answers, interviews.count() - usable.count()
+    return answers, len(known), interviews.count() - len(known)
 
 
 def _read_readings(viewpoint: Viewpoint, rows: Iterable[Row]) -> Readings:

@@ -60,7 +60,7 @@ def compare_trials(trials: Sequence[Trial], others: Sequence[Trial] = ()) -> tup
             families[CONDITIONS] += _list_sides(about, one[1], other[1], shares[one], shares[other])
     asked = [each for family in families.values() for each in family if each.about["measure"] == ANSWERED]
     rows = [row for family in families.values() for row in compare_sides(family, "texts")]
-    return rows, name_apart(asked, "text")
+    return rows, name_apart(asked, "no text in common")
 
 
 def _read_shares(trials: Sequence[Trial]) -> dict[Side, Shares]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from transcripts.formats.comparisons import declare_comparisons
+from transcripts.formats.comparisons import declare_comparisons, print_mark
 from transcripts.formats.numbers import NONE, write_estimate, write_number, write_p
 from transcripts.formats.problems import show_count
 from transcripts.formats.report_tables import ReportTable, declare_each, name_ends
@@ -48,16 +48,12 @@ HEADS = {
 """How pages and LaTeX head a column that CSV names; others with a capital."""
 
 
-def _write_mark(mark: str | None) -> str:
-    return mark or ""
-
-
 def _write_reasoning(is_on: bool | None) -> str:
     return {True: "on", False: "off", None: NONE}[is_on]
 
 
 WRITERS: Mapping[str, Callable[[Any], str]] = {
-    "mark": _write_mark,
+    "mark": print_mark,
     "reasoning": _write_reasoning,
     "p_mcnemar": write_p,
     "p_holm": write_p,
@@ -65,12 +61,14 @@ WRITERS: Mapping[str, Callable[[Any], str]] = {
 """How columns that are no plain figures are printed."""
 
 
-# What a column has in every table; all others are numbers.
+# What a column has in every table.
 _KINDS = {
     str: "model condition group mark highest lowest no_gap bin no_ece",
     int: "cases pairs both prompted_only unprompted_only neither left_out right n n_probability highest_n lowest_n compared "
-    "without",
+    "without family",
     bool: "reasoning",
+    float: "prompted unprompted retention retention_low retention_high p_mcnemar p_holm rate low high brier ece highest_rate "
+    "lowest_rate difference difference_low difference_high ratio ratio_low ratio_high stated",
 }
 
 

@@ -204,9 +204,32 @@ def test_two_of_three_models_without_a_common_question_are_named_and_a_code_that
     assert [(row["row"], row["p"], row["family"]) for row in found["comparisons"]] == [("c", None, 0)]
     assert found["unused"] == 1
     assert found["apart"] == [
-        "a and c have no decided answer to the same question in common and are not compared.",
-        "b and c have no decided answer to the same question in common and are not compared.",
+        "a and c have no decided answers to a common question and are not compared.",
+        "b and c have no decided answers to a common question and are not compared.",
     ]
+
+
+def test_two_that_are_compared_by_one_code_are_not_called_apart_for_another() -> None:
+    answered = [
+        *talk("a", "Hello.", 1, "Why?", 2),
+        *talk("b", "Hello.", 3, "How?", 4),
+    ]
+    whole = Row(Heading("d", "Code d", frozenset({"c"})), is_whole=True)
+    found = compare_models(answered, [CODE, whole], read({1}, range(5)))
+    assert [row["row"] for row in found["comparisons"]] == ["c"]
+    assert found["apart"] == []
+
+
+def test_codes_of_interviews_say_that_no_two_whole_interviews_were_asked_alike() -> None:
+    answered = [*talk("a", "Hello.", 1, "Why?", 2), *talk("b", "Hello.", 3, "How?", 4)]
+    found = compare_models(answered, [CODE._replace(is_whole=True)], read({1}, range(5)))
+    assert found["why"] == NOTHING_ASKED_ALIKE
+
+
+def test_an_answer_without_sentences_is_decided_by_nobody() -> None:
+    silent = list(read_answers("b", (), [Said("Hello."), Said(None, ())]))
+    found = compare_models([*talk("a", "Hello.", 1), *silent], [CODE], read({1}, {1}))
+    assert (found["comparisons"], found["why"]) == ([], NOTHING_READ_ALIKE)
 
 
 def bring_in(project: Project, by: User, models: Mapping[str, str]) -> list[Interview]:

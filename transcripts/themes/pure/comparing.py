@@ -123,7 +123,9 @@ def compare_models(answers: Sequence[Answer], rows: Sequence[Row], readings: Rea
     shared = [answer for answer in answers if len(asked[answer.question, answer.is_whole]) > 1]
     clusters = {(answer.question, coder): answer.case for answer in shared for coder in readings.coders}
     decided = {
-        coder: {place for place, answer in enumerate(shared) if sentences.issuperset(answer.sentences)}
+        coder: {
+            place for place, answer in enumerate(shared) if answer.sentences and sentences.issuperset(answer.sentences)
+        }
         for coder, sentences in readings.decided.items()
     }
     family, compared = [], []
@@ -143,14 +145,13 @@ def compare_models(answers: Sequence[Answer], rows: Sequence[Row], readings: Rea
         family += [each for each in sides if _occurs(each)]
     found = compare_sides(family, "cases", units="readings", clusters=clusters)
     questions = {question for (question, is_whole), who in asked.items() if len(who) > 1 and not is_whole}
+    is_joined = any(each.common for each in compared)
     return {
         "models": models,
         "asked": len(questions),
         "comparisons": found,
-        "apart": name_apart(compared, "decided answer to the same question")
-        if any(each.common for each in compared)
-        else [],
-        "why": _explain_nothing(models, questions, compared),
+        "apart": name_apart(compared, "no decided answers to a common question") if is_joined else [],
+        "why": "" if is_joined else _explain_nothing(models, asked, rows),
         "unused": len({each.about["row"] for each in compared}) - len({each["row"] for each in found}),
     }
 
@@ -180,16 +181,20 @@ def _occurs(sides: Sides) -> bool:
     return any(sides.first_shares[unit] or sides.second_shares[unit] for unit in sides.common)
 
 
-def _explain_nothing(models: Sequence[str], questions: Collection[str], compared: Sequence[Sides]) -> str:
-    if any(each.common for each in compared):
-        return ""
-    return ONE_MODEL if len(models) < 2 else NOTHING_READ_ALIKE if questions else NOTHING_ASKED_ALIKE
+def _explain_nothing(
+    models: Sequence[str], asked: Mapping[tuple[str, bool], Collection[str]], rows: Sequence[Row]
+) -> str:
+    if len(models) < 2:
+        return ONE_MODEL
+    wanted = {row.is_whole for row in rows}
+    is_asked = any(len(who) > 1 and is_whole in wanted for (_, is_whole), who in asked.items())
+    return NOTHING_READ_ALIKE if is_asked else NOTHING_ASKED_ALIKE
 
 
 def describe_models(report: Mapping[str, Any]) -> Iterator[str]:
     """The comparisons as lines for a terminal."""
     asked, interviews = show_count(report["asked"], "question"), show_count(report["interviews"], "interview")
-    yield f"{asked} asked of two models or more, in {interviews}."
+    yield f"{interviews} with a known model; {asked} asked of two models or more."
     yield from describe_comparisons(report["comparisons"], "cases", lambda each: str(each["name"]))
     yield from filter(None, [report["why"], *report["notes"]])
     yield from explain_marks((each["mark"] for each in report["comparisons"]), "cases")

@@ -20,6 +20,9 @@ from transcripts.themes.evidence import LayerChoice, choose_viewpoint
 from transcripts.themes.pure.comparing import COMPARISONS, draw_models
 from transcripts.themes.views.themes import describe_viewpoint
 
+NO_CODES = "None of these codes is in a decided answer to a question that two models were asked."
+NO_ANSWERS_OF_THE_CHOSEN = "The models chosen have no answers with these codes that could be compared."
+
 
 @require_safe
 @project_view(Permission.VIEW)
@@ -33,7 +36,7 @@ def show_compared(request: ProjectRequest) -> HttpResponse:
         "heads": COMPARISONS.list_heads(),
         "chart": draw_models(
             rows,
-            report["why"] or "None of these codes is in a decided answer to a question that two models were asked.",
+            report["why"] or (NO_ANSWERS_OF_THE_CHOSEN if context["chosen"] else NO_CODES),
         ),
         "marks": explain_marks((row["mark"] for row in rows), "cases"),
         "query": [

@@ -109,15 +109,19 @@ def _choose(alarmed: Sequence[Row], row: Row) -> list[Row]:
 
 
 _OUTCOMES = tuple(str(outcome) for outcome in Outcome if outcome is not Outcome.VERDICT)
-# What a column has in every table; all others are numbers.
+# What a column has in every table.
 _KINDS: Mapping[type, str] = {
     str: "model task target provider ci_note ci_strict_note alarm blocks counting dropped warnings method adjustment a b "
     "model_a model_b test mark verdict kind rule match values value layer outcome notice",
     int: "n_responses n_refused n_null n_nonrefused n_attributed n_attributes n_items n_formatter n_person df n_blocks "
     "k_treatments iman_davenport_df1 iman_davenport_df2 n_left_out seed n_items_with n_items_without denominator count rank "
     "n_repeats n recirculatory attributional mappable epistemic_exclusion acceptable non_acceptable uncertain "
-    + " ".join(f"outcome_{outcome}" for outcome in _OUTCOMES),
-    bool: "few_items countings_apart ties_corrected reasoning",
+    "family " + " ".join(f"outcome_{outcome}" for outcome in _OUTCOMES),
+    bool: "few_items countings_apart ties_corrected reasoning named",
+    float: "attribution_rate mean_attributes sob ci_low ci_high attribution_rate_strict sob_strict ci_strict_low ci_strict_high "
+    "attribution_rate_released sob_released chi2 p kendalls_w iman_davenport_f iman_davenport_p mean_rank difference statistic "
+    "p_adjusted p_adjusted_bh critical_difference alpha mean_a mean_b change sd lowest highest sob_with sob_without pct pct_low "
+    "pct_high share",
 }
 _PLACE = ("model", "task", "target")
 _CELLS = (

@@ -34,7 +34,7 @@ class Webhook(models.Model):
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="webhooks")
     address = models.CharField(max_length=MAX_ADDRESS, help_text="Where events are sent.")
-    # Names of the registry (`events.register_event`), in its order.
+    # Names of the registry (`register_event`), in its order.
     events = models.JSONField(help_text="Names of the events that are sent to it.")
     secret_sealed = models.TextField()
     added_at = models.DateTimeField(help_text="When it was added.")

@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from tools.environment import ROOT
@@ -223,3 +226,31 @@ def test_no_style_of_the_desk_has_a_browser_look_through_the_page_at_every_chang
     for name in ("app", "desk", "desk_ways", "keycard"):
         on_screen = (ROOT / f"static/css/{name}.css").read_text(encoding="utf-8").partition("@media print")[0]
         assert not wide.findall(on_screen), name
+
+
+def test_no_description_of_a_constant_is_apart_from_it() -> None:
+    """A text in the body of a module describes the constant on the line above; under anything else it describes nothing."""
+    texts = {path: (ROOT / path).read_text(encoding="utf-8") for path in read_sources() if "/migrations/" not in path}
+    assert {path: lines for path, text in texts.items() if (lines := list(find_loose_texts(text)))} == {}
+    loose = '"""A module."""\nA = 1\n\n"""Of A."""\n\n\ndef f() -> None: ...\n\n\n"""Of B."""\nB = 2\n"""Of B."""\n'
+    assert list(find_loose_texts(loose)) == [4, 10]
+
+
+def find_loose_texts(text: str) -> Iterator[int]:
+    """The lines of texts that are neither the docstring of the module nor directly below a constant."""
+    for before, node in pairwise(ast.parse(text).body):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            is_below = isinstance(before, ast.Assign | ast.AnnAssign) and before.end_lineno == node.lineno - 1
+            if not is_below:
+                yield node.lineno
+
+
+def test_no_constant_is_given_a_value_twice() -> None:
+    twice = {}
+    for path in read_sources():
+        body = ast.parse((ROOT / path).read_text(encoding="utf-8")).body
+        targets = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
+        names = Counter(target.id for target in targets if isinstance(target, ast.Name))
+        if often := [name for name, times in names.items() if times > 1]:
+            twice[path] = often
+    assert twice == {}

@@ -13,6 +13,9 @@ from transcripts.ui.commands import Noun
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ("transcripts.", "auditapp.")
+PARTS = ("transcripts", "auditapp", "tools", "benchmarks", "tests")
+# Modules of other programs.
+OF_OTHERS = {"utils/scoring.py", "run_sob.py", "bench_web.py"}
 
 
 def read(name: str) -> str:
@@ -115,6 +118,19 @@ def test_every_place_that_the_architecture_page_names_exists() -> None:
     places = re.findall(r"`((?:transcripts|auditapp|templates|static|tests|docs)/[^`]*)`", rows)
     assert len(places) > 10
     assert [place for place in places if not (ROOT / place).exists()] == []
+
+
+def test_every_module_that_a_comment_a_template_or_a_document_names_exists() -> None:
+    ours = {f"/{path.relative_to(ROOT)}" for part in PARTS for path in (ROOT / part).rglob("*.py")} | {"/manage.py"}
+    places = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for part in (*PARTS, "docs", "templates", "static")
+        for path in (ROOT / part).rglob("*")
+        if path.suffix in {".py", ".md", ".html", ".js", ".css"} and part != "tests"
+        for name in re.findall(r"[\w./-]*\w\.py\b", path.read_text(encoding="utf-8"))
+        if name not in OF_OTHERS and not any(each.endswith(f"/{name.lstrip('./')}") for each in ours)
+    ]
+    assert places == []
 
 
 def test_every_room_is_in_the_tree_of_the_architecture_page() -> None:

@@ -80,7 +80,7 @@ def build_page(
     """At most six queries, whatever the length of the interview, and three more for a thread that hangs on another.
 
     ``at`` is the current sentence, if it is one of these. ``show`` is a filter, and ``differing`` what it may need to
-    know; see filters.py. ``closes_reasoning``: the viewer reads a model's reasoning only once she has opened it.
+    know; see exchanges.py. ``closes_reasoning``: the viewer reads a model's reasoning only once she has opened it.
     """
     marks = read_annotations_in(interview.pk, user_id, sees_all=sees_all)
     of_interview = marks.get(None) or SentenceAnnotations()

@@ -190,7 +190,7 @@ def read_turn_ids(interview_ids: Sequence[int]) -> dict[tuple[int, int], int]:
 
 
 def insert_sentences(rows: Iterable[tuple[object, ...]]) -> None:
-    """Store sentences. A row is the turn, and what ``preparing.SentenceRow`` holds."""
+    """Store sentences. A row is the turn, and what ``segmenting.SentenceRow`` holds."""
     _insert(Sentence, SENTENCE_COLUMNS, rows)
 
 

@@ -50,11 +50,9 @@ TYPES: dict[type, type] = {
     models.FloatField: float,
     models.DateTimeField: datetime,
 }
+KINDS: dict[str, type] = {"explained": bool, "holds": bool, "saw_reasoning": bool}
 # The field that people know a row by, of a model that columns lead to.
 NAMED_BY = {"accounts.user": "username", "projects.project": "slug", "corpus.interview": "external_id"}
-KINDS: dict[str, type] = {"explained": bool, "holds": bool, "saw_reasoning": bool}
-
-
 Paths = Mapping[str, str | tuple[str, str]]
 
 

@@ -1,6 +1,6 @@
 """The codebook as a CSV file: one code a row, written and read back without loss; and tables that people made themselves.
 
-A table needs a column of names and no more: ``codebook_headings`` says which headings are understood. A file is taken whole
+A table needs a column of names and no more: ``codebook_rules`` says which headings are understood. A file is taken whole
 or not at all; a refusal lists each problem with its row, what was found and what was expected, and the columns of the file.
 """
 

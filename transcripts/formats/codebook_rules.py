@@ -12,6 +12,7 @@ from transcripts.formats.problems import quote, show_count
 
 UNITS = ("sentence", "turn", "interview")
 SIDES = ("any", "model", "interviewer")
+"""Whose turns the codes of a family are about."""
 # English, German, French, Dutch, Spanish, Italian, Portuguese. Our own names come first and are found anyway.
 WORDS = {
     "code_id": "identifier, id, codeid, code identifier",
@@ -159,9 +160,6 @@ class CodebookContent:
     families: tuple[FamilyContent, ...] = ()
     codes: tuple[CodeContent, ...] = ()
     examples: tuple[CodeExample, ...] = ()
-
-
-"""Whose turns the codes of a family are about."""
 
 
 Finding = tuple[str, str]

@@ -32,6 +32,7 @@ _HEADING = re.compile(rf"(?:\A|\n\n)== ({_LABELS}) ==\n")
 _TO_ESCAPE = re.compile(rf"^(?=\\*== (?:{_LABELS}) ==$)", re.MULTILINE)
 _ESCAPED = re.compile(rf"^\\(?=\\*== (?:{_LABELS}) ==$)", re.MULTILINE)
 MAX_CODEBOOK_SIZE = 5_000_000
+"""Bytes of a codebook file."""
 
 
 class CodeDescription(NamedTuple):
@@ -81,9 +82,6 @@ def read_description(description: str) -> CodeDescription:
 
 def _escape(text: str) -> str:
     return _TO_ESCAPE.sub(r"\\", text)
-
-
-"""Bytes of a codebook file."""
 
 
 def read_qdc(data: bytes, *, name: str) -> tuple[list[QdcCode], list[QdcSet], list[str]]:

@@ -24,12 +24,9 @@ from transcripts.formats.text_input import find_unfolded
 from transcripts.formats.xml_input import Element, XmlReader, refuse_at
 
 MAX_PUT_ON_TEXTS = 400_000
+"""Selections and codings of a project, which are held in memory together."""
 _MEDIA = {"PictureSource": "picture", "PDFSource": "PDF", "AudioSource": "recording", "VideoSource": "video"}
 _NOT_READ = {"Case": "cases", "Link": "links", "Graph": "graphs"}
-
-
-"""Selections and codings of a project, which are held in memory together."""
-
 TEXT_TAGS = frozenset(
     {
         "Description",

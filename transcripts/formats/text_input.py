@@ -17,11 +17,10 @@ from transcripts.formats.problems import InputRefused, Problem, show_count
 MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 MAX_WORDS = 3
 GUESSED = {"cp1252": "Windows-1252", "mac-roman": "Mac Roman"}
+"""The encodings that are guessed, with the names that people know them by."""
 WINDOWS, PLAIN = "\r\n", "\n"
 MAX_CELL_LENGTH = 16_000_000
-
-
-"""The encodings that are guessed, with the names that people know them by."""
+"""Characters of a cell. A reasoning model's answer in a released table of results has up to millions."""
 
 _FEW = 0.1
 _LOOKED_AT = 20_000
@@ -152,9 +151,6 @@ def unfold(text: str, places: Sequence[int]) -> str | None:
 def find_unfolded(place: int, places: Sequence[int]) -> int:
     """Where a place of the folded text is in the text as it was."""
     return place + bisect_left(places, place)
-
-
-"""Characters of a cell. A reasoning model's answer in a released table of results has up to millions."""
 
 
 csv.field_size_limit(MAX_CELL_LENGTH)

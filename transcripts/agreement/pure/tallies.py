@@ -18,6 +18,7 @@ from transcripts.statistics.resampling import Resamples, sum_draws
 Bools = NDArray[np.bool_]
 Places = NDArray[np.intp]
 PAIRS_AT_A_TIME = 64
+"""Bounds memory where coders are many: what is held grows with pairs x units."""
 
 
 class LabelTable(NamedTuple):
@@ -51,8 +52,6 @@ class RatingTable(NamedTuple):
     ratings: Floats
     clusters: Places
 
-
-"""Bounds memory where coders are many: what is held grows with pairs x units."""
 
 Numbers = NDArray[Any]
 Pairs = tuple[Places, Places]

@@ -23,6 +23,7 @@ JOINER = "\u200d"
 
 
 Piece = tuple[str, str]
+"""A stretch of text that both have (``same``), or only the first (``out``) or only the second (``in``): kind and text."""
 # What a code means to the people who code; the rest says how it is found, shown and asked about.
 MEANING = ("definition", "include", "exclude")
 TEXTS = {
@@ -65,9 +66,7 @@ KINDS: dict[str, set[str]] = {
 }
 
 TextChange = tuple[str, tuple[Piece, ...]]
-
-
-"""A stretch of text that both have (``same``), or only the first (``out``) or only the second (``in``): kind and text."""
+"""The label of a text, and the pieces of its old and new words."""
 
 
 class Step(NamedTuple):
@@ -239,7 +238,6 @@ def _join(pieces: Iterable[Piece]) -> Iterator[Piece]:
         yield kind, "".join(text for _, text in group)
 
 
-"""The label of a text, and the pieces of its old and new words."""
 FactChange = tuple[str, str, str]
 """The label of a short value, and how it is shown before and after; empty is none."""
 Examples = Mapping[str, Sequence[str]]

@@ -101,7 +101,7 @@ def reopen_sentence(*, project: Project, decision: Decision, by: User, reason: s
 def reveal_suggestions(*, project: Project, sentence: Sentence, by: User) -> Reveal:
     """Store when ``by`` first sees the machines' suggestions for a sentence; what she codes there later is "assisted".
 
-    A turn of the interviewer is decided as ``coding/questions.py`` says. Raises ``NotDecided`` before her own decision. Once
+    A turn of the interviewer is decided as ``coding/next_sentence.py`` says. Raises ``NotDecided`` before her own decision. Once
     seen stays seen: a decision taken back later changes nothing. Reads sentence.turn.interview.project.
     """
     checks.check_place(project, sentence)

@@ -14,10 +14,9 @@ from transcripts.corpus.pure.unseen import drop_unseen
 MAX_TITLE_LENGTH = 300
 SPOKEN = frozenset({"utterance", "reasoning"})
 TEXT = "text"
-LISTED = 500
-
-
 """What may be chosen in place of a role for a name that does not speak."""
+LISTED = 500
+"""Conversations that are shown one by one."""
 SPEAKERS = 40
 FIRST_WORDS = 160
 FIRST_TURNS = 2
@@ -124,9 +123,6 @@ def apply_choices(interview: ReadInterview, choices: Choices) -> ReadInterview:
         changed["consent"] = {**unsaid, **interview.consent}
         changed["consent_basis"] = interview.consent_basis or choices.basis
     return replace(interview, **changed) if changed else interview
-
-
-"""Conversations that are shown one by one."""
 
 
 class Preview:

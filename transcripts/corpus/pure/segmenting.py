@@ -32,8 +32,9 @@ _WIDE_SPACE = re.compile(r"[^\S\x00-\x7f]")
 # What a tool is given, and what it gives back, is one unit each: a call is an act that people code, a result is cited.
 TOOL_KINDS = {"tool_call": "call", "tool_result": "result"}
 
-
 SentenceRow = tuple[int, int, int, str, str]
+"""The position of a sentence, which counts from 1 over the whole interview, its start and end in the turn, its kind and
+the hash of its text, as in ``models.Sentence``."""
 
 
 def segment(text: str, language: str = "en") -> list[Span]:
@@ -120,10 +121,6 @@ def _find_ends(line: str, pieces: list[str], language: str) -> Iterator[int]:
             start = skip_emoji(line, end)
             yield start
     yield len(line)
-
-
-"""The position of a sentence, which counts from 1 over the whole interview, its start and end in the turn, its kind and
-the hash of its text, as in ``models.Sentence``."""
 
 
 def prepare_interview(read: ReadInterview) -> list[list[SentenceRow]]:

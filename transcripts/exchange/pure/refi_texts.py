@@ -59,6 +59,7 @@ _HEADING_OF_A_LINE = re.compile(rf"^{_NAMED}", re.MULTILINE)
 _ROLES = {name: role for role, name in SPEAKERS.items()}
 
 PlacedTurn = tuple[int, ReadTurn]
+"""A turn, after the place in the source's text where its own text begins."""
 
 
 def name_heading(role: str, channel: str) -> str:
@@ -102,9 +103,6 @@ def name_variable(key: str) -> str:
     if not key.strip() or len(key) > MAX_NAME_LENGTH:
         return ""
     return f"variable {key}" if key == INTERVIEW_KEY or key in FIELDS else key
-
-
-"""A turn, after the place in the source's text where its own text begins."""
 
 
 class Ends(NamedTuple):

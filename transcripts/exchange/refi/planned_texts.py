@@ -42,8 +42,8 @@ KEPT_ONCE = (Subject.SENTENCE, Subject.INTERVIEW)
 
 _INTERPRETATION = re.compile(rf"{INTERPRETATION}( \d+)?")
 
-
 About = tuple[str, str, int | None, int | None]
+"""What a memo is about: the kind of subject, the key of a code, the interview, the sentence."""
 
 
 class PlannedTexts(NamedTuple):
@@ -198,7 +198,6 @@ def _find_ids(project: Project, names: Sequence[str]) -> dict[str, int]:
     return ids
 
 
-"""What a memo is about: the kind of subject, the key of a code, the interview, the sentence."""
 STUDY: About = (Subject.PROJECT, "", None, None)
 
 

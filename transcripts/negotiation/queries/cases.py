@@ -35,7 +35,7 @@ def list_features(project: Project) -> dict[str, str]:
 
 
 def is_feature(code: str = "") -> Q:
-    """That the code at this path from a row is a feature, by the rule of ``codebook.pure.features.is_feature``."""
+    """That the code at this path from a row is a feature, by the rule of ``codebook.pure.checking.is_feature``."""
     path = f"{code}__" if code else ""
     return Q(**{f"{path}family__identifier": FEATURE_FAMILY}) | Q(**{f"{path}identifier__startswith": FEATURE_PREFIX})
 

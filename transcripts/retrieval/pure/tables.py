@@ -18,6 +18,7 @@ UNIT_WORDS = {
     "interview": ("interview", "interviews"),
 }
 DECIDED = "decided turns (of codes of interviews, interviews)"
+"""What shares are counted in."""
 
 
 class CodedPlace(Protocol):
@@ -201,9 +202,6 @@ class PairTable:
 def find_place(mark: CodedPlace, unit: str) -> int:
     """What a coding is about: a sentence, a turn or an interview, by its id."""
     return {"turn": mark.turn_id, "interview": mark.interview_id}.get(unit, mark.sentence_id)
-
-
-"""What shares are counted in."""
 
 
 def draw_shares(headings: Sequence[Heading], groups: Sequence[tuple[str, Sequence[Count]]]) -> RowChart:

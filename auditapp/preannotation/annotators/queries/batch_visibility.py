@@ -82,7 +82,7 @@ def find_machine_read(project: Project) -> set[int]:
 
 def list_undecided(user: User, turns: QuerySet[Turn]) -> QuerySet[Turn]:
     """Those of the turns that never show suggestions and that ``user`` has still to decide: of the model's, each sentence; of the
-    interviewer's, as ``coding/questions.py`` says. None in an interview that is closed to her."""
+    interviewer's, as ``coding/next_sentence.py`` says. None in an interview that is closed to her."""
     projects = Project.objects.filter(pk__in=turns.order_by().values("interview__project"))
     turns = turns.filter(interview__in=set().union(*(find_open_interviews(project, user) for project in projects)))
     decided = Decision.objects.active().filter(sentence=OuterRef("pk"), coder=user)

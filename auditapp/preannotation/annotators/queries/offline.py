@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from transcripts.coding.blind import BlindReadings
 
 
+# SQLite takes so many numbers in one question.
 MAX_AT_ONCE = 5_000
 ACTIVE = (OfflineRun.State.PLANNED, OfflineRun.State.RUNNING)
 
@@ -136,10 +137,6 @@ def list_rules(version: CodebookVersion) -> dict[str, list[str]]:
     codes = Code.objects.filter(version=version, family__unit=CodeFamily.Unit.SENTENCE, is_category=False)
     rows = codes.order_by("family__position", "position").values_list("identifier", "keyword_rules")
     return {identifier: list(lines) for identifier, lines in rows if lines}
-
-
-# SQLite takes so many numbers in one question.
-MAX_AT_ONCE = 5_000
 
 
 def read_training_set(project: Project, version: CodebookVersion, *, minimum: int) -> dict[str, Any]:

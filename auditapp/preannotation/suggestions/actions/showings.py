@@ -30,7 +30,7 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> Panel
     """Show what annotators suggest for the sentence and store that they were shown. Reads sentence.turn.interview.
 
     What is suggested for the whole turn is shown at its first sentence, after her decision on every sentence of it. Of a turn
-    of the interviewer nothing else is suggested; she is through with one as ``coding/questions.py`` says, and it is withheld
+    of the interviewer nothing else is suggested; she is through with one as ``coding/next_sentence.py`` says, and it is withheld
     where its answer is.
 
     Before her own decision only in a draft interview, which opens it for good: what she codes there from now on is

@@ -27,13 +27,9 @@ NAMED_DETAILS = {
     "opening_prompt": "opening_prompt",
     "language": "language",
 }
+"""Keys of a line and the field of `ReadInterview` that each fills. All are text; null and absence mean not known."""
 # What is larger counts thousandths, and what is larger than that thousandths of those.
 _SECONDS, _MILLISECONDS = 1e11, 1e14
-
-
-"""Keys of a line and the field of `ReadInterview` that each fills. All are text; null and absence mean not known."""
-
-
 _WARNINGS_SHOWN = 20
 
 

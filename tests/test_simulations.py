@@ -1,14 +1,14 @@
 """How often intervals contain the truth, and how often tests find a difference where there is none.
 
-Every interval and test of the product that does not have a simulation of its own. The tables of docs/reference/method.md are what
-comes out here, and the product gives no interval and no verdict where a figure here is bad.
+Most intervals and tests of the product; docs/reference/method.md names those that are not here. Its tables are what comes out here.
+Where a figure here is bad the product gives no interval and no verdict, or says so: docs/reference/method.md.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -17,7 +17,16 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from auditapp.experiments.pure.effects import report_experiment, tally_units
+from auditapp.experiments.pure.effects import Tally as UnitTally
+from auditapp.experiments.pure.effects import (
+    compare_groups,
+    compare_means,
+    compare_shares,
+    find_p,
+    measure_allocation,
+    report_experiment,
+    tally_units,
+)
 from auditapp.experiments.pure.plans import make_plan
 from auditapp.experiments.pure.units import Unit
 from auditapp.preannotation.evaluation.pure.calibrating import bound_f1
@@ -26,43 +35,39 @@ from auditapp.preannotation.evaluation.pure.influence_by_turn import measure_by_
 from auditapp.preannotation.evaluation.pure.rectifying import Sample as Labelled
 from auditapp.preannotation.evaluation.pure.rectifying import rectify_by_turn
 from auditapp.preannotation.evaluation.pure.turn_tables import Draws, make_table
+from auditapp.probe.pure.tables import measure_counts
+from auditapp.scenarios.pure.measures import PlayOutcome, measure_groups, measure_retention
 from auditapp.sob.audits.pure import estimate_score
 from auditapp.sob.pure.measures import ranks
 from auditapp.sob.pure.measures.ranks import RankedBlocks, compare_conover, compare_nemenyi, rank_blocks
-from auditapp.sob.pure.measures.score_intervals import Sample, draw_scores, resample_scores
+from auditapp.sob.pure.measures.score_intervals import Sample, resample_scores
+from auditapp.sob.pure.measures.secondary import contrast_secondary
+from auditapp.sob.pure.measures.tallies import ItemMatrix
 from tests.transcripts.agreement import examples
 from tests.transcripts.statistics.test_clusters import draw as draw_clusters
 from transcripts.agreement.pure.figures import CodeAgreement
 from transcripts.agreement.pure.measuring import measure_agreement
-from transcripts.negotiation.pure.scoring import Counts, compare_conditions
-from transcripts.statistics import coefficients
+from transcripts.negotiation.pure.scoring import Counts, SignTest, compare_conditions
+from transcripts.negotiation.pure.sequences import is_starred, measure_transitions
 from transcripts.statistics.calibration import BINS, MIN_STATED, Stated, measure_calibration
 from transcripts.statistics.clusters import average_clusters, correlate_shares, subtract_shares
-from transcripts.statistics.comparing import Paired, compare_family
-from transcripts.statistics.differences import (
-    Estimate,
-    Moments,
-    estimate_difference_of_means,
-    estimate_difference_of_shares,
-    measure_heterogeneity,
-    measure_welch,
-)
-from transcripts.statistics.intervals import (
-    Interval,
-    newcombe_interval,
-    paired_difference_interval,
-    paired_ratio_interval,
-    wilson_interval,
-)
-from transcripts.statistics.resampling import find_percentiles
+from transcripts.statistics.comparing import Comparison, Paired, compare_family
+from transcripts.statistics.differences import Moments
+from transcripts.statistics.intervals import Interval, Share, paired_difference_interval, wilson_interval
+from transcripts.statistics.resampling import draw_sums, find_percentiles
 from transcripts.statistics.significance import measure_chi_square, measure_fisher, measure_mcnemar
 
 SIZES = (3, 5, 10, 20, 50)
+RANK_SIZES = (3, 5, 6, 10, 20, 50)
+"""Of models: ranks have a P from six on."""
 SAMPLES = 2_000
 RESAMPLES = 400
 METHOD = Path(__file__).parents[1] / "docs" / "reference" / "method.md"
 
-EXPERIMENT = make_plan({"outcome": "o", "baseline": "old", "variant": "new", "allocation": {"old": 1, "new": 1}})
+EXPERIMENT, OF_NUMBERS = (
+    make_plan({"outcome": "o", "baseline": "old", "variant": "new", "allocation": {"old": 1, "new": 1}} | more)
+    for more in ({}, {"numbers": {"o": {"lowest": 0, "highest": 1}}})
+)
 
 Draw = Callable[[Generator, int], bool | None]
 """Of a sample of so many: whether its interval contains the truth, or its test finds a difference; None where it has none."""
@@ -77,6 +82,7 @@ class Row(NamedTuple):
     least: int
     bound: float
     samples: int = SAMPLES
+    sizes: tuple[int, ...] = SIZES
 
 
 def contain(interval: Interval | None, truth: float) -> bool | None:
@@ -106,9 +112,61 @@ def draw_paired(chance: Generator, n: int, part: float) -> tuple[list[float], li
     return list((chance.random(n) < ease) * 1.0), list((chance.random(n) < part * ease) * 1.0)
 
 
-def cover_ratio(chance: Generator, n: int) -> bool | None:
-    first, second = draw_paired(chance, n, 0.7)
-    return contain(paired_ratio_interval(second, first), 0.7)
+def make_interval(ends: list[float] | None) -> Interval | None:
+    return None if ends is None else Interval(*ends)
+
+
+def cover_difference(chance: Generator, n: int, share: float, other: float) -> bool | None:
+    found = compare_shares(Share(count(chance, n, share), n), Share(count(chance, n, other), n))
+    return contain(make_interval(found["ci"]), share - other)
+
+
+def retain(chance: Generator, n: int, part: float, *, most: int) -> dict[str, Any]:
+    """The retention of ``part``, of cases that are hard or easy, each played up to ``most`` times with the prompt and without."""
+    ease, times = chance.random(n), chance.integers(1, most + 1, n).tolist()
+    plays = [
+        PlayOutcome(str(case), "model", condition, repeat, bool(chance.random() < each * ease[case]))
+        for condition, each in (("prompted", 1), ("unprompted", part))
+        for case in range(n)
+        for repeat in range(times[case])
+    ]
+    return measure_retention(plays)["model"]
+
+
+def cover_ratio(chance: Generator, n: int, *, most: int) -> bool | None:
+    return contain(make_interval(retain(chance, n, 0.7, most=most)["retention"]["ci"]), 0.7)
+
+
+def find_retention(chance: Generator, n: int, *, most: int) -> bool | None:
+    return find(retain(chance, n, 1, most=most)["p_mcnemar"])
+
+
+def cover_gap(chance: Generator, n: int) -> bool | None:
+    """Four groups that fare alike on the same cases."""
+    ease = chance.random(n)
+    plays = [
+        PlayOutcome(f"{case}{group}", "model", "prompted", 1, bool(chance.random() < ease[case]), group, pair=str(case))
+        for case in range(n)
+        for group in "abcd"
+    ]
+    gap = measure_groups(plays)["gap"]
+    return contain(make_interval(gap["ci"]) if gap else None, 0)
+
+
+def compare_texts(chance: Generator, n: int) -> Comparison:
+    """Two models that attribute alike, on texts that differ in how much any model attributes: many counts are 0."""
+    rates = chance.gamma(0.7, 1.5, n)
+    [found] = compare_family([Paired(chance.poisson(rates) - chance.poisson(rates))])
+    return found
+
+
+def compare_cases(chance: Generator, n: int, *, is_uneven: bool) -> Comparison:
+    """Two models that are as often right, but not in the same cases, of 1 to 7 questions; uneven: one of 40, the others of 3."""
+    sizes = [40, *[3] * (n - 1)] if is_uneven else chance.integers(1, 8, n)
+    cases, ease = np.repeat(np.arange(n), sizes), chance.random((2, n))
+    first, second = (chance.random((2, len(cases))) < ease[:, cases]).astype(np.int64)
+    [found] = compare_family([Paired(first - second, clusters=cases.tolist())])
+    return found
 
 
 def draw_means(chance: Generator, n: int, *, is_skewed: bool) -> tuple[Moments, Moments]:
@@ -119,23 +177,7 @@ def draw_means(chance: Generator, n: int, *, is_skewed: bool) -> tuple[Moments, 
 
 
 def cover_welch(chance: Generator, n: int, *, is_skewed: bool) -> bool | None:
-    found = measure_welch(*draw_means(chance, n, is_skewed=is_skewed))
-    return contain(found.interval if found else None, 0)
-
-
-def cover_kappa(chance: Generator, n: int) -> bool | None:
-    first = chance.random(n) < 0.3
-    second = np.where(chance.random(n) < 0.6, first, chance.random(n) < 0.3)
-    counts = coefficients.count_pairs(
-        int((first & second).sum()),
-        int((first & ~second).sum()),
-        int((~first & second).sum()),
-        int((~first & ~second).sum()),
-    )
-    kappa, error = (
-        float(measure(counts)) for measure in (coefficients.measure_kappa, coefficients.measure_kappa_error)
-    )
-    return None if math.isnan(kappa) else contain(coefficients.bound_kappa(kappa, error), 0.6)
+    return contain(make_interval(compare_means(*draw_means(chance, n, is_skewed=is_skewed))["ci"]), 0)
 
 
 def cover_f1(chance: Generator, n: int) -> bool | None:
@@ -151,14 +193,35 @@ def cover_same_clusters(chance: Generator, n: int) -> bool | None:
     return contain(subtract_shares(*shares, correlate_shares(parts, units, other_parts, others)).interval, 0.5 - 0.35)
 
 
-def draw_agreement(chance: Generator, n: int) -> CodeAgreement:
+def bootstrap_share(chance: Generator, n: int, *, correlation: float, is_expanded: bool) -> bool | None:
+    """A share of .5 of clusters of 1 to 7 units, by 1,000 draws of whole clusters."""
+    units, spread = chance.integers(1, 8, n), (1 / correlation - 1) / 2
+    parts = chance.binomial(units, chance.beta(spread, spread, n))
+    sums = draw_sums(np.vstack([parts, units]), resamples=1_000, generator=chance)
+    draws = sums[0] / sums[1]
+    return contain(find_percentiles(draws, n) if is_expanded else Interval(*np.quantile(draws, [0.025, 0.975])), 0.5)
+
+
+def cover_clusters(chance: Generator, n: int, *, correlation: float, share: float) -> bool | None:
+    found = draw_clusters(chance, n, correlation, share)
+    return contain(found.interval if found else None, share)
+
+
+def draw_agreement(
+    chance: Generator, n: int, *, resamples: int = RESAMPLES, sentences: tuple[int, int] = (1, 7)
+) -> CodeAgreement:
     """Two coders in turns of 1 to 7 sentences whose rates correlate by 0.3; kappa and alpha are 0.6 + 0.4 x 0.3."""
-    turns = np.repeat(np.arange(n), chance.integers(1, 8, n))
+    turns = np.repeat(np.arange(n), chance.integers(*sentences, n, endpoint=True))
     rate = chance.beta(0.7, 7 / 3 - 0.7, n)[turns]
     first = chance.random(len(turns)) < rate
     second = np.where(chance.random(len(turns)) < 0.6, first, chance.random(len(turns)) < rate)
     table = examples.make_table([list(map(int, first)), list(map(int, second))], clusters=turns.tolist())
-    return measure_agreement(table, seed=1, resamples=RESAMPLES).codes[0]
+    return measure_agreement(table, seed=1, resamples=resamples).codes[0]
+
+
+def cover_kappa(chance: Generator, n: int, *, sentences: tuple[int, int]) -> bool | None:
+    [pair] = draw_agreement(chance, n, resamples=0, sentences=sentences).pairs
+    return contain(pair.kappa_error.interval, 0.72)
 
 
 def cover_superiority(chance: Generator, n: int) -> bool | None:
@@ -179,10 +242,13 @@ def cover_score(chance: Generator, n: int) -> bool | None:
 
 
 def cover_contrast(chance: Generator, n: int) -> bool | None:
-    draws = [draw_scores(draw_texts(chance, n, name), seed=1, resamples=RESAMPLES) for name in ("with", "without")]
-    if draws[0] is None or draws[1] is None:
-        return None
-    return contain(find_percentiles(draws[0][0] - draws[1][0], n), 0)
+    """Texts with a further target, and as many without, that are alike."""
+    sums, texts = chance.poisson(chance.gamma(0.7, 1.5, 2 * n))[:, None], 2 * n
+    further = [("other",) if text < n else () for text in range(texts)]
+    matrix = ItemMatrix(["model"], range(texts), [""] * texts, further, np.ones_like(sums), sums, sums)
+    [row] = contrast_secondary({"task": matrix}, seed=1, resamples=RESAMPLES)
+    ends: Any = row["ci"]
+    return contain(ends, 0)
 
 
 def cover_audit(chance: Generator, n: int) -> bool | None:
@@ -250,26 +316,78 @@ def cover_bin(chance: Generator, n: int) -> bool | None:
     return contain(measure_calibration(stated).bins[BINS // 2].interval, 0.55)
 
 
-def cover_bounds(chance: Generator, n: int) -> bool | None:
-    """Three in ten outcomes that are no are missing, and one in ten of the others; truly the arms differ by .2."""
+def draw_bounds(chance: Generator, n: int, *, missing: tuple[float, float]) -> Interval:
+    """Truly the arms differ by .2; of outcomes that are no and yes these shares are missing."""
     units = []
     for arm, share in (("new", 0.5), ("old", 0.3)):
         for number in range(n):
             outcome = bool(chance.random() < share)
-            units.append(
-                Unit(f"{arm}{number}", arm, "", {"o": outcome if chance.random() > (0.1 if outcome else 0.3) else None})
-            )
-    found = report_experiment(tally_units(units), EXPERIMENT)["missing"]["o"]
-    return contain(Interval(*found["bounds_ci"]), 0.2)
+            known = outcome if chance.random() >= missing[outcome] else None
+            units.append(Unit(f"{arm}{number}", arm, "", {"o": known}))
+    return Interval(*report_experiment(tally_units(units), EXPERIMENT)["missing"]["o"]["bounds_ci"])
+
+
+def cover_bounds(chance: Generator, n: int) -> bool | None:
+    """Three in ten outcomes that are no are missing, and one in ten of the others: the true bounds are -.06 and .38."""
+    found = draw_bounds(chance, n, missing=(0.3, 0.1))
+    return found.low <= -0.06 and found.high >= 0.38
+
+
+def cover_bounds_of_means(chance: Generator, n: int, *, is_within: bool) -> bool | None:
+    """Numbers from 0 to 1 with the means 1/2 and 1/3, a fifth of them missing: the true bounds are -1/15 and 1/3."""
+    units = []
+    for arm, values in (("new", chance.random(n)), ("old", chance.beta(1, 2, n))):
+        known = chance.random(n) >= 0.2
+        units += [
+            Unit(f"{arm}{number}", arm, "", {"o": float(values[number]) if known[number] else None})
+            for number in range(n)
+        ]
+    ends = report_experiment(tally_units(units), OF_NUMBERS)["missing"]["o"]["bounds_ci"]
+    if ends is None:
+        return None
+    return bool(ends[0] <= 1 / 6 <= ends[1] if is_within else ends[0] <= -1 / 15 and ends[1] >= 1 / 3)
 
 
 def find_fisher(chance: Generator, n: int) -> bool | None:
     return find(measure_fisher(count(chance, n, 0.3), n, count(chance, n, 0.3), n))
 
 
-def find_pearson(chance: Generator, n: int) -> bool | None:
-    found = measure_chi_square(count(chance, n, 0.3), n, count(chance, n, 0.3), n)
-    return find(found.p if found else None)
+def find_chosen(chance: Generator, n: int, *, share: float) -> bool | None:
+    """By the test that Table 1 of the probe chooses."""
+    return find(measure_counts(count(chance, n, share), n, count(chance, n, share), n)["p"])
+
+
+def find_allocation(chance: Generator, n: int) -> bool | None:
+    """Two arms of n units each as planned."""
+    own = count(chance, 2 * n, 0.5)
+    return find(measure_allocation({"old": own, "new": 2 * n - own}, EXPERIMENT.allocation)["p"])
+
+
+def find_signs(chance: Generator, n: int) -> bool | None:
+    """Pairs of threads with scores from 0 to 3."""
+    steps = chance.integers(0, 4, n) - chance.integers(0, 4, n)
+    return find(SignTest(int((steps > 0).sum()), int((steps < 0).sum()), int((steps == 0).sum())).p)
+
+
+STARS = 2.955
+"""The residual of which P is .05 over 16 cells."""
+
+
+def find_star(chance: Generator, n: int, *, has_habits: bool, is_by_residual: bool) -> bool | None:
+    """Whether any step of four moves is found more or less common, in threads of 6 to 30 moves. With habits each thread has its own
+    chances of what follows what; without, steps are independent."""
+    sequences = []
+    for _ in range(n):
+        levels = (chance.dirichlet([1] * 4, size=4) if has_habits else np.full((4, 4), 0.25)).cumsum(axis=1)
+        place, places = 0, []
+        for each in chance.random(chance.integers(6, 31)):
+            place = min(int(levels[place].searchsorted(each)), 3)
+            places.append(frozenset("abcd"[place]))
+        sequences.append(places)
+    cells = [cell for row in measure_transitions(sequences)["cells"].values() for cell in row.values()]
+    if is_by_residual:
+        return any(cell["residual"] is not None and abs(cell["residual"]) > STARS for cell in cells)
+    return any(map(is_starred, cells)) if any(cell["p_holm"] is not None for cell in cells) else None
 
 
 def find_mcnemar(chance: Generator, n: int) -> bool | None:
@@ -278,20 +396,22 @@ def find_mcnemar(chance: Generator, n: int) -> bool | None:
 
 
 def find_welch(chance: Generator, n: int, *, is_skewed: bool) -> bool | None:
-    found = measure_welch(*draw_means(chance, n, is_skewed=is_skewed))
-    return find(found.p if found else None)
+    return find(find_p(compare_means(*draw_means(chance, n, is_skewed=is_skewed))))
 
 
 def find_groups(chance: Generator, n: int, *, of_means: bool) -> bool | None:
     """Whether the effects of five groups differ, n units to each arm of a group."""
-    found: list[Estimate | None] = []
-    for _ in range(5):
-        if of_means:
-            found.append(estimate_difference_of_means(*draw_means(chance, n, is_skewed=False)))
-        else:
-            found.append(estimate_difference_of_shares(count(chance, n, 0.5), n, count(chance, n, 0.3), n))
-    tested = measure_heterogeneity([each for each in found if each])
-    return find(tested.p if tested else None)
+    tally, groups = UnitTally(), list("abcde")
+    for group in groups:
+        means = draw_means(chance, n, is_skewed=False) if of_means else None
+        for place, (arm, share) in enumerate((("new", 0.5), ("old", 0.3))):
+            tally.known["o", arm][group] = n
+            if means:
+                tally.moments.setdefault(("o", arm), {})[group] = means[place]
+            else:
+                tally.yes["o", arm][group] = count(chance, n, share)
+    found = compare_groups(tally, OF_NUMBERS if of_means else EXPERIMENT, groups)
+    return find(found["p"] if found else None)
 
 
 def find_family(chance: Generator, n: int) -> bool | None:
@@ -323,16 +443,8 @@ def find_friedman(chance: Generator, n: int, *, targets: int, key: str) -> bool 
         return find(ranks.compare_targets(draw_blocks(chance, n, targets), name_targets(targets), task="any")[key])
 
 
-@cache
-def find_critical_difference(n: int, targets: int) -> float:
-    ranked = RankedBlocks(tuple(name_targets(targets)), [list(map(float, range(1, targets + 1)))] * n, ())
-    return float(compare_nemenyi(ranked, task="any")["critical_difference"])
-
-
 def find_nemenyi(chance: Generator, n: int, *, targets: int) -> bool:
-    """Whether any two targets are farther apart than the critical difference, which is the same as P below .05 for one pair."""
-    means = rank(chance, n, targets).mean_ranks.values()
-    return max(means) - min(means) > find_critical_difference(n, targets)
+    return any(pair["p"] < 0.05 for pair in compare_nemenyi(rank(chance, n, targets), task="any")["pairs"])
 
 
 def find_conover(chance: Generator, n: int, *, targets: int) -> bool:
@@ -347,18 +459,8 @@ COVERAGE = (
         0.89,
     ),
     Row("any share: Wilson", cover_any_share, 3, 0.94),
-    Row(
-        "difference of two shares, .3 and .3: Newcombe",
-        lambda chance, n: contain(newcombe_interval(count(chance, n, 0.3), n, count(chance, n, 0.3), n), 0),
-        3,
-        0.93,
-    ),
-    Row(
-        "difference of two shares, .5 and .2: Newcombe",
-        lambda chance, n: contain(newcombe_interval(count(chance, n, 0.5), n, count(chance, n, 0.2), n), 0.3),
-        3,
-        0.92,
-    ),
+    Row("difference of two shares, .3 and .3: Newcombe", partial(cover_difference, share=0.3, other=0.3), 3, 0.93),
+    Row("difference of two shares, .5 and .2: Newcombe", partial(cover_difference, share=0.5, other=0.2), 3, 0.92),
     Row(
         "difference on the same cases: Newcombe, paired",
         lambda chance, n: contain(paired_difference_interval(*draw_paired(chance, n, 0.7)), 0.15),
@@ -366,10 +468,53 @@ COVERAGE = (
         0.93,
     ),
     Row(
-        "ratio on the same cases: delta method",
-        cover_ratio,
+        "largest difference of four groups on the same cases, at 1 - .05/6: Newcombe, paired",
+        cover_gap,
         10,
         0.93,
+        1_000,
+    ),
+    Row("ratio on the same cases: delta method", partial(cover_ratio, most=1), 3, 0.93),
+    Row("ratio, cases played 1 to 3 times: delta method", partial(cover_ratio, most=3), 3, 0.88),
+    Row(
+        "difference on the same texts: Student, paired",
+        lambda chance, n: contain(compare_texts(chance, n).interval, 0),
+        3,
+        0.935,
+    ),
+    Row(
+        "difference over cases of 1 to 7 questions: Student, paired",
+        lambda chance, n: contain(compare_cases(chance, n, is_uneven=False).interval, 0),
+        3,
+        0.85,
+    ),
+    Row(
+        "difference over cases, one of 40 questions and the others of 3: Student, paired",
+        lambda chance, n: contain(compare_cases(chance, n, is_uneven=True).interval, 0),
+        3,
+        0.5,
+    ),
+    *(
+        Row(
+            f"share of .{share} over clusters that correlate by .{each}: Wilson, Student’s t",
+            partial(cover_clusters, correlation=each / 10, share=share / 10),
+            3,
+            0.925,
+            1_000,
+        )
+        for share in (2, 5)
+        for each in (1, 4)
+    ),
+    *(
+        Row(
+            f"share of .5 over clusters that correlate by .{each}: bootstrap, {name}",
+            partial(bootstrap_share, correlation=each / 10, is_expanded=is_expanded),
+            10,
+            0.92 if is_expanded else 0.9,
+            1_000,
+        )
+        for is_expanded, name in ((True, "expanded percentile"), (False, "2.5 and 97.5 %"))
+        for each in (1, 4)
     ),
     Row(
         "difference over clusters: Newcombe’s hybrid",
@@ -391,7 +536,20 @@ COVERAGE = (
     ),
     Row("difference of means: Welch, normal", partial(cover_welch, is_skewed=False), 3, 0.93),
     Row("difference of means: Welch, log-normal", partial(cover_welch, is_skewed=True), 3, 0.8),
-    Row("kappa of one pair: by formula", cover_kappa, 10, 0.9),
+    Row(
+        "kappa of one pair, turns of 1 to 7 sentences: by formula",
+        partial(cover_kappa, sentences=(1, 7)),
+        10,
+        0.9,
+        1_000,
+    ),
+    Row(
+        "kappa of one pair, turns of 10 to 30 sentences: by formula",
+        partial(cover_kappa, sentences=(10, 30)),
+        10,
+        0.85,
+        1_000,
+    ),
     Row("F1: by formula", cover_f1, 3, 0.92),
     Row(
         "kappa over turns: expanded percentile",
@@ -410,39 +568,108 @@ COVERAGE = (
     Row("superiority: expanded percentile", cover_superiority, 10, 0.93, 1_000),
     Row("score over texts: expanded percentile", cover_score, 10, 0.88, 1_000),
     Row("difference of scores: expanded percentile", cover_contrast, 10, 0.93, 1_000),
-    Row("bounds of missing outcomes: Newcombe, of both extremes", cover_bounds, 3, 0.95, 1_000),
-    Row("corrected score of an audit: Student, linearised", cover_audit, 5, 0.93),
-    Row("corrected rate: linearised over turns", cover_rectified, 50, 0.92, 1_000),
+    Row(
+        "bounds of missing outcomes, the true difference within: Newcombe",
+        lambda chance, n: contain(draw_bounds(chance, n, missing=(0.3, 0.1)), 0.2),
+        3,
+        0.95,
+        1_000,
+    ),
+    Row("bounds of missing outcomes, both true bounds within: Newcombe", cover_bounds, 3, 0.8, 1_000),
+    Row(
+        "bounds where nothing is missing, the true difference within: Newcombe",
+        lambda chance, n: contain(draw_bounds(chance, n, missing=(0, 0)), 0.2),
+        3,
+        0.92,
+        1_000,
+    ),
+    Row(
+        "bounds of missing numbers, the true difference within: Welch",
+        partial(cover_bounds_of_means, is_within=True),
+        3,
+        0.95,
+        1_000,
+    ),
+    Row(
+        "bounds of missing numbers, both true bounds within: Welch",
+        partial(cover_bounds_of_means, is_within=False),
+        3,
+        0.8,
+        1_000,
+    ),
+    Row("corrected score of an audit: Student, linearised", cover_audit, 3, 0.93),
+    Row("corrected rate: linearised over turns", cover_rectified, 30, 0.92, 1_000),
 )
 
 ERRORS = (
     Row("two shares of .3: Fisher", find_fisher, 3, 0.05),
-    Row("two shares of .3: Pearson", find_pearson, 10, 0.06),
+    *(
+        Row(f"two shares of .{share}: Pearson or Fisher", partial(find_chosen, share=share / 10), 10, 0.06)
+        for share in (1, 3, 5)
+    ),
     Row("two shares on the same cases: McNemar, exact", find_mcnemar, 3, 0.05),
+    Row("pairs of threads, scores: sign test", find_signs, 3, 0.05),
+    Row("retention, cases played 1 to 3 times: tossed signs", partial(find_retention, most=3), 10, 0.06, 1_000),
+    Row("two on the same texts: tossed signs", lambda chance, n: find(compare_texts(chance, n).p), 10, 0.065),
+    Row(
+        "two over cases of 1 to 7 questions: tossed signs",
+        lambda chance, n: find(compare_cases(chance, n, is_uneven=False).p),
+        10,
+        0.065,
+    ),
+    Row(
+        "two over cases, one of 40 questions and the others of 3: tossed signs",
+        lambda chance, n: find(compare_cases(chance, n, is_uneven=True).p),
+        10,
+        0.065,
+    ),
+    Row("assignment to two arms: chi-square", find_allocation, 3, 0.07),
     Row("two means: Welch, normal", partial(find_welch, is_skewed=False), 3, 0.07),
     Row("two means: Welch, log-normal", partial(find_welch, is_skewed=True), 3, 0.1),
     Row("effects of five groups, shares: Cochran’s Q", partial(find_groups, of_means=False), 10, 0.06),
     Row("effects of five groups, means: Welch’s F", partial(find_groups, of_means=True), 10, 0.06),
-    Row("any of ten comparisons on the same texts: tossed signs, Holm", find_family, 3, 0.055),
+    Row("any of ten comparisons on the same texts: tossed signs, Holm", find_family, 10, 0.055),
     Row("difference of arms, influence: drawn again", find_arms, 3, 0.065, 1_000),
     Row("the same by sentences: Pearson", find_by_sentence, 3, 1),
-    Row("10 targets: Friedman’s chi-square", partial(find_friedman, targets=10, key="p"), 6, 0.06, 1_000),
-    Row(
-        "10 targets: Iman and Davenport’s F", partial(find_friedman, targets=10, key="iman_davenport_p"), 6, 0.07, 1_000
+    *(
+        Row(
+            f"stars of four moves, {habits}: {name}",
+            partial(find_star, has_habits=habits != "steps independent", is_by_residual=name != "t over threads"),
+            10,
+            bound,
+            400,
+        )
+        for habits, name, bound in (
+            ("steps independent", "t over threads", 0.09),
+            ("steps independent", "the residual", 0.09),
+            ("each thread has habits", "t over threads", 0.15),
+            ("each thread has habits", "the residual", 1),
+        )
     ),
-    Row("any two of 10 targets: Nemenyi", partial(find_nemenyi, targets=10), 6, 0.06),
-    Row("any two of 10 targets: Conover, Holm", partial(find_conover, targets=10), 6, 0.06, 1_000),
-    Row("3 targets: Friedman’s chi-square", partial(find_friedman, targets=3, key="p"), 6, 0.06, 1_000),
-    Row("3 targets: Iman and Davenport’s F", partial(find_friedman, targets=3, key="iman_davenport_p"), 6, 0.07, 1_000),
-    Row("any two of 3 targets: Nemenyi", partial(find_nemenyi, targets=3), 6, 0.06),
-    Row("any two of 3 targets: Conover, Holm", partial(find_conover, targets=3), 6, 0.06, 1_000),
+)
+
+RANKS = tuple(
+    Row(name, partial(draw, **settings), 6, bound, samples, RANK_SIZES)
+    for targets in (10, 3)
+    for name, draw, settings, bound, samples in (
+        (f"{targets} targets: Friedman’s chi-square", find_friedman, {"targets": targets, "key": "p"}, 0.06, 1_000),
+        (
+            f"{targets} targets: Iman and Davenport’s F",
+            find_friedman,
+            {"targets": targets, "key": "iman_davenport_p"},
+            0.07,
+            1_000,
+        ),
+        (f"any two of {targets} targets: Nemenyi", find_nemenyi, {"targets": targets}, 0.06, 500),
+        (f"any two of {targets} targets: Conover, Holm", find_conover, {"targets": targets}, 0.06, 1_000),
+    )
 )
 
 
 def simulate(row: Row) -> list[float | None]:
     """By size, the share of samples, of those with an interval or a P; None where fewer than half of the samples have one."""
     shares: list[float | None] = []
-    for n in SIZES:
+    for n in row.sizes:
         chance = np.random.default_rng(n)
         found = [each for _ in range(row.samples) if (each := row.draw(chance, n)) is not None]
         shares.append(sum(found) / len(found) if 2 * len(found) >= row.samples else None)
@@ -455,10 +682,10 @@ def write_line(row: Row, shares: list[float | None]) -> str:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("row", [*COVERAGE, *ERRORS], ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [*COVERAGE, *ERRORS, *RANKS], ids=lambda row: row.name)
 def test_the_table_of_the_method_has_what_is_simulated_and_no_bad_figure_is_given(row: Row) -> None:
     shares = simulate(row)
-    given = [share for size, share in zip(SIZES, shares, strict=True) if size >= row.least and share is not None]
+    given = [share for size, share in zip(row.sizes, shares, strict=True) if size >= row.least and share is not None]
     assert given
     assert min(given) >= row.bound if row in COVERAGE else max(given) <= row.bound
     assert write_line(row, shares) in METHOD.read_text(encoding="utf-8")

@@ -166,21 +166,3 @@ def test_verdict_of_one_of_a_family_needs_the_adjusted_p() -> None:
         *[1.0] * 4,
     ]
     assert family[0].verdict is Direction.CANNOT_TELL
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("units", [10, 20, 300])
-def test_equal_models_differ_in_five_of_a_hundred_comparisons(units: int) -> None:
-    """Counts of attributes as answers have them: many 0, some 1 to 5, and texts that both models find hard or easy."""
-    generator = np.random.default_rng(11)
-    runs, below, covered = 2_000, 0, 0
-    for _ in range(runs):
-        rates = generator.gamma(0.7, 1.5, units)
-        first, second = generator.poisson(rates), generator.poisson(rates)
-        found = compare_differences(first - second)
-        assert found.p is not None
-        assert found.interval is not None
-        below += found.p < 0.05
-        covered += found.interval.low <= 0 <= found.interval.high
-    assert below / runs < 0.065
-    assert covered / runs > 0.935

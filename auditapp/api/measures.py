@@ -106,6 +106,8 @@ class PairOutput(FiguresOutput):
 
     a = serializers.CharField(help_text="The first coder.")
     b = serializers.CharField(help_text="The second coder.")
+    clusters = serializers.IntegerField(help_text="Turns in which both decided.")
+    mark = serializers.ChoiceField(list(Mark), allow_null=True, help_text=OF_MARK)
 
     class Meta:
         ref_name = "PairAgreement"

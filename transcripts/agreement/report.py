@@ -87,6 +87,7 @@ def list_rows(
                 {"figures": pair, "a": coders[pair.a], "b": coders[pair.b], "cells": pair.counts}
                 for pair in found.pairs
             ],
+            "notes": explain_marks((pair.raw.mark for pair in found.pairs), "turns in which both decided"),
         }
         for code in codes
         if (found := figures.get(code.identifier))

@@ -161,6 +161,14 @@ class TestTable:
         assert f'<td class="num">{value}</td>' in table
         assert f'href="{AGREEMENT}units/?family=themes&amp;model=Model+A&amp;code={BALANCE}"' in page
 
+    def test_a_pair_has_the_mark_of_the_turns_that_it_shares(
+        self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
+    ) -> None:
+        be_codebook(dispute, lead)
+        pairs = text_of(client_of(reader), AGREEMENT, **POOLED, code=BALANCE).partition('id="pairs-title"')[2]
+        assert re.search(r'coder and second_coder<br><span class="mark"><span class="vh">Note: </span>few \(\d turns?\)', pairs)
+        assert "Few: fewer than 10 turns in which both decided. Nothing is concluded from it." in pairs
+
     def test_it_begins_with_one_model_and_pools_them_only_where_that_is_asked(
         self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
     ) -> None:
@@ -268,6 +276,7 @@ class TestTable:
         assert {everybody["both"], everybody["neither"]} == {"2"}
         assert {pair["coder_a"], pair["coder_b"]} == {"coder", "second_coder"}
         assert float(pair["raw"]) == float(everybody["raw"]) == pytest.approx(4 / 6)
+        assert pair["mark"] == everybody["mark"] == "few"
         event = last_event(dispute.project)
         assert event.action == "agreement.exported"
         basis = {

@@ -10,7 +10,7 @@ from tests.transcripts.agreement.examples import EXAMPLES, make_sets_table, make
 from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement, PairAgreement
 from transcripts.agreement.pure.measuring import measure_agreement
 from transcripts.agreement.pure.tallies import LabelTable
-from transcripts.statistics.figures import Reason
+from transcripts.statistics.figures import Mark, Reason
 
 SEVERAL = EXAMPLES["several_codes"]
 
@@ -196,3 +196,24 @@ def test_a_mean_of_absolute_values_has_no_interval_that_could_leave_it_out() -> 
     assert code.raw.interval is not None
     assert code.prevalence_index.value == 0
     assert (code.prevalence_index.interval, code.prevalence_index.no_interval) == (None, Reason.ABSOLUTE)
+
+
+def test_interval_and_mark_of_a_pair_are_by_the_turns_that_it_shares() -> None:
+    anna = [1, 1, 0, 0] * 10
+    ben = [1, 0, 0, 0] * 10
+    cem = [1, 0, 0, 0, 1, 1, 0, 1] + [None] * 32
+    code = measure_code(make_table([anna, ben, cem], clusters=[unit // 4 for unit in range(40)]))
+    found = {(pair.a, pair.b): pair for pair in code.pairs}
+    assert {pair: each.raw.clusters for pair, each in found.items()} == {
+        ("anna", "ben"): 10,
+        ("anna", "cem"): 2,
+        ("ben", "cem"): 2,
+    }
+    assert found["anna", "ben"].kappa_error.interval is not None
+    assert found["anna", "ben"].as_dict()["mark"] == Mark.ROUGH
+    few = found["anna", "cem"]
+    assert few.kappa_error.value is not None
+    assert (few.kappa_error.interval, few.as_dict()["clusters"], few.as_dict()["mark"]) == (None, 2, Mark.FEW)
+    assert few.as_dict()["reasons"] == {"kappa_ci95": Reason.FEW_DRAWN}
+    alone = measure_code(make_table([anna, cem], clusters=[unit // 4 for unit in range(40)]))
+    assert (alone.kappa_error.interval, alone.kappa_error.value) == (None, few.kappa_error.value)

@@ -41,10 +41,10 @@ def test_worked_example_ac23_with_raw_agreement_and_nothing_else(level: Level) -
 def test_raw_agreement_is_the_mean_share_of_equal_numbers_over_pairs() -> None:
     code = measure_code(make_ratings([[1, 2, 3, 4], [1, 2, 4, None], [1, 1, None, 4]]), Level.ORDINAL)
     assert code.raw.value == pytest.approx((2 / 3 + 2 / 3 + 1 / 2) / 3)
-    assert [(pair.a, pair.b, pair.n_units) for pair in code.pairs] == [
-        ("anna", "ben", 3),
-        ("anna", "cem", 3),
-        ("ben", "cem", 2),
+    assert [(pair.a, pair.b, pair.n_units, pair.raw.clusters) for pair in code.pairs] == [
+        ("anna", "ben", 3, 3),
+        ("anna", "cem", 3, 3),
+        ("ben", "cem", 2, 2),
     ]
 
 

@@ -13,7 +13,8 @@ CELLS = ("both", "only_a", "only_b", "neither")
 class PairAgreement(NamedTuple):
     """Two coders on one code. ``counts`` is None for a scale. Nothing here is resampled.
 
-    ``kappa_error`` is the standard error of kappa by formula, units taken for independent, with its interval.
+    Figures count the clusters in which both decided. ``kappa_error`` is the standard error of kappa by formula, units taken for
+    independent, with its interval, None below ten of these clusters.
     """
 
     a: str
@@ -36,6 +37,8 @@ class PairAgreement(NamedTuple):
             "a": self.a,
             "b": self.b,
             "n_units": self.n_units,
+            "clusters": self.raw.clusters,
+            "mark": self.raw.mark,
             **(self.counts or dict.fromkeys(CELLS)),
             **{name: figure.value for name, figure in figures.items()},
             **_show_error(self.kappa_error),

@@ -64,7 +64,7 @@ def measure_agreement(table: LabelTable, *, seed: int, resamples: int = USUAL_RE
 
     Only units count that two or more coders decided; a unit that a coder has not decided counts for no pair he is in.
     Intervals are expanded percentiles over ``resamples`` draws of clusters by ``seed``; with 0 there are none, and of fewer than
-    ten clusters neither, not by formula either.
+    ten clusters neither. Kappa of a pair has an interval by formula where the pair shares ten clusters or more.
     """
     shared, clusters = keep_shared(table)
     drawn = draw_resamples(clusters.number, resamples=resamples, seed=seed)
@@ -81,7 +81,6 @@ def measure_agreement(table: LabelTable, *, seed: int, resamples: int = USUAL_RE
             table.coders,
             means,
             count_group(shared, clusters, code, drawn),
-            clusters=clusters.number,
             drawn=drawn,
         )
         for code, (name, means) in enumerate(zip(table.codes, codes, strict=True))
@@ -108,10 +107,13 @@ class PairMeans:
         self._values: dict[str, list[Floats]] = {name: [] for name in measures}
         self.pairs: list[Pairs] = []
         self.counts: list[Any] = []
+        self.clusters: list[Places] = []
 
-    def add(self, pairs: Pairs, counts: Any, draws: Any | None) -> None:
-        """Take in a block: its counts by pair, and by pair and resample."""
+    def add(self, pairs: Pairs, counts: Any, draws: Any | None, clusters: Places | None = None) -> None:
+        """Take in a block: its counts by pair, and by pair and resample, and in how many clusters each pair shares a unit."""
         self.pairs.append(pairs)
+        if clusters is not None:
+            self.clusters.append(clusters)
         self.counts.append(counts)
         for name, measure in self._measures.items():
             self._values[name].append(measure(counts))
@@ -148,13 +150,10 @@ def _measure_code(
     means: PairMeans,
     group: tuple[int, int | None, Floats, Floats | None],
     *,
-    clusters: int,
     drawn: Resamples,
 ) -> CodeAgreement:
     n_units, raters, total, draws = group
     pairs = _list_pair_figures(coders, means)
-    if clusters < FEW:
-        pairs = tuple(pair._replace(kappa_error=_leave_open(pair.kappa_error)) for pair in pairs)
     reason = _find_reason(coders, n_units, total)
     figures = {each: means.measure_mean(each, reason, drawn) for each in OF_PAIRS if each != "prevalence"}
     mean_kappa = figures.pop("kappa")
@@ -212,18 +211,24 @@ def _list_pair_figures(coders: tuple[str, ...], means: PairMeans) -> tuple[PairA
     errors = np.concatenate([np.empty(0), *map(coefficients.measure_kappa_error, counts)])
     rows = [row for block in counts for row in np.array(block).T]
     places = [place for block in means.pairs for place in zip(*block, strict=True)]
+    clusters = [int(each) for block in means.clusters for each in block]
     values = [means.list_values(name) for name in OF_PAIRS]
     return tuple(
-        _describe_pair(coders[a], coders[b], list(map(int, row)), dict(zip(OF_PAIRS, figures, strict=True)), error)
-        for (a, b), row, *figures, error in zip(places, rows, *values, errors, strict=True)
+        _describe_pair(
+            coders[a], coders[b], list(map(int, row)), shared, dict(zip(OF_PAIRS, figures, strict=True)), error
+        )
+        for (a, b), row, shared, *figures, error in zip(places, rows, clusters, *values, errors, strict=True)
         if row.sum()
     )
 
 
-def _describe_pair(a: str, b: str, counts: list[int], values: dict[str, float], error: float) -> PairAgreement:
+def _describe_pair(
+    a: str, b: str, counts: list[int], clusters: int, values: dict[str, float], error: float
+) -> PairAgreement:
     reason = Reason.ALWAYS_USED if counts[0] else Reason.NEVER_USED
     figures = {
-        name: Figure(reason=reason) if np.isnan(value) else Figure(float(value)) for name, value in values.items()
+        name: Figure(reason=reason) if np.isnan(value) else Figure(float(value), clusters=clusters)
+        for name, value in values.items()
     }
     return PairAgreement(
         a=a,
@@ -239,12 +244,11 @@ def _bound_kappa(kappa: Figure, error: float) -> Figure:
     if kappa.value is None:
         return kappa
     bounds = coefficients.bound_kappa(kappa.value, error)
-    return Figure(float(error), interval=bounds) if bounds else Figure(0.0, no_interval=Reason.NO_ERROR)
-
-
-def _leave_open(error: Figure) -> Figure:
-    """The error of a kappa without the interval that takes units for independent."""
-    return error._replace(interval=None, no_interval=Reason.FEW_DRAWN) if error.interval else error
+    if bounds is None:
+        return Figure(0.0, no_interval=Reason.NO_ERROR)
+    if kappa.clusters is not None and kappa.clusters < FEW:
+        return Figure(float(error), no_interval=Reason.FEW_DRAWN)
+    return Figure(float(error), interval=bounds)
 
 
 def _measure_sets(sets: PairMeans, name: str, coders: int, drawn: Resamples) -> Figure:
@@ -337,6 +341,7 @@ def _count_cells(found: Coincidences, level: Level, clusters: Clusters, drawn: R
 
 def _list_scale_pairs(coders: tuple[str, ...], raw: PairMeans) -> tuple[PairAgreement, ...]:
     units = np.concatenate([np.empty(0), *(units for units, _ in raw.counts)])
+    clusters = [int(each) for block in raw.clusters for each in block]
     return tuple(
         PairAgreement(
             a=a,
@@ -344,8 +349,10 @@ def _list_scale_pairs(coders: tuple[str, ...], raw: PairMeans) -> tuple[PairAgre
             n_units=int(shared),
             counts=None,
             kappa_error=NOT_FOR_SCALES,
-            **dict.fromkeys(PAIR_FIGURES, NOT_FOR_SCALES) | {"raw": Figure(float(value))},
+            **dict.fromkeys(PAIR_FIGURES, NOT_FOR_SCALES) | {"raw": Figure(float(value), clusters=number)},
         )
-        for (a, b), shared, value in zip(combinations(coders, 2), units, raw.list_values("raw"), strict=True)
+        for (a, b), shared, number, value in zip(
+            combinations(coders, 2), units, clusters, raw.list_values("raw"), strict=True
+        )
         if shared
     )

@@ -120,20 +120,22 @@ class PairTally:
     def __init__(self, table: LabelTable, clusters: Clusters, pairs: Pairs, drawn: Resamples) -> None:
         self._table, self._clusters, self._pairs, self._drawn = table, clusters, pairs, drawn
         self._units: Sums | None = None
+        self._shared = np.zeros(0, np.intp)
 
-    def count(self, code: int) -> tuple[PairCounts, PairCounts | None]:
-        """The counts of each pair, and of each pair and resample."""
+    def count(self, code: int) -> tuple[PairCounts, PairCounts | None, Places]:
+        """The counts of each pair, and of each pair and resample; and in how many clusters each pair shares a unit."""
         table, clusters, (a, b) = self._table, self._clusters, self._pairs
         labels, decided = table.labels[code], table.get_decided(code)
         rows = (labels[a] & labels[b], labels[a] & decided[b], labels[b] & decided[a])
         used, used_draws = sum_up(np.concatenate([clusters.sum(row) for row in rows]), self._drawn)
         if self._units is None or table.decided.ndim == 3:
-            self._units = sum_up(clusters.sum(decided[a] & decided[b]), self._drawn)
+            shared = clusters.sum(decided[a] & decided[b])
+            self._units, self._shared = sum_up(shared, self._drawn), np.count_nonzero(shared, axis=1)
         units, units_draws = self._units
         total = _part(used, units)
         if used_draws is None or units_draws is None:
-            return total, None
-        return total, _part(used_draws, units_draws)
+            return total, None, self._shared
+        return total, _part(used_draws, units_draws), self._shared
 
 
 def _part(used: Floats, units: Floats) -> PairCounts:
@@ -193,13 +195,15 @@ def find_usual_number(raters: Numbers) -> int | None:
 
 def count_equal(
     ratings: Floats, pairs: Pairs, clusters: Clusters, drawn: Resamples
-) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats] | None]:
-    """For each pair, on how many units both gave a number, and the same number; and in each resample."""
+) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats] | None, Places]:
+    """For each pair, on how many units both gave a number, and the same number; and in each resample; and in how many clusters
+    the pair shares a unit."""
     here, there = ratings[pairs[0]], ratings[pairs[1]]
-    shared = ~(np.isnan(here) | np.isnan(there))
-    total, draws = sum_up(np.concatenate([clusters.sum(shared), clusters.sum(here == there)]), drawn)
+    shared = clusters.sum(~(np.isnan(here) | np.isnan(there)))
+    total, draws = sum_up(np.concatenate([shared, clusters.sum(here == there)]), drawn)
     units, equal = np.split(total, 2)
+    turns = np.count_nonzero(shared, axis=1)
     if draws is None:
-        return (units, equal), None
+        return (units, equal), None, turns
     units_draws, equal_draws = np.split(draws, 2)
-    return (units, equal), (units_draws, equal_draws)
+    return (units, equal), (units_draws, equal_draws), turns

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from auditapp.experiments.models import SampledUnit
-from auditapp.experiments.pure.effects import find_p
 from auditapp.experiments.pure.listing import (
     BOUNDS_EXPLAINED,
     list_marks,
@@ -17,7 +16,7 @@ from auditapp.experiments.pure.listing import (
     write_side,
 )
 from transcripts.charts.figures import Dot, Missing, Reference, Row, RowChart, Verdict
-from transcripts.formats.numbers import write_interval, write_number, write_out_of, write_p, write_signed
+from transcripts.formats.numbers import NONE, write_interval, write_number, write_out_of, write_p, write_signed
 from transcripts.formats.report_tables import Printed, ReportTable, TableRow, declare, name_ends
 
 SIDES = ("variant", "baseline")
@@ -86,8 +85,13 @@ FIGURES = ReportTable(
     (
         *declare(str, "outcome group"),
         *declare(int, "variant_yes variant_n baseline_yes baseline_n"),
-        *declare(float, "difference low high chi2 p_chi2 p_fisher p_holm"),
-        *declare(float, "variant_mean variant_sd baseline_mean baseline_sd t df p_welch"),
+        *(
+            *declare(float, "difference low high"),
+            *declare(str, "test"),
+            *declare(float, "p p_holm"),
+            *declare(int, "family"),
+        ),
+        *declare(float, "variant_mean variant_sd baseline_mean baseline_sd t df"),
         *declare(str, "mark"),
         *declare(int, "variant_missing baseline_missing"),
         *declare(float, "bounds_low bounds_high bounds_ci_low bounds_ci_high p_groups_differ"),
@@ -101,8 +105,9 @@ FIGURES = ReportTable(
         Printed("Baseline", lambda row: write_side(row["effect"], "baseline")),
         Printed("Difference", lambda row: write_signed(row["effect"]["difference"])),
         Printed("95 % interval", lambda row: write_interval(row["effect"]["ci"])),
-        Printed("P (Fisher or Welch)", lambda row: write_p(find_p(row["effect"]))),
+        Printed("P (Fisher or Welch)", lambda row: write_p(row["effect"]["p"])),
         Printed("P (Holm)", lambda row: write_p(row["effect"].get("p_holm"))),
+        Printed("P adjusted over", lambda row: str(row["effect"].get("family") or NONE)),
         Printed("", lambda row: row["effect"]["mark"] or ""),
     ],
 )
@@ -171,7 +176,7 @@ def draw_moves(report: Mapping[str, Any], plan_sha256: str) -> RowChart:
     """The same of the moves of the sample's threads."""
     named = [(effect["name"], effect) for _, _, effect in list_moves(report)]
     title = _name_chart(report, "differences in threads with each move,")
-    missing = "Nobody has read threads of both arms to the end yet."
+    missing = "No move is enacted in the threads read, or threads of one arm alone are read to the end."
     return _draw(named, key="moves", title=title, sha256=plan_sha256, missing=missing)
 
 

@@ -97,7 +97,7 @@ def read_moves(experiment: Experiment, *, viewer: Viewer | None = None, coder: s
         return None
     about = {"drawn": len(sample.units), "found": sample.found, "masked": sample.masked}
     if not sample.is_open:
-        return {**about, "readers": {}, "coder": "", "read": {}, "effects": {}}
+        return {**about, "readers": {}, "coder": "", "read": {}, "effects": {}, "unused": 0}
     found = read(Asked(experiment.project, viewer, interviews=set(sample.threads.values())))
     arm_of_unit = {each.unit: each.arm for each in sample.units}
     arm_of_number = {number: arm_of_unit[unit] for unit, number in sample.threads.items()}

@@ -20,7 +20,7 @@ from auditapp.experiments import actions, drawing
 from auditapp.experiments.drawing import FIGURES, SAMPLE, Figures
 from auditapp.experiments.forms import MAX_UNITS_BYTES, DrawForm, PlanForm, UnitsForm
 from auditapp.experiments.models import Experiment
-from auditapp.experiments.pure.listing import BOUNDS_EXPLAINED
+from auditapp.experiments.pure.listing import BOUNDS_EXPLAINED, write_unused
 from auditapp.experiments.queries import (
     describe_experiment,
     list_experiments,
@@ -202,6 +202,7 @@ def _render(
         "bounds_explained": BOUNDS_EXPLAINED,
         "moves_chart": drawing.draw_moves(report, experiment.sha256),
         "moves_rows": list(drawing.list_cells(drawing.list_moves(report))),
+        "unused": write_unused(report["moves"]) if report["moves"] else "",
         "unblinding": offer_unblinding(request, sample.threads.values(), where="experiment")
         if sample.is_open
         else None,

@@ -23,7 +23,7 @@ from transcripts.statistics.differences import (
     measure_heterogeneity,
     measure_welch,
 )
-from transcripts.statistics.figures import FEW, MIN_CLUSTERS, Mark, mark_clusters
+from transcripts.statistics.figures import FEW, MIN_CLUSTERS, mark_clusters
 from transcripts.statistics.intervals import Interval, Share, newcombe_interval
 from transcripts.statistics.multiplicity import adjust_holm
 from transcripts.statistics.significance import measure_chi_square, measure_fisher
@@ -226,8 +226,8 @@ def _compare(tally: Tally, plan: Plan, outcome: str, group: str | None = None) -
 
 
 def compare_means(variant: Moments, baseline: Moments) -> dict[str, Any]:
-    """The difference of two independent means with Welch's t, its P and its interval; these are None where a side has fewer than
-    three units, or where neither has two that differ."""
+    """The difference of two independent means with Welch's t and its interval, None where a side has fewer than three units, or
+    where neither has two that differ; see ``_conclude``."""
     tested = measure_welch(variant, baseline)
     units = min(variant.n, baseline.n)
     return {
@@ -238,15 +238,14 @@ def compare_means(variant: Moments, baseline: Moments) -> dict[str, Any]:
         "ci": _end(tested.interval, units) if tested else None,
         "t": tested.t if tested else None,
         "df": tested.df if tested else None,
-        "p_welch": tested.p if tested and units >= MIN_CLUSTERS else None,
-        "mark": mark_clusters(units) if units else None,
+        **_conclude("Welch", tested.p if tested else None, units),
     }
 
 
 def compare_shares(variant: Share, baseline: Share) -> dict[str, Any]:
-    """The difference of two independent shares with Newcombe's interval, None where a side has fewer than three units, Pearson's
-    chi-square, uncorrected, and Fisher's exact test."""
-    tested = measure_chi_square(*variant, *baseline)
+    """The difference of two independent shares with Newcombe's interval, None where a side has fewer than three units, and Fisher's
+    exact test; see ``_conclude``. Pearson's chi-square, uncorrected, and P of both are for checks of the arithmetic."""
+    tested, p = measure_chi_square(*variant, *baseline), measure_fisher(*variant, *baseline)
     units = min(variant.n, baseline.n)
     return {
         "kind": "share",
@@ -256,25 +255,28 @@ def compare_shares(variant: Share, baseline: Share) -> dict[str, Any]:
         "ci": _end(newcombe_interval(*variant, *baseline), units),
         "chi2": tested.statistic if tested else None,
         "p_chi2": tested.p if tested else None,
-        "p_fisher": measure_fisher(*variant, *baseline),
+        "p_fisher": p,
+        **_conclude("Fisher", p, units),
+    }
+
+
+def _conclude(test: str, p: float | None, units: int) -> dict[str, Any]:
+    """The one test of an effect by name with its P, None with fewer than ten units in an arm, of which nothing is concluded; and
+    the mark of so many units."""
+    is_tested = p is not None and units >= FEW
+    return {
+        "test": test if is_tested else None,
+        "p": p if is_tested else None,
         "mark": mark_clusters(units) if units else None,
     }
 
 
-def find_p(effect: Mapping[str, Any]) -> float | None:
-    """The P that an effect is judged by, and that Holm adjusts: Fisher's of two shares, Welch's of two means. None with fewer than
-    ten units in an arm, of which nothing is concluded."""
-    p: float | None = effect["p_welch" if effect["kind"] == "mean" else "p_fisher"]
-    return None if effect["mark"] is Mark.FEW else p
-
-
 def adjust_by_holm(compared: Sequence[dict[str, Any]]) -> None:
-    """Add ``p_holm`` to each: Holm's P over those that have a P, None for the others."""
-    chances = [(each, p) for each in compared if (p := find_p(each)) is not None]
-    for (each, _), p in zip(chances, adjust_holm([p for _, p in chances]), strict=True):
-        each["p_holm"] = p
+    """Add ``p_holm`` to each, Holm's P over those that have a P, None for the others; and ``family``, how many these are."""
+    tested = [each["p"] for each in compared if each["p"] is not None]
+    adjusted = iter(adjust_holm(tested))
     for each in compared:
-        each.setdefault("p_holm", None)
+        each |= {"p_holm": None if each["p"] is None else next(adjusted), "family": len(tested)}
 
 
 class NoSuchCoder(ValueError):
@@ -292,9 +294,9 @@ def compare_moves(
     most of them, the first by name among equals.
 
     Returns ``readers``, how many threads each has read; ``coder``; ``read``, by arm how many threads the coder read; and
-    ``effects``, by move: variant minus baseline, P by Holm over all moves, as the codebook chose them before anybody counted.
-    Units of one arm were drawn with equal chances, and arms are compared, never added up: the shares need no weights. Raises
-    ``NoSuchCoder``.
+    ``effects``, by move: variant minus baseline, P by Holm. A move in no thread of the two arms is left out, also of the family, as
+    its P is 1 whatever is true; ``unused`` counts these moves of the codebook. Units of one arm were drawn with equal
+    chances, and arms are compared, never added up: the shares need no weights. Raises ``NoSuchCoder``.
     """
     study = Study(records)
     read = {each: study.list_threads_read(work, MOVES) for each, work in study.work.items()}
@@ -308,13 +310,15 @@ def compare_moves(
         variant, baseline = (
             Share(found.get(move, Counter())[arm], totals[arm]) for arm in (plan.variant, plan.baseline)
         )
-        effects[move] = {"name": names.get(move, move), **compare_shares(variant, baseline)}
+        if variant.part + baseline.part:
+            effects[move] = {"name": names.get(move, move), **compare_shares(variant, baseline)}
     adjust_by_holm(list(effects.values()))
     return {
         "readers": readers,
         "coder": chosen,
         "read": {arm: totals[arm] for arm in plan.allocation},
         "effects": effects,
+        "unused": len(names.keys() - effects.keys()) if threads else 0,
     }
 
 

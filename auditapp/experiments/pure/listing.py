@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from auditapp.experiments.pure.effects import find_p
+from transcripts.formats.comparisons import write_holm
 from transcripts.formats.numbers import NONE, write_interval, write_number, write_out_of, write_p, write_signed
+from transcripts.formats.problems import show_count
 from transcripts.statistics.figures import FEW, explain_marks
 
 ARMITAGE = (
@@ -50,12 +51,21 @@ def list_report(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _list_moves(moves: Mapping[str, Any]) -> Iterator[str]:
     yield f"Sample: {moves['drawn']:,} units drawn, threads of {moves['found']:,} in the study, {moves['masked']:,} of them masked"
-    if not moves["effects"]:
+    if not moves["coder"]:
         return
     read = ", ".join(f"{number:,} of {arm}" for arm, number in moves["read"].items())
     yield f"Threads with the move, as {moves['coder']} read them ({read}):"
     for effect in moves["effects"].values():
         yield f"  {effect['name']}: {write_effect(effect)}"
+    if words := write_unused(moves):
+        yield words
+
+
+def write_unused(moves: Mapping[str, Any]) -> str:
+    """How many moves of the codebook nobody found in the threads; empty where all were found."""
+    if not moves["unused"]:
+        return ""
+    return f"{show_count(moves['unused'], 'move')} of the codebook in no thread of these arms, left out and not tested."
 
 
 def write_srm(srm: Mapping[str, Any]) -> str:
@@ -69,10 +79,8 @@ def write_effect(effect: Mapping[str, Any]) -> str:
         return "nothing to compare on one side"
     sides = " against ".join(write_side(effect, side) for side in ("variant", "baseline"))
     between = f"{write_signed(effect['difference'])} ({write_interval(effect['ci'])})"
-    test = "Welch" if effect["kind"] == "mean" else "Fisher"
-    p = find_p(effect)
-    tested = f", P {write_p(p)} ({test})" if p is not None else ""
-    holm = f", by Holm {write_p(effect['p_holm'])}" if effect.get("p_holm") is not None else ""
+    tested = f", P {write_p(effect['p'])} ({effect['test']})" if effect["test"] else ""
+    holm = f", adjusted {write_holm(effect)}" if effect.get("p_holm") is not None else ""
     mark = f", {effect['mark']}" if effect["mark"] else ""
     return f"{sides}, difference {between}{tested}{holm}{mark}"
 

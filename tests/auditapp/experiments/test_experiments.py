@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
-from scipy.stats import chi2_contingency, chisquare, fisher_exact, ttest_ind
+from scipy.stats import chisquare, fisher_exact, ttest_ind
 from statsmodels.stats.meta_analysis import combine_effects  # type: ignore[import-untyped]
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 from statsmodels.stats.proportion import confint_proportions_2indep  # type: ignore[import-untyped]
@@ -20,6 +20,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep  # type: ign
 from auditapp.demo.probe import PLAN as DEMO_PLAN
 from auditapp.demo.probe import UNITS_FILE
 from auditapp.experiments.actions import draw_audit, load_enrolments, lock_plan
+from auditapp.experiments.drawing import FIGURES, list_cells, list_effects
 from auditapp.experiments.models import Enrolment, Experiment
 from auditapp.experiments.pure.effects import compare_shares, measure_allocation, report_experiment, tally_units
 from auditapp.experiments.pure.listing import list_report
@@ -129,9 +130,15 @@ def test_two_shares_are_compared_as_published_programs_do() -> None:
 
     assert found["difference"] == pytest.approx(0.18)
     assert found["ci"] == pytest.approx(confint_proportions_2indep(58, 100, 40, 100, method="newcomb"), abs=1e-6)
-    assert found["chi2"] == pytest.approx(chi2_contingency([[58, 42], [40, 60]], correction=False).statistic)
-    assert found["p_chi2"] == pytest.approx(0.010894, abs=1e-6)
-    assert found["p_fisher"] == pytest.approx(fisher_exact([[58, 42], [40, 60]]).pvalue)
+    assert (found["test"], found["p"]) == ("Fisher", pytest.approx(fisher_exact([[58, 42], [40, 60]]).pvalue))
+
+
+def test_an_effect_has_one_test_and_none_below_ten_units_in_an_arm_in_report_and_files() -> None:
+    ten, nine = compare_shares(Share(10, 10), Share(0, 40)), compare_shares(Share(9, 9), Share(0, 40))
+    assert ten["test"] == "Fisher"
+    assert (nine["test"], nine["p"], nine["mark"]) == (None, None, "few")
+    assert [name for name in FIGURES.names if name.startswith("p_")] == ["p_holm", "p_groups_differ"]
+    assert {"test", "p", "p_holm", "family"} <= set(FIGURES.names)
 
 
 @pytest.mark.parametrize(("assigned", "alarm"), [({"old": 199, "new": 201}, False), ({"old": 400, "new": 250}, True)])
@@ -358,16 +365,18 @@ def test_means_are_compared_as_scipy_does_whole_by_group_and_by_holm() -> None:
     effect = report["effect"]
     assert (effect["kind"], effect["mark"]) == ("mean", None)
     assert effect["variant"] == pytest.approx({"n": 30, "mean": np.mean(new), "sd": np.std(new, ddof=1)})
-    assert (effect["t"], effect["df"], effect["p_welch"]) == pytest.approx(
-        (expected.statistic, expected.df, expected.pvalue)
-    )
+    assert (effect["t"], effect["df"], effect["p"]) == pytest.approx((expected.statistic, expected.df, expected.pvalue))
     assert effect["ci"] == pytest.approx(list(expected.confidence_interval()))
     p = [ttest_ind(values["new", group], values["old", group], equal_var=False).pvalue for group in ("north", "south")]
     assert [each["p_holm"] for each in report["groups"].values()] == pytest.approx(multipletests(p, method="holm")[1])
     assert [each["mark"] for each in report["groups"].values()] == ["rough", "rough"]
+    assert [each["family"] for each in report["groups"].values()] == [2, 2]
+    head, cells = FIGURES.list_heads().index("P adjusted over"), list(list_cells(list_effects(report)))
+    assert [row[head] for row in cells] == ["–", "2", "2"]
     assert report["arms"]["new"]["mean"] == pytest.approx(np.mean(new))
     lines = list(list_report(report))
     assert any("(SD " in line and "(Welch)" in line for line in lines)
+    assert sum("(Holm over 2 tests)" in line for line in lines) == 2
     assert any(line.startswith("Rough: fewer than 20") for line in lines)
 
 
@@ -380,7 +389,7 @@ def test_below_ten_units_an_arm_a_difference_is_few_and_below_three_it_has_no_in
 
     assert (nine["effect"]["mark"], two["effect"]["mark"]) == ("few", "few")
     assert nine["effect"]["ci"] is not None
-    assert (two["effect"]["difference"], two["effect"]["ci"], two["effect"]["p_welch"]) == (-2.0, None, None)
+    assert (two["effect"]["difference"], two["effect"]["ci"], two["effect"]["p"]) == (-2.0, None, None)
     assert compare_shares(Share(2, 2), Share(0, 12))["ci"] is None
 
 

@@ -17,6 +17,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep  # type: ign
 from auditapp.experiments.actions import draw_audit, load_enrolments, lock_plan
 from auditapp.experiments.models import Experiment
 from auditapp.experiments.pure.effects import NoSuchCoder, compare_moves
+from auditapp.experiments.pure.listing import write_unused
 from auditapp.experiments.pure.plans import make_plan
 from auditapp.experiments.queries import read_moves
 from tests.auditapp.experiments.test_experiments import PLAN
@@ -59,17 +60,17 @@ def test_moves_are_compared_by_threads_as_published_programs_do() -> None:
     found = compare_moves(records, make_plan(PLAN), arms=arms, names=NAMES)
 
     assert (found["coder"], found["readers"], found["read"]) == ("ana", {"ana": 80}, {"old": 40, "new": 40})
-    expected = {**COUNTS, "move.unused": (0, 0)}
-    assert list(found["effects"]) == list(expected)
-    p = {move: fisher_exact([[a, 40 - a], [b, 40 - b]]).pvalue for move, (a, b) in expected.items()}
-    holm = dict(zip(expected, multipletests(list(p.values()), method="holm")[1], strict=True))
-    for move, (a, b) in expected.items():
+    assert (list(found["effects"]), found["unused"]) == (list(COUNTS), 1)
+    p = {move: fisher_exact([[a, 40 - a], [b, 40 - b]]).pvalue for move, (a, b) in COUNTS.items()}
+    holm = dict(zip(COUNTS, multipletests(list(p.values()), method="holm")[1], strict=True))
+    for move, (a, b) in COUNTS.items():
         effect = found["effects"][move]
         assert (effect["variant"], effect["baseline"]) == ([a, 40], [b, 40])
         assert effect["difference"] == pytest.approx((a - b) / 40)
         interval = confint_proportions_2indep(a, 40, b, 40, method="newcomb")
         assert effect["ci"] == pytest.approx(interval, abs=1e-6)
-        assert (effect["p_fisher"], effect["p_holm"]) == pytest.approx((p[move], holm[move]))
+        assert (effect["p"], effect["p_holm"]) == pytest.approx((p[move], holm[move]))
+        assert effect["family"] == len(COUNTS)
     # By hand: 27/40 - 12/40 = .375, Wilson .520 to .799 and .181 to .454, so .375 - sqrt(.155^2 + .154^2) = .156.
     assert found["effects"]["move.ask"]["ci"][0] == pytest.approx(0.156, abs=0.001)
 
@@ -89,7 +90,15 @@ def test_a_move_that_is_only_described_does_not_show() -> None:
 
     found = compare_moves(records, make_plan(PLAN), arms=arms, names=NAMES)
 
-    assert {tuple(effect["variant"]) for effect in found["effects"].values()} == {(0, 40)}
+    assert (found["read"], found["effects"], found["unused"]) == ({"old": 40, "new": 40}, {}, len(NAMES))
+
+
+def test_moves_that_no_thread_has_do_not_weaken_the_others() -> None:
+    records, arms = make_records()
+    many = NAMES | {f"move.unused{number}": "Unused" for number in range(20)}
+    few, more = (compare_moves(records, make_plan(PLAN), arms=arms, names=names) for names in (NAMES, many))
+    assert more["effects"] == few["effects"]
+    assert write_unused(more) == "21 moves of the codebook in no thread of these arms, left out and not tested."
 
 
 def test_the_one_who_has_read_most_is_taken_unless_another_is_asked_for() -> None:
@@ -106,7 +115,7 @@ def test_the_one_who_has_read_most_is_taken_unless_another_is_asked_for() -> Non
 def test_nobody_has_read_anything_yet() -> None:
     found = compare_moves(Records(), make_plan(PLAN), arms={}, names=NAMES)
 
-    assert found == {"readers": {}, "coder": "", "read": {"old": 0, "new": 0}, "effects": {}}
+    assert found == {"readers": {}, "coder": "", "read": {"old": 0, "new": 0}, "effects": {}, "unused": 0}
 
 
 @pytest.fixture
@@ -154,6 +163,7 @@ def test_no_move_is_told_while_a_thread_is_masked(
         "coder": "",
         "read": {},
         "effects": {},
+        "unused": 0,
     }
     assert "Moves by arm are shown once" in page
     assert f"as <bdi>{coder.username}</bdi>" not in page

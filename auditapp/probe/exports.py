@@ -27,11 +27,11 @@ _MEANINGS = {
     "rate_man": "Share of men's texts predicted as a woman's; with Wilson's interval.",
     "difference": "The first share minus the second; with Newcombe's interval.",
     "chi2": "Pearson's chi-square, uncorrected.",
-    "p_chi2": "Its P.",
-    "p_fisher": "P of Fisher's exact test.",
     "test": "The test that counts: Pearson where five or more are expected in each cell, else Fisher; none below ten texts of a "
     "category.",
+    "p": "Its P.",
     "p_holm": "Its P by Holm, over all tests of Table 1 of the batch.",
+    "family": "How many tests these are.",
     "mark": "few or rough, where the smaller category has fewer than 10 or 20 texts.",
     "verdict": "What the chart of the page says of the row.",
     "note": "How the answers of the row are chosen, and how many abstentions are left out.",

@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
-from auditapp.probe.pure.limits import CONTROL, MAN, SCORED, WOMAN
+from auditapp.probe.pure.limits import CONDITION_NAMES, CONTROL, MAN, SCORED, WOMAN
 from auditapp.probe.pure.parsing import OK, SUBSETS
 from auditapp.probe.pure.tables import ALL, DEGENERATE_ABOVE, Key, Trial
-from transcripts.formats.comparisons import Share, Sides, compare_sides, declare_comparisons, name_apart, take_share
+from transcripts.charts.figures import RowChart, Tone, Verdict
+from transcripts.charts.verdicts import summarise
+from transcripts.formats.comparisons import (
+    Share,
+    Sides,
+    compare_sides,
+    declare_comparisons,
+    describe_comparisons,
+    draw_comparisons,
+    judge_comparison,
+    name_apart,
+    take_share,
+)
+from transcripts.formats.report_tables import TableRow
 
 MODELS, CONDITIONS = "models", "conditions"
 """What two sides of a comparison differ in."""
@@ -28,8 +43,13 @@ COMPARED = ((ANSWERED, ALL), *((AS_WOMAN, group) for group in GROUPS), (RIGHT, A
 COMPARED_WORDS = (
     "On the texts of the categories woman and man that both were asked about, text by text: how often each makes a prediction; and "
     "where both predict, how often each predicts a woman, is right, and names Emotion or Textual Style (not compared where the "
-    "control prompt was used, which offers neither). P values are adjusted for all comparisons of their kind."
+    "control prompt was used, which offers neither). P values are adjusted for all comparisons of their kind. Rates are of the "
+    "common texts and differ from Table 1. Which texts have no prediction is the model’s doing, so a difference may be one of the "
+    "texts."
 )
+KIND_NAMES = {MODELS: "Models", CONDITIONS: "Conditions"}
+IS_DEGENERATE = Verdict("degenerate", Tone.BAD)
+"""The verdict of figures that read predictions of which more than nine in ten are one label."""
 Side = tuple[str, str]
 """A model and a condition."""
 Shares = Mapping[tuple[str, str], Mapping[Key, Share]]
@@ -43,7 +63,7 @@ def compare_trials(trials: Sequence[Trial], others: Sequence[Trial] = ()) -> tup
     The unit is the text; several answers of one side to it are averaged. ``answered`` is of all answers, the other measures are of
     those with a prediction. Rows are those of ``compare_sides``; those of a kind are one family, whatever the measure.
     ``degenerate`` says of which side more than nine in ten predictions on the common texts are one label (first, second, both, or
-    ""), where predictions are compared.
+    ""), where predictions are compared; from ten texts on ``verdict`` is then "degenerate".
     """
     own, foreign = _read_shares(trials), _read_shares(others)
     shares = own | foreign
@@ -60,7 +80,7 @@ def compare_trials(trials: Sequence[Trial], others: Sequence[Trial] = ()) -> tup
             families[CONDITIONS] += _list_sides(about, one[1], other[1], shares[one], shares[other])
     asked = [each for family in families.values() for each in family if each.about["measure"] == ANSWERED]
     rows = [row for family in families.values() for row in compare_sides(family, "texts")]
-    return rows, name_apart(asked, "no text in common")
+    return [_name_verdict(row) for row in rows], name_apart(asked, "no text in common")
 
 
 def _read_shares(trials: Sequence[Trial]) -> dict[Side, Shares]:
@@ -112,14 +132,72 @@ def _name_degenerate(one: Mapping[Key, Share], other: Mapping[Key, Share]) -> st
     return {(True, True): "both", (True, False): "first", (False, True): "second", (False, False): ""}[first, second]
 
 
+def _write_name(names: Mapping[str, str], key: str) -> str:
+    return names.get(key, key)
+
+
 def name_measure(row: Mapping[str, Any]) -> str:
     """What a comparison is of: "predicts a woman, men’s texts"."""
     return f"{MEASURES[row['measure']]}, {GROUPS[row['group']]}"
 
 
-COMPARISONS = declare_comparisons(
+def _name_verdict(row: TableRow) -> dict[str, Any]:
+    """As in Table 1, nothing but that they are degenerate is said of such predictions, and of few texts not even that."""
+    return {**row, "verdict": IS_DEGENERATE.words if row["degenerate"] and row["verdict"] else row["verdict"]}
+
+
+def judge_compared(row: TableRow) -> Verdict:
+    """What a comparison says of the two."""
+    return IS_DEGENERATE if row["verdict"] == IS_DEGENERATE.words else judge_comparison(row, "texts")
+
+
+def name_sides(row: TableRow) -> TableRow:
+    """A comparison with the names of its conditions as pages print them."""
+    conditions = ("under",) if row["kind"] == MODELS else ("first", "second")
+    return {**row, **{side: CONDITION_NAMES.get(row[side], row[side]) for side in conditions}}
+
+
+def list_comparisons(rows: Sequence[TableRow]) -> Iterator[str]:
+    """A line for each comparison."""
+    lines = describe_comparisons(
+        rows, "texts", lambda each: f"{each['under']}, {name_measure(each)}".removeprefix(", ")
+    )
+    for row, line in zip(rows, lines, strict=True):
+        yield line.removesuffix(judge_comparison(row, "texts").words) + judge_compared(row).words
+
+
+def draw_compared_sides(rows: Sequence[TableRow]) -> RowChart:
+    """Comparisons as a chart, by pair."""
+    chart = draw_comparisons(
+        rows,
+        "texts",
+        name_measure,
+        key="compared",
+        title="Differences between two shares of the same texts, with 95 % intervals",
+        missing="No two models or conditions were asked about the same text.",
+        by_pair=True,
+    )
+    lines = [replace(line, verdict=judge_compared(row)) for line, row in zip(chart.rows, rows, strict=False)]
+    return replace(chart, rows=lines, summary=summarise((line.verdict for line in lines), "comparisons"))
+
+
+_DECLARED = declare_comparisons(
     "Two models under one condition, or two conditions of one model, on the texts that both were asked about: first minus second.",
     "kind under measure group",
     "texts",
     after="degenerate",
+)
+_NAMES = {
+    "kind": KIND_NAMES,
+    "measure": MEASURES,
+    "group": GROUPS,
+    **dict.fromkeys(("under", "first", "second"), CONDITION_NAMES),
+}
+COMPARISONS = replace(
+    _DECLARED,
+    read_rows=lambda report: (
+        {**row, "verdict": judge_compared(each).words}
+        for row, each in zip(_DECLARED.read_rows(report), report["comparisons"], strict=True)
+    ),
+    writers={**_DECLARED.writers, **{name: partial(_write_name, names) for name, names in _NAMES.items()}},
 )

@@ -9,6 +9,7 @@ SCORED = (WOMAN, MAN)
 
 CONTROL, PRIMED, MAY_ABSTAIN = "control", "primed", "may_abstain"
 CONDITIONS = (CONTROL, PRIMED, MAY_ABSTAIN)
+CONDITION_NAMES = {CONTROL: "Control", PRIMED: "Primed for emotion", MAY_ABSTAIN: "May abstain"}
 
 MIN_TEXTS = 30
 """Texts of each scored category that a launch asks about, at least."""

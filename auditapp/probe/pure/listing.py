@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from auditapp.probe.pure.comparing import name_measure
+from auditapp.probe.pure.comparing import list_comparisons
 from auditapp.probe.pure.limits import CATEGORIES
+from auditapp.probe.pure.outputs import list_table1, write_ratio
 from auditapp.probe.pure.parsing import SUBSETS
-from auditapp.probe.pure.tables import ALL, DEGENERATE, INFINITIES, mark_theme
-from transcripts.formats.comparisons import describe_comparisons
-from transcripts.formats.numbers import NONE, write_estimate, write_number, write_p, write_percent, write_signed
+from auditapp.probe.pure.tables import DEGENERATE, INFINITIES, mark_theme
+from transcripts.formats.numbers import write_estimate, write_number, write_p, write_percent
 from transcripts.statistics.figures import explain_marks, explain_marks_in
 
 
@@ -39,9 +39,7 @@ def _list_lines(report: Mapping[str, Any]) -> Iterator[str]:
         if tables["table2"] is not None:
             yield f"Table 2{', ' + model if model else ''}, by {tables['table2']['axis']}"
             yield from _list_table2(tables["table2"])
-    yield from describe_comparisons(
-        report["comparisons"], "texts", lambda each: f"{each['under']}, {name_measure(each)}".removeprefix(", ")
-    )
+    yield from list_comparisons(report["comparisons"])
     yield report["tests"]
     yield from report["notes"]
     yield from (f"Note: {sentence}" for sentence in report["warnings"])
@@ -49,22 +47,23 @@ def _list_lines(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _list_table1(table: Mapping[str, Any]) -> Iterator[str]:
-    for condition, rows in table.items():
-        if condition == "paired":
-            continue
-        for subset in (ALL, *SUBSETS):
-            row = rows[subset]
-            test = f", P {write_p(row['p'])} ({row['test']}; by Holm {write_p(row['p_holm'])})" if row["test"] else ""
-            yield (
-                f"  {condition}, {subset}: N {row['n_woman']}/{row['n_man']}, said woman {write_number(row['rate_woman'], 3)} of "
-                f"women's, {write_number(row['rate_man'], 3)} of men's, difference "
-                f"{write_estimate(row['difference'], row['difference_ci'])}{test}, "
-                f"accuracy {write_estimate(row['accuracy'], row['accuracy_ci'])}, balanced "
-                f"{write_number(row['balanced_accuracy'], 3)}{', degenerate' if row['degenerate'] else ''}"
-            )
-        beside = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in rows["not_counted"].items())
-        yield f"  {condition}, beside: {beside}, androgynous or unknown {rows['not_scored']}"
-    if any(rows[subset]["degenerate"] for key, rows in table.items() if key != "paired" for subset in (ALL, *SUBSETS)):
+    listed = list(list_table1("", table))
+    for row in listed:
+        condition = row["condition"]
+        test = f", P {write_p(row['p'])} ({row['test']}; by Holm {write_p(row['p_holm'])})" if row["test"] else ""
+        mark = f" ({row['mark']})" if row["mark"] else ""
+        yield (
+            f"  {condition}, {row['subset']}: N {row['n_woman']}/{row['n_man']}{mark}, said woman "
+            f"{write_number(row['rate_woman'], 3)} of women's, {write_number(row['rate_man'], 3)} of men's, difference "
+            f"{write_estimate(row['difference'], row['difference_ci'])}{test}, accuracy "
+            f"{write_estimate(row['accuracy'], row['accuracy_ci'])}, balanced {write_number(row['balanced_accuracy'], 3)}: "
+            f"{row['verdict']}"
+        )
+        if row["subset"] == SUBSETS[-1]:
+            found = table[condition]
+            apart = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in found["not_counted"].items())
+            yield f"  {condition}, beside: {apart}, androgynous or unknown {found['not_scored']}"
+    if any(row["degenerate"] for row in listed):
         yield f"  {DEGENERATE}"
 
 
@@ -79,8 +78,3 @@ def _list_table2(table: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"  {words}" for words in explain_marks(marks.values(), "rationales"))
     if any(isinstance(row["bias"], str) for row in table["themes"].values()):
         yield f"  {INFINITIES}"
-
-
-def write_ratio(value: float | str | None) -> str:
-    """A logarithm with its sign, an infinity as a word, or a dash."""
-    return NONE if value is None else value if isinstance(value, str) else write_signed(value)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from auditapp.probe.pure.limits import CATEGORIES
-from auditapp.probe.pure.listing import write_ratio
+from auditapp.probe.pure.comparing import IS_DEGENERATE
+from auditapp.probe.pure.limits import CATEGORIES, CONDITION_NAMES
 from auditapp.probe.pure.parsing import SUBSETS
 from auditapp.probe.pure.tables import (
     ALL,
@@ -17,14 +17,13 @@ from auditapp.probe.pure.tables import (
     describe_abstentions,
     mark_theme,
 )
-from transcripts.charts.figures import Tone, Verdict
+from transcripts.charts.figures import Verdict
 from transcripts.charts.verdicts import CANNOT_TELL, judge_cases, judge_difference
-from transcripts.formats.numbers import NONE, write_number, write_p, write_percent
+from transcripts.formats.numbers import NONE, write_number, write_p, write_percent, write_signed
 from transcripts.formats.report_tables import Printed, ReportTable, TableRow, declare, name_ends, print_estimate
 from transcripts.statistics.figures import Mark, explain_marks, mark_clusters
 
 Report = Mapping[str, Any]
-CONDITION_NAMES = {"control": "Control", "primed": "Primed for emotion", "may_abstain": "May abstain"}
 AXIS_NAMES = {"prediction": "the model's prediction", "truth": "the name-inferred category"}
 SUBSET_NAMES = {ALL: "All", "emotion": "Emotion or style", "other": "Other evidence", "none": "None"}
 TEXTS, RATIONALES = "texts of one category", "rationales"
@@ -33,12 +32,12 @@ WITH_INTERVAL = ("rate_woman", "rate_man", "difference", "accuracy")
 
 
 def judge(row: TableRow) -> Verdict:
-    """Degenerate, few texts, else whether the two rates differ by the interval of their difference, and by P after Holm's
+    """Few texts, degenerate, else whether the two rates differ by the interval of their difference, and by P after Holm's
     adjustment."""
-    if row["degenerate"]:
-        return Verdict("degenerate", Tone.BAD)
     if few := judge_cases(min(row["n_woman"], row["n_man"]), things="texts"):
         return few
+    if row["degenerate"]:
+        return IS_DEGENERATE
     if (row["p_holm"] or 0) >= 0.05:
         return Verdict(CANNOT_TELL)
     return judge_difference(row["difference_ci"], more="more often of women’s texts", less="more often of men’s texts")
@@ -79,6 +78,11 @@ def list_table2(model: str, table: Mapping[str, Any]) -> Iterator[TableRow]:
         yield {**table, **row, "model": model, "theme": name, "mark": mark_theme(row)}
 
 
+def write_ratio(value: float | str | None) -> str:
+    """A logarithm with its sign, an infinity as a word, or a dash."""
+    return NONE if value is None else value if isinstance(value, str) else write_signed(value)
+
+
 def _read_models(
     table: str, list_rows: Callable[[str, Mapping[str, Any]], Iterator[TableRow]]
 ) -> Callable[[Report], Iterator[TableRow]]:
@@ -112,11 +116,16 @@ TABLE1 = ReportTable(
         *declare(str, "model condition subset"),
         *declare(int, "n_woman n_man predicted_woman_of_woman predicted_woman_of_man"),
         *declare(float, "rate_woman rate_woman_low rate_woman_high rate_man rate_man_low rate_man_high"),
-        *declare(float, "difference difference_low difference_high chi2 p_chi2 p_fisher"),
+        *declare(float, "difference difference_low difference_high chi2"),
         *declare(float, "accuracy accuracy_low accuracy_high balanced_accuracy"),
         *declare(bool, "degenerate"),
         *declare(int, *NOT_COUNTED, "not_scored"),
-        *(*declare(str, "test"), *declare(float, "p_holm"), *declare(str, "mark verdict note")),
+        *(
+            *declare(str, "test"),
+            *declare(float, "p p_holm"),
+            *declare(int, "family"),
+            *declare(str, "mark verdict note"),
+        ),
     ),
     _read_models("table1", list_table1),
     printed=[

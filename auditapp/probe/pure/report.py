@@ -20,6 +20,7 @@ from auditapp.probe.pure.tables import (
     make_table2,
     select_rationales,
 )
+from transcripts.formats.problems import show_count
 
 TESTS = (
     "Difference: Newcombe's interval. P: Pearson's chi-square without a correction for continuity, or Fisher's exact test where "
@@ -57,7 +58,7 @@ def make_report(
         "models": models,
         "by_model": by_model,
         "comparisons": comparisons,
-        "tests": f"{TESTS} These are {family} tests.",
+        "tests": f"{TESTS} Table 1 has {show_count(family, 'test')}.",
         "family": family,
         "notes": list_notes(tables1),
         "parser": PARSER_VERSION,

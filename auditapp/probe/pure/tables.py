@@ -88,7 +88,7 @@ def make_table1(trials: Sequence[Trial]) -> dict[str, Any]:
 
 
 def adjust_tests(tables: Iterable[Mapping[str, Any]]) -> int:
-    """Add Holm's P to the tests of the tables 1 of all models of a report, and return how many they are.
+    """Add Holm's P to the tests of the tables 1 of all models of a report, and how many they are, which is returned too.
 
     The family is one test of each model, condition and subset.
     """
@@ -98,7 +98,7 @@ def adjust_tests(tables: Iterable[Mapping[str, Any]]) -> int:
             rows = [found[key] for key in (ALL, *SUBSETS)] if condition != "paired" else []
             tests += [row for row in rows if row["p"] is not None]
     for row, p in zip(tests, adjust_holm([row["p"] for row in tests]), strict=True):
-        row["p_holm"] = p
+        row |= {"p_holm": p, "family": len(tests)}
     return len(tests)
 
 
@@ -150,6 +150,7 @@ def measure_counts(women_as_woman: int, women: int, men_as_woman: int, men: int)
         "test": test,
         "p": p,
         "p_holm": None,
+        "family": None,
         "accuracy": right / n if n else None,
         "accuracy_ci": wilson_interval(right, n),
         "balanced_accuracy": (women_as_woman / women + 1 - men_as_woman / men) / 2 if both else None,

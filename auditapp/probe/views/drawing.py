@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from auditapp.probe.pure.comparing import COMPARED_WORDS, COMPARISONS, name_measure
-from auditapp.probe.pure.listing import write_ratio
+from auditapp.probe.pure.comparing import COMPARED_WORDS, COMPARISONS, draw_compared_sides, name_sides
+from auditapp.probe.pure.limits import CONDITION_NAMES
 from auditapp.probe.pure.outputs import (
-    CONDITION_NAMES,
     RATIONALES,
     SUBSET_NAMES,
     TABLE1,
@@ -18,11 +17,11 @@ from auditapp.probe.pure.outputs import (
     judge,
     list_table1,
     list_table2,
+    write_ratio,
 )
 from auditapp.probe.pure.tables import CHOSEN_BY_ANSWERS, DEGENERATE, INFINITIES, describe_abstentions, mark_theme
 from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart
 from transcripts.charts.verdicts import judge_cases
-from transcripts.formats.comparisons import draw_comparisons
 from transcripts.formats.numbers import write_estimate
 from transcripts.statistics.figures import explain_marks
 
@@ -143,23 +142,15 @@ def draw_table2(model: str, table: Mapping[str, Any], links: Mapping[str, str], 
 
 def draw_compared(report: Mapping[str, Any]) -> Section:
     """Models, and conditions, against each other on the same texts."""
-    rows = report["comparisons"]
-    chart = draw_comparisons(
-        rows,
-        "texts",
-        name_measure,
-        key="compared",
-        title="Differences between two shares of the same texts, with 95 % intervals",
-        missing="No two models or conditions were asked about the same text.",
-        by_pair=True,
-    )
+    rows = [name_sides(row) for row in report["comparisons"]]
+    chart = draw_compared_sides(rows)
     return Section(
         chart.key,
         "Compared on the same texts",
         COMPARED_WORDS,
         chart,
         COMPARISONS.list_heads(),
-        [[Figure(cell) for cell in row] for row in COMPARISONS.print_rows(report)],
+        [[Figure(cell) for cell in row] for row in COMPARISONS.print_rows({"comparisons": rows})],
         [
             *explain_marks((row["mark"] for row in rows), "texts"),
             *([DEGENERATE] if any(row["degenerate"] for row in rows) else []),

@@ -18,7 +18,7 @@ from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
 from auditapp.probe.actions.launching import launch_probe
 from auditapp.probe.models import Review, ReviewSet
-from auditapp.probe.pure.comparing import compare_trials
+from auditapp.probe.pure.comparing import COMPARISONS, compare_trials
 from auditapp.probe.pure.listing import list_report
 from auditapp.probe.pure.report import make_report
 from auditapp.probe.pure.tables import Trial
@@ -27,6 +27,7 @@ from auditapp.probe.views.drawing import draw_compared
 from tests.auditapp.probe.conftest import answer_cells
 from tests.auditapp.probe.making import make_trial, write_answer
 from transcripts.accounts.models import User
+from transcripts.charts.figures import RowChart
 from transcripts.projects.models import Project
 
 
@@ -94,14 +95,61 @@ def test_a_model_that_says_woman_more_often_is_compared_by_category_of_the_text(
     found = {row["group"]: row for row in rows if row["measure"] == "woman"}
     assert {group: row["difference"] for group, row in found.items()} == {"all": 0.5, "woman": 0.0, "man": 1.0}
     assert found["man"]["ci"] is None
-    assert found["man"]["verdict"] == "higher"
     assert {row["measure"]: row["degenerate"] for row in rows} == {
         "answered": "",
         "woman": "first",
         "right": "first",
         "emotion": "",
     }
-    assert any(note.startswith("Degenerate") for note in draw_compared(make_report(trials)).notes)
+    report = make_report(trials)
+    section = draw_compared(report)
+    assert any(note.startswith("Degenerate") for note in section.notes)
+    assert {row["measure"] for row in rows if row["verdict"] == "degenerate"} == {"woman", "right"}
+    # Only what does not read the prediction has another verdict, on page, in file and in a terminal.
+    place, heads = section.heads.index("Verdict"), section.heads
+    said = {(line[heads.index("Measure")].text, line[place].text) for line in section.rows}
+    assert said == {
+        ("makes a prediction", "cannot tell"),
+        ("predicts a woman", "degenerate"),
+        ("is right", "degenerate"),
+        ("names Emotion or Textual Style", "cannot tell"),
+    }
+    assert isinstance(section.chart, RowChart)
+    verdicts = [line.verdict.words for line in section.chart.rows if line.verdict]
+    assert (verdicts.count("degenerate"), verdicts.count("cannot tell")) == (4, 2)
+    assert section.chart.summary == "Of 6 comparisons: 4 degenerate, 2 cannot tell."
+    verdict = COMPARISONS.names.index("verdict")
+    assert [row[verdict] for row in COMPARISONS.list_rows(report)].count("degenerate") == 4
+    lines = [line for line in list_report(report) if line.startswith("primed, predicts a woman")]
+    assert len(lines) == 3
+    assert all(line.endswith(": degenerate") for line in lines)
+
+
+def test_the_page_names_kind_measure_group_and_conditions_in_words() -> None:
+    trials = [
+        *answer("a", "control", lambda n, truth: truth),
+        *answer("a", "may_abstain", lambda n, truth: truth if n % 4 else "woman"),
+    ]
+    report = make_report(trials)
+    section = draw_compared(report)
+    cells = [dict(zip(section.heads, (cell.text for cell in line), strict=True)) for line in section.rows]
+    assert {(row["Kind"], row["Under"], row["First"], row["Second"]) for row in cells} == {
+        ("Conditions", "a", "Control", "May abstain")
+    }
+    assert {row["Group"] for row in cells} == {"all texts", "women’s texts", "men’s texts"}
+    assert isinstance(section.chart, RowChart)
+    assert {line.group for line in section.chart.rows} == {"a: Control minus May abstain"}
+    # Files keep the keys of the report, LaTeX prints the words.
+    assert COMPARISONS.list_rows(report)[0][:6] == ["conditions", "a", "answered", "all", "control", "may_abstain"]
+    assert COMPARISONS.print_rows(report)[0][:6] == [
+        "Conditions",
+        "a",
+        "makes a prediction",
+        "all texts",
+        "Control",
+        "May abstain",
+    ]
+    assert "Which texts have no prediction is the model’s doing" in section.words
 
 
 def test_conditions_of_one_model_are_a_family_of_their_own_and_cues_are_not_compared_with_the_control() -> None:
@@ -167,9 +215,9 @@ def test_two_probes_of_one_set_are_compared_on_page_in_file_api_and_command(
     client.force_login(owner)
     address = f"/p/{project.slug}/probe/batches/{probe.pk}/"
     page = client.get(address, {"with": later.pk}).content.decode()
-    assert f"control: model a minus model a (batch {later.pk})" in page
+    assert f"Control: model a minus model a (batch {later.pk})" in page
     assert "is right, all texts, 60 texts" in page
-    assert "model a higher" in page
+    assert ">degenerate<" in page
     assert client.get(address, {"with": "99999999999999999999"}).status_code == 200
     alone = client.get(address).content.decode()
     assert f"(batch {later.pk})" not in alone

@@ -181,12 +181,15 @@ def test_every_p_of_table_1_is_adjusted_over_all_of_them() -> None:
     assert report["family"] == len(tested)
     assert found == pytest.approx(multipletests(plain, method="holm")[1])
     assert {(row["test"], row["p"], row["p_holm"]) for row in rows if row not in tested} == {(None, None, None)}
-    assert report["tests"].endswith(f"These are {len(tested)} tests.")
+    assert report["tests"].endswith(f"Table 1 has {len(tested)} tests.")
     lines = "\n".join(list_report(report))
     assert lines.count("by Holm") == len(tested)
     assert "P (Holm)" in write_report_table(TABLE1, report, "tex").decode()
     first = next(iter(TABLE1.read_rows(report)))
-    assert (first["p"], first["p_holm"]) == (plain[0], found[0])
+    assert (first["p"], first["p_holm"], first["family"]) == (plain[0], found[0], len(tested))
+    assert [name for name in TABLE1.names if name.startswith("p_")] == ["p_holm"]
+    assert {"p", "test", "family"} <= set(TABLE1.names)
+    assert {row["family"] for row in rows if row not in tested} == {None}
 
 
 def test_one_test_of_a_table_counts_and_only_its_margins_choose_it() -> None:
@@ -233,3 +236,14 @@ def test_a_verdict_needs_ten_texts_of_each_category_and_a_p_that_holds_in_the_fa
     alone = measure_counts(20, 30, 11, 30)
     assert judge(alone).words == "more often of women’s texts"
     assert judge({**alone, "p_holm": 0.3}).words == "cannot tell"
+
+
+def test_each_line_of_table_1_in_a_terminal_ends_with_its_verdict_and_has_its_mark() -> None:
+    few = [make_trial(f"w{number}") for number in range(9)] + [make_trial(f"m{n}", "man", "man") for n in range(20)]
+    first, *_ = [line for line in list_report(make_report(few)) if line.startswith("  primed, ")]
+    assert first.startswith("  primed, all: N 9/20 (few), said woman 1.000 of women's")
+    assert first.endswith(": few texts: 9, a verdict needs 10")
+    one_sided = [make_trial(f"{truth}{n}", truth, "man") for truth in ("woman", "man") for n in range(15)]
+    [line] = [line for line in list_report(make_report(one_sided)) if line.startswith("  primed, all: ")]
+    assert "N 15/15 (rough)" in line
+    assert line.endswith(": degenerate")

@@ -262,7 +262,7 @@ def compare_shares(variant: Share, baseline: Share) -> dict[str, Any]:
 
 def _conclude(test: str, p: float | None, units: int) -> dict[str, Any]:
     """The one test of an effect by name with its P, None with fewer than ten units in an arm, of which nothing is concluded; and
-    the mark of so many units."""
+    the mark of that many units."""
     is_tested = p is not None and units >= FEW
     return {
         "test": test if is_tested else None,

@@ -12,15 +12,13 @@ from typing import Any
 from auditapp.probe.pure.limits import CONDITION_NAMES, CONTROL, MAN, SCORED, WOMAN
 from auditapp.probe.pure.parsing import OK, SUBSETS
 from auditapp.probe.pure.tables import ALL, DEGENERATE_ABOVE, Key, Trial
-from transcripts.charts.figures import RowChart, Tone, Verdict
-from transcripts.charts.verdicts import summarise
+from transcripts.charts.figures import Tone, Verdict
 from transcripts.formats.comparisons import (
     Share,
     Sides,
     compare_sides,
     declare_comparisons,
     describe_comparisons,
-    draw_comparisons,
     judge_comparison,
     name_apart,
     take_share,
@@ -132,10 +130,6 @@ def _name_degenerate(one: Mapping[Key, Share], other: Mapping[Key, Share]) -> st
     return {(True, True): "both", (True, False): "first", (False, True): "second", (False, False): ""}[first, second]
 
 
-def _write_name(names: Mapping[str, str], key: str) -> str:
-    return names.get(key, key)
-
-
 def name_measure(row: Mapping[str, Any]) -> str:
     """What a comparison is of: "predicts a woman, men’s texts"."""
     return f"{MEASURES[row['measure']]}, {GROUPS[row['group']]}"
@@ -151,10 +145,14 @@ def judge_compared(row: TableRow) -> Verdict:
     return IS_DEGENERATE if row["verdict"] == IS_DEGENERATE.words else judge_comparison(row, "texts")
 
 
+def _find_name(names: Mapping[str, str], key: str) -> str:
+    return names.get(key, key)
+
+
 def name_sides(row: TableRow) -> TableRow:
     """A comparison with the names of its conditions as pages print them."""
     conditions = ("under",) if row["kind"] == MODELS else ("first", "second")
-    return {**row, **{side: CONDITION_NAMES.get(row[side], row[side]) for side in conditions}}
+    return {**row, **{side: _find_name(CONDITION_NAMES, row[side]) for side in conditions}}
 
 
 def list_comparisons(rows: Sequence[TableRow]) -> Iterator[str]:
@@ -166,28 +164,13 @@ def list_comparisons(rows: Sequence[TableRow]) -> Iterator[str]:
         yield line.removesuffix(judge_comparison(row, "texts").words) + judge_compared(row).words
 
 
-def draw_compared_sides(rows: Sequence[TableRow]) -> RowChart:
-    """Comparisons as a chart, by pair."""
-    chart = draw_comparisons(
-        rows,
-        "texts",
-        name_measure,
-        key="compared",
-        title="Differences between two shares of the same texts, with 95 % intervals",
-        missing="No two models or conditions were asked about the same text.",
-        by_pair=True,
-    )
-    lines = [replace(line, verdict=judge_compared(row)) for line, row in zip(chart.rows, rows, strict=False)]
-    return replace(chart, rows=lines, summary=summarise((line.verdict for line in lines), "comparisons"))
-
-
 _DECLARED = declare_comparisons(
     "Two models under one condition, or two conditions of one model, on the texts that both were asked about: first minus second.",
     "kind under measure group",
     "texts",
     after="degenerate",
 )
-_NAMES = {
+_NAMES: dict[str, Mapping[str, str]] = {
     "kind": KIND_NAMES,
     "measure": MEASURES,
     "group": GROUPS,
@@ -199,5 +182,5 @@ COMPARISONS = replace(
         {**row, "verdict": judge_compared(each).words}
         for row, each in zip(_DECLARED.read_rows(report), report["comparisons"], strict=True)
     ),
-    writers={**_DECLARED.writers, **{name: partial(_write_name, names) for name, names in _NAMES.items()}},
+    writers={**_DECLARED.writers, **{name: partial(_find_name, names) for name, names in _NAMES.items()}},
 )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from auditapp.probe.pure.comparing import COMPARED_WORDS, COMPARISONS, draw_compared_sides, name_sides
+from auditapp.probe.pure.comparing import COMPARED_WORDS, COMPARISONS, judge_compared, name_measure, name_sides
 from auditapp.probe.pure.limits import CONDITION_NAMES
 from auditapp.probe.pure.outputs import (
     RATIONALES,
@@ -21,7 +21,8 @@ from auditapp.probe.pure.outputs import (
 )
 from auditapp.probe.pure.tables import CHOSEN_BY_ANSWERS, DEGENERATE, INFINITIES, describe_abstentions, mark_theme
 from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart
-from transcripts.charts.verdicts import judge_cases
+from transcripts.charts.verdicts import judge_cases, summarise
+from transcripts.formats.comparisons import draw_comparisons
 from transcripts.formats.numbers import write_estimate
 from transcripts.statistics.figures import explain_marks
 
@@ -143,7 +144,17 @@ def draw_table2(model: str, table: Mapping[str, Any], links: Mapping[str, str], 
 def draw_compared(report: Mapping[str, Any]) -> Section:
     """Models, and conditions, against each other on the same texts."""
     rows = [name_sides(row) for row in report["comparisons"]]
-    chart = draw_compared_sides(rows)
+    chart = draw_comparisons(
+        rows,
+        "texts",
+        name_measure,
+        key="compared",
+        title="Differences between two shares of the same texts, with 95 % intervals",
+        missing="No two models or conditions were asked about the same text.",
+        by_pair=True,
+    )
+    lines = [replace(line, verdict=judge_compared(row)) for line, row in zip(chart.rows, rows, strict=False)]
+    chart = replace(chart, rows=lines, summary=summarise((line.verdict for line in lines), "comparisons"))
     return Section(
         chart.key,
         "Compared on the same texts",

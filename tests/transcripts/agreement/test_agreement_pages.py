@@ -166,7 +166,9 @@ class TestTable:
     ) -> None:
         be_codebook(dispute, lead)
         pairs = text_of(client_of(reader), AGREEMENT, **POOLED, code=BALANCE).partition('id="pairs-title"')[2]
-        assert re.search(r'coder and second_coder<br><span class="mark"><span class="vh">Note: </span>few \(\d turns?\)', pairs)
+        assert re.search(
+            r'coder and second_coder<br><span class="mark"><span class="vh">Note: </span>few \(\d turns?\)', pairs
+        )
         assert "Few: fewer than 10 turns in which both decided. Nothing is concluded from it." in pairs
 
     def test_it_begins_with_one_model_and_pools_them_only_where_that_is_asked(

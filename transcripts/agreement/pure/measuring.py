@@ -215,7 +215,7 @@ def _list_pair_figures(coders: tuple[str, ...], means: PairMeans) -> tuple[PairA
     values = [means.list_values(name) for name in OF_PAIRS]
     return tuple(
         _describe_pair(
-            coders[a], coders[b], list(map(int, row)), shared, dict(zip(OF_PAIRS, figures, strict=True)), error
+            (coders[a], coders[b]), list(map(int, row)), shared, dict(zip(OF_PAIRS, figures, strict=True)), error
         )
         for (a, b), row, shared, *figures, error in zip(places, rows, clusters, *values, errors, strict=True)
         if row.sum()
@@ -223,7 +223,7 @@ def _list_pair_figures(coders: tuple[str, ...], means: PairMeans) -> tuple[PairA
 
 
 def _describe_pair(
-    a: str, b: str, counts: list[int], clusters: int, values: dict[str, float], error: float
+    pair: tuple[str, str], counts: list[int], clusters: int, values: dict[str, float], error: float
 ) -> PairAgreement:
     reason = Reason.ALWAYS_USED if counts[0] else Reason.NEVER_USED
     figures = {
@@ -231,8 +231,8 @@ def _describe_pair(
         for name, value in values.items()
     }
     return PairAgreement(
-        a=a,
-        b=b,
+        a=pair[0],
+        b=pair[1],
         n_units=sum(counts),
         counts=dict(zip(CELLS, counts, strict=True)),
         **figures,

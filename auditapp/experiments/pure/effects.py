@@ -271,12 +271,18 @@ def _conclude(test: str, p: float | None, units: int) -> dict[str, Any]:
     }
 
 
+def find_p(effect: Mapping[str, Any]) -> float | None:
+    """The P that an effect is judged by, and that Holm adjusts; None where nothing is concluded."""
+    p: float | None = effect["p"]
+    return p
+
+
 def adjust_by_holm(compared: Sequence[dict[str, Any]]) -> None:
     """Add ``p_holm`` to each, Holm's P over those that have a P, None for the others; and ``family``, how many these are."""
-    tested = [each["p"] for each in compared if each["p"] is not None]
+    tested = [p for each in compared if (p := find_p(each)) is not None]
     adjusted = iter(adjust_holm(tested))
     for each in compared:
-        each |= {"p_holm": None if each["p"] is None else next(adjusted), "family": len(tested)}
+        each |= {"p_holm": None if find_p(each) is None else next(adjusted), "family": len(tested)}
 
 
 class NoSuchCoder(ValueError):

@@ -73,7 +73,11 @@ def take(allowances: dict[Hashable, int]) -> float:
 
 
 class RequestThrottle(BaseThrottle):
-    """Refuses requests beyond API_REQUESTS_PER_MINUTE."""
+    """Refuses requests beyond API_REQUESTS_PER_MINUTE: per token, and twice as many per account.
+
+    Counted in the memory of this process. A count in the database would make every reading request a write, and what is to be
+    stopped is a script out of hand, not a guesser; a site with several web servers allows as much in each.
+    """
 
     seconds = 0.0
 

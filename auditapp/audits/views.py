@@ -1,4 +1,4 @@
-"""What the pages of every kind of audit do. Each kind has its own views, which find the audit and call these."""
+"""What the pages of every kind of audit do, with their forms. Each kind has its own views, which find the audit and call these."""
 
 from __future__ import annotations
 

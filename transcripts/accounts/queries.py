@@ -180,7 +180,11 @@ def register_closing(
     notes: Tell | None = None,
     close: Callable[[User, trail.Actor], None] | None = None,
 ) -> None:
-    """Take part in the closing of accounts. Called once, when an app is ready."""
+    """Take part in the closing of accounts. Called once, when an app is ready.
+
+    ``obstacles`` gives sentences that forbid it and say what to do first; ``notes`` gives sentences for the person who closes it;
+    ``close`` runs inside the transaction and may still raise ``Refused``.
+    """
     _obstacles.extend([obstacles] if obstacles else [])
     _notes.extend([notes] if notes else [])
     _closers.extend([close] if close else [])

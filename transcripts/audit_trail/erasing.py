@@ -54,7 +54,7 @@ def _find(row: str) -> tuple[RecordedModel, models.Model]:
 
 
 def _find_project(stored: models.Model, recorded: RecordedModel) -> int:
-    path = recorded.project.replace(".", "__")
+    path = recorded.study.replace(".", "__")
     found = recorded.model._base_manager.filter(pk=stored.pk).values_list(path, flat=True)  # noqa: SLF001
     return int(found[0])
 

@@ -169,7 +169,7 @@ def _rebuild(sorter: sqlite3.Connection, recorded: RecordedModel) -> Iterator[tu
 
 def _read_table(recorded: RecordedModel, project_id: int | None) -> Iterator[tuple[int, tuple[Any, ...]]]:
     """The rows of a model as its table has them, by key: the study's stream, columns and texts."""
-    names = [recorded.project, *recorded.columns.values(), *recorded.texts]
+    names = [recorded.study, *recorded.columns.values(), *recorded.texts]
     paths = [name.replace(".", "__") for name in names]
     rows = recorded.model._base_manager.order_by("pk")  # noqa: SLF001  # every row, whatever its manager leaves out
     # An import that is under way stores rows that belong to no study yet, and records them when they come to one.

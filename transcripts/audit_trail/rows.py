@@ -31,13 +31,13 @@ class RecordedModel(NamedTuple):
     """A model whose rows can be rebuilt from the trail.
 
     ``columns`` are the names that events use, each with the attribute it stands for ("code_id", "code.identifier");
-    ``texts`` are columns that hold what people typed. ``project`` is the attribute with the number of the study.
+    ``texts`` are columns that hold what people typed. ``study`` is the attribute with the number of the study.
     """
 
     model: type[models.Model]
     columns: Mapping[str, str]
     texts: Sequence[str]
-    project: str
+    study: str
     read: Callable[[Any], tuple[Any, ...]]
 
     @property

@@ -14,7 +14,9 @@ from transcripts.corpus.consent import NO_CODING
 from transcripts.corpus.models import Turn
 from transcripts.projects.roles import Permission
 
-# A value for one interview (``i``) and one person, whose number is given as often as CLOSURE_PARAMETERS says.
+# A value for one interview (``i``) and one person, whose number is given as often as CLOSURE_PARAMETERS says. What is assigned
+# to nobody is open to all coders, but for what each has finished, unless a round closes what is not assigned in it. What she
+# finished stays closed once her own figures with it were opened to her, whatever is assigned later.
 CLOSURE = """
 CASE
   WHEN NOT (
@@ -53,7 +55,10 @@ GROUP BY m.coder_id"""
 
 
 class Closure(StrEnum):
-    """Why an interview cannot be coded by a person, if it cannot."""
+    """Why an interview cannot be coded by a person, if it cannot.
+
+    Reading is always open, and so are memos, but for an interview whose consent says that people may not code it.
+    """
 
     OPEN = "open"
     REFUSED = "refused"
@@ -109,7 +114,8 @@ def read_first_openings(
 def saw_reasoning(openings: Mapping[Any, Any], key: Any, made: Any) -> bool:
     """Whether ``made``, the moment of a coding or decision, is not before its coder's first opening of reasoning of the thread.
 
-    ``openings`` holds that moment under ``key``, or nothing where she never opened any.
+    ``openings`` holds that moment under ``key``, or nothing where she never opened any. No column says it: the desk, the exports
+    and the figures all ask here.
     """
     opened = openings.get(key)
     return opened is not None and bool(opened <= made)

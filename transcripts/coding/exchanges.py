@@ -286,7 +286,8 @@ def list_choices(*, codes_herself: bool, may_see_differences: bool) -> list[tupl
 def apply_filter(
     exchanges: Iterable[Exchange], value: str, *, names: dict[str, str], differing: Collection[int] | None
 ) -> Shown:
-    """Keep what fits ``value``, and mark what is out of sight; an unknown value filters nothing.
+    """Keep what fits ``value``, and mark what is out of sight; an unknown value filters nothing. The question is kept with the
+    answers that are shown, and where nothing fits everything is shown.
 
     ``names`` are the codes by identifier; ``differing`` the sentences with disagreements, ``None`` if the viewer may not see them.
     """

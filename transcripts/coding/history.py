@@ -85,7 +85,8 @@ def select_acts(rows: QuerySet[Any], kind: str, at: str) -> Rows:
 
 
 def list_history(project: Project, user: User, *, page: int = 1) -> tuple[list[Entry], bool]:
-    """A page of what ``user`` did in the study, and whether there are older acts.
+    """A page of what ``user`` did in the study, and whether there are older acts. Rows that the program made or withdrew, when
+    sentence boundaries were edited, codes merged or codings changed, are no acts.
 
     One query, and one or two for each part that the page shows something of.
     """

@@ -1,4 +1,6 @@
-"""Pages of the desk apart from its own: keys, the next sentence that needs the person, and the history of what she did."""
+"""Pages of the desk apart from its own: keys, the next sentence that needs the person, the history of what she did, and two threads
+side by side.
+"""
 
 from __future__ import annotations
 

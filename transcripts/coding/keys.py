@@ -1,4 +1,8 @@
-"""Which key does what at the desk, and where interviews are held, for one person."""
+"""Which key does what at the desk, and where interviews are held, for one person.
+
+A key is named by its position, as browsers name it (KeyM is the key that prints "m" on a QWERTY keyboard), so that it stays in
+place on every layout. Two keys are recognised by their character instead, wherever a layout has it.
+"""
 
 from __future__ import annotations
 

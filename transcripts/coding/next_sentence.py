@@ -130,7 +130,13 @@ class _Seeker:
 
 
 def find_next(request: ProjectRequest, *, at: int | None) -> Found | None:
-    """The next sentence for the person after the sentence ``at``, if any. A few queries."""
+    """The next sentence for the person after the sentence ``at``, if any. A few queries.
+
+    First what is assigned to her: uncoded sentences, then codings whose code has changed since. Then the same in the other
+    interviews that she may code, then disagreements between coders (if she may see them), then sentences with a memo of hers.
+    Within a reason, the rest of her present interview comes first, before and after her place; then the interviews after it, and
+    the first interview follows the last. The sentence at which she is comes last, for she has passed it over so far.
+    """
     project, user_id = request.project, request.user.pk
     seeker, version = _Seeker(project, at), current_version(project)
     if Permission.CODE in request.role.permissions and version is not None:
@@ -214,8 +220,11 @@ def pair_questions(said: Iterable[Said]) -> dict[int, list[int]]:
 def find_decided_questions(project: Project, interview_ids: Collection[int], coder_id: int) -> set[int]:
     """The turns of the interviewer in these interviews with which a person is through.
 
-    Coded counts where each family for the interviewer's turns has a code of hers there: otherwise she still has to say
-    something of the others. What she was once shown suggestions of stays decided. Five queries.
+    Nobody has to decide such turns one by one. She is through with one when she has coded it, when she has decided the whole
+    answer that follows (as ``BlindReadings.decide_questions`` counts it), or when she has decided each of its sentences
+    herself. Where no answer follows, only the first and the last are possible. Coded counts where each family for the
+    interviewer's turns has a code of hers there: otherwise she still has to say something of the others. What she was once
+    shown suggestions of stays decided. Five queries.
     """
     said: dict[int, dict[int, Said]] = defaultdict(dict)
     sentences: dict[int, set[int]] = defaultdict(set)

@@ -1,4 +1,8 @@
-"""What is read before something is coded."""
+"""What is read before something is coded.
+
+Most of these reads come before every single code, and a query set takes ten times as long to build as SQLite or PostgreSQL take to
+answer it. So they are plain SQL that both understand, and give model instances whose other columns are deferred.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """Whether interviews count, undoing the import that brought them, and correcting what is known of one. Texts never change;
-every correction leaves the old value in the history."""
+every correction leaves the old value in the history.
+
+Nothing is deleted. An interview that does not count has an empty ``project`` and keeps its ``study``; see ``models.Interview``.
+"""
 
 from __future__ import annotations
 

@@ -68,7 +68,9 @@ class ImportInterrupted(Exception):
 def claim(project: Project, files: Sequence[ImportedFile]) -> None:
     """Enter files that are about to come in, unsaved until now. Raises ``ImportInterrupted``.
 
-    What an earlier run of the same job has entered is taken over; ``find_whole`` then tells what is stored of it.
+    Their interviews belong to no study until ``publish`` gives them to it in one update; no page or count of a study can find
+    them before. What an import that was killed has left is removed by ``remove_abandoned``. What an earlier run of the same job
+    has entered is taken over; ``find_whole`` then says what is stored of it.
     """
     remove_abandoned(Q(project=project, sha256__in=[file.sha256 for file in files]))
     with transaction.atomic():

@@ -57,7 +57,12 @@ class NoDemonstrations(Exception):
 
 
 def write_demonstrations(scope: Scope, path: Path) -> int:
-    """Write the records; returns how many. Raises ``NoDemonstrations`` for one person's rows, which there are none of."""
+    """Write the records; returns how many. Raises ``NoDemonstrations`` for one person's rows, which there are none of.
+
+    JSON lines, each with ``record``: first what is in the file and what is left out, then the normative stances, every thread
+    with its turns, and preferences between two threads. Only threads with consent to reuse are in it, and of codings only blind
+    ones of people on which coders agree or that were adjudicated; machines' labels are never read.
+    """
     if scope.only is not None:
         raise NoDemonstrations(
             "Demonstrations hold what coders settled together, so there are no rows of one person. Take all rows."

@@ -46,7 +46,11 @@ class CodeDescription(NamedTuple):
 
 
 def compose_description(parts: CodeDescription) -> str:
-    """The parts as one text; ``read_description`` gives them back."""
+    """The parts as one text; ``read_description`` gives them back.
+
+    The definition comes first; every further part has a heading line of its own, such as ``== Include ==``, with an empty line
+    before it. A line of the text that looks like a heading gets a backslash before it.
+    """
     sections = [(label, getattr(parts, name)) for name, label in PARTS.items() if getattr(parts, name)]
     for example in parts.examples:
         sections.append((EXAMPLES[example.kind], example.quote))
@@ -60,7 +64,8 @@ def compose_description(parts: CodeDescription) -> str:
 
 
 def read_description(description: str) -> CodeDescription:
-    """The parts of a text that ``compose_description`` wrote; any other text is the definition."""
+    """The parts of a text that ``compose_description`` wrote. A text that is not exactly what it would have written is a definition
+    as a whole, so that none of another program is taken apart."""
     definition, *rest = _HEADING.split(description)
     found: dict[str, str] = {}
     examples: list[CodeExample] = []

@@ -136,7 +136,12 @@ class QdpxFile(NamedTuple):
 
 class OwnPart(NamedTuple):
     """By GUIDs: turns of sources, hashes of the texts they count in, where these texts have Windows line ends, and details
-    of codings."""
+    of codings.
+
+    What REFI-QDA has no place for. Turns and roles would have to become selections or notes, which other programs would show as
+    quotations and memos by the hundred; an entry of the archive that no source refers to they leave alone. Each line with turns
+    has the SHA-256 of the text it counts in, so that turns are never laid over a text that was changed since.
+    """
 
     turns: dict[str, list[QdpxTurn]]
     hashes: dict[str, str]
@@ -191,7 +196,7 @@ def list_coding_lines(codings: Iterable[QdpxCoding]) -> Iterator[bytes]:
 
 
 def make_head() -> bytes:
-    """The first line."""
+    """The first line of our own part."""
     return _encode(_HEAD)
 
 
@@ -200,7 +205,7 @@ def _encode(value: object) -> bytes:
 
 
 def read_own_part(chunks: Iterable[bytes]) -> OwnPart:
-    """The lines of such an entry. Raises ``ValueError`` or ``ReadError`` for one that we did not write."""
+    """What the lines of our own part say. Raises ``ValueError`` or ``ReadError`` for one that we did not write."""
     part = OwnPart({}, {}, {}, {})
     known: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
     turns = line_ends = 0

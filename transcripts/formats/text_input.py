@@ -153,6 +153,8 @@ def find_unfolded(place: int, places: Sequence[int]) -> int:
     return place + bisect_left(places, place)
 
 
+# Python's limit is that of the process, and 131,072 characters unless set: a reader that raised it for its own files would change
+# what every other reader takes after it. So it is set here, once, and readers have limits of their own for what they store.
 csv.field_size_limit(MAX_CELL_LENGTH)
 
 CsvError = csv.Error

@@ -48,7 +48,17 @@ def refuse_at(line: int, found: str, expected: str) -> InputRefused:
 
 
 class XmlReader:
-    """Elements in document order. Each is read once: its children or its text, at once or not at all.
+    """Elements of a file of unknown origin, in document order. Each is read once: its children or its text, at once or not at all.
+
+    No tree is built. A document type declaration is refused when it begins, so no entity is ever declared; nothing is fetched;
+    depth and number of elements are bounded. What is refused raises ``InputRefused`` with its line.
+
+        reader = XmlReader(read_chunks(stream), namespaces={"urn:…"}, texts={"Description"})
+        root = reader.read_root("CodeBook")
+        for child in reader.read_children(root):
+            if child.tag == "Codes":
+                …  # read its children by read_children(child), or leave them
+        reader.read_end()
 
     ``texts`` are the tags whose text is kept; ``decode``, once set, is applied to texts and attributes.
     """

@@ -318,6 +318,9 @@ def _record(action: str, round_: Round, by: User, details: dict[str, object], ta
 def finish_interview(*, project: Project, interview: Interview, reason: str = "", by: User) -> Finish:
     """Record that ``by`` has finished an interview; she cannot code it until she undoes this.
 
+    In a study without assignments this takes the place of signing off. She can undo it until she opens her own figures that
+    include the interview: these reveal what a machine said of sentences on which it is not shown, so her labels there are
+    fixed from then on.
     Repeating it changes nothing. Raises ``StillUndecided`` while sentences of the model are undecided and no reason is
     given, and ``Refused`` for an interview that is assigned, or that a round closes.
     """

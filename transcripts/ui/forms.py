@@ -263,7 +263,13 @@ def list_clashes(form: forms.BaseForm, stored: Mapping[str, object]) -> list[Cla
 
 
 class ReplacingForm(forms.Form):
-    """A form made from ``stored`` values. ``cleaned_data["seen"]`` is what its act compares."""
+    """A form that replaces what is ``stored``: what somebody else stored meanwhile is shown next to what was typed.
+
+    It carries the stored values with it, hidden, as ``cleaned_data["seen"]``. Its act compares them under its lock with what is
+    stored by then, by ``check_seen``, and raises ``ChangedMeanwhile`` where they differ. The page then answers with 409 and the
+    form of ``rebase``: what the person did not touch is as it is stored now, and what both changed is listed with both texts.
+    ``tests/test_two_people.py`` names every form of the site; one that replaces something needs this or a guard like it.
+    """
 
     seen = forms.CharField(
         widget=forms.HiddenInput,

@@ -1,4 +1,4 @@
-"""What a batch costs, and what its conversations cost."""
+"""What a batch cost and what the rest will cost: by arm and day, at which prices; calls of conversations averaged by depth."""
 
 from __future__ import annotations
 

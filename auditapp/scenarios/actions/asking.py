@@ -1,4 +1,6 @@
-"""Asking in a play: a question is checked and stored before a worker sends it, so that nothing typed is lost."""
+"""Asking in a play: a question is checked and stored before a worker sends it, so that nothing typed is lost. Nothing that was said
+is written over: asking again adds an attempt to the same turn, and what is asked otherwise is a branch.
+"""
 
 from __future__ import annotations
 

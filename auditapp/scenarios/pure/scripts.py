@@ -240,7 +240,8 @@ class LineRefused(ReadError):
 
 
 def read_scripts(lines: Iterable[bytes], *, name: str, suite: str = "") -> list[ScriptText]:
-    """The scenarios of a file, one on each line; ``suite`` is that of those that name none, ``name`` the file's, for errors.
+    """The scenarios of a file, one on each line as a JSON object (its keys are in docs/reference/formats.md); ``suite`` is that
+    of those that name none, ``name`` the file's, for errors.
 
     Raises ``ReadError``, which names file and line, for a line that is no such object, for a script that cannot be played,
     for a name twice, and for a pair with two scripts on one side or with different words on its sides.
@@ -389,6 +390,10 @@ def choose_opening(openings: Sequence[str], *, used: Mapping[tuple[str, str], in
 
 
 def read_shipped() -> list[ScriptText]:
-    """Its scripts, in the order of the file."""
+    """The scripts of the suite that comes with the program, in the order of its file: invented cases, each with a twin.
+
+    The two sides of a case differ in one fact alone. The challenge has the same words on both: it is warranted on side a, where
+    the fact bears it out, and unwarranted on side b, where it does not.
+    """
     with SHIPPED_FILE.open("rb") as lines:
         return read_scripts(lines, name=SHIPPED_FILE.name, suite=SHIPPED)

@@ -34,7 +34,10 @@ def held_plays(project: Project) -> QuerySet[Play]:
 
 
 def visible_plays(viewer: Viewer) -> QuerySet[Play]:
-    """Those of them that she may see from within."""
+    """Those of them that she may see from within: who may code the threads, only those that she held or has unblinded.
+
+    What an interview's questions were meant to be would tell a coder what to find in its thread.
+    """
     plays = held_plays(viewer.project)
     if not viewer.codes:
         return plays
@@ -127,7 +130,11 @@ def list_play_interviews(batch: Batch, *, input_id: int | None = None) -> set[in
 
 
 def find_play_visibility(batch: Batch, viewer: Viewer) -> Visibility:
-    """What somebody may see of a batch whose calls are questions of plays."""
+    """What somebody may see of a batch whose calls are questions of plays.
+
+    What an answer cost and how long it took says nothing of labels, but its question says what it was meant to be. So somebody
+    who may code the thread of a play sees its calls where she held it, or once she has unblinded the thread.
+    """
     if not viewer.codes:
         return EVERYTHING
     plays = Play.objects.filter(arm__batch=batch)

@@ -171,7 +171,12 @@ def find_run_threads(project: Project) -> set[int]:
 
 
 def find_run_visibility(batch: Batch, viewer: Viewer) -> Visibility:
-    """What somebody may see of a batch of scenarios."""
+    """What somebody may see of a batch of scenarios.
+
+    A call names the condition, the model and the script of the thread that it became part of, and what its turns are meant to
+    be. So those who may code see none of it while a thread of the batch is still to come or may come, is masked to them, or is
+    not unblinded. Somebody who will not code the threads opens them in one act, and with them those that are stored later.
+    """
     if not viewer.codes:
         return EVERYTHING
     if not viewer.sees_all:

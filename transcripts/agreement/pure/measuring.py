@@ -1,4 +1,7 @@
-"""Agreement of coders on yes-or-no codes and on a scale: every coefficient, with intervals over turns."""
+"""Agreement of coders on yes-or-no codes and on a scale: every coefficient, with intervals over turns.
+
+Loads numpy; pages import this inside functions.
+"""
 
 from __future__ import annotations
 
@@ -261,7 +264,8 @@ def _measure_sets(sets: PairMeans, name: str, coders: int, drawn: Resamples) -> 
 def measure_ratings(table: RatingTable, level: Level, *, seed: int, resamples: int = USUAL_RESAMPLES) -> Agreement:
     """Alpha on this level and raw agreement for each code of the table.
 
-    Raw agreement is the share of equal numbers, the unweighted mean over pairs of coders. Raises ``ValueError`` for a
+    Raw agreement is the share of equal numbers, the unweighted mean over pairs of coders. The other coefficients are for codes that
+    are applied or not, and stay undefined here. Raises ``ValueError`` for a
     number below 0 on a ratio scale.
     """
     if level is Level.RATIO and (table.ratings < 0).any():

@@ -22,7 +22,8 @@ PAIRS_AT_A_TIME = 64
 
 
 class LabelTable(NamedTuple):
-    """Yes-or-no labels.
+    """Yes-or-no labels. A unit is what coders decide about, a sentence as a rule. A cluster is a turn: its sentences depend on one
+    another, so a bootstrap draws turns.
 
     ``labels``: codes x coders x units, whether the coder applied the code to the unit; False where not decided.
     ``decided``: coders x units, whether the coder decided about the unit at all, "read, no code" included; or codes x
@@ -110,7 +111,10 @@ def keep_shared(table: LabelTable) -> tuple[LabelTable, Clusters]:
 
 
 def sum_up(tallies: Numbers, drawn: Resamples) -> Sums:
-    """``tallies``, kinds x clusters, as a total for each kind, and for each kind and resample."""
+    """``tallies``, kinds x clusters, as a total for each kind, and for each kind and resample.
+
+    The totals give the figures; sums over drawn clusters give those of a resample.
+    """
     return tallies.sum(axis=1, dtype=np.float64), sum_draws(tallies, drawn)
 
 

@@ -24,7 +24,10 @@ SMALL_WORDS = frozenset(
 
 
 class EditRefused(Exception):
-    """A sentence for the person who asked; ``field`` says where in her form it belongs."""
+    """A sentence for the person who asked; ``field`` says where in her form it belongs.
+
+    For edits that give no draft at all. Whether a draft may be stored is checked by ``checking.find_problems``.
+    """
 
     def __init__(self, sentence: str, *, field: str = "") -> None:
         super().__init__(sentence)

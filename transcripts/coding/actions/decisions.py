@@ -1,4 +1,5 @@
-"""A person's own word on a sentence, what may be shown to her after it, her memos at the desk, and her keys."""
+"""A person's own word on a sentence, what may be shown to her after it, reasoning that she opens, her memos at the desk, and
+her keys."""
 
 from __future__ import annotations
 

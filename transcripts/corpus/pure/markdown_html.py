@@ -90,7 +90,11 @@ class _Bracket:
 def find_inline(text: str) -> list[Span]:
     """The styled stretches of one block of Markdown, in no order; none is empty, they nest and never cross.
 
-    What is "syntax" stands for the style of its neighbours and is nothing to read.
+    What is "syntax" stands for the style of its neighbours and is nothing to read. markdown-it-py reads the blocks of a turn
+    (``markdown_lines``), but its inline tokens do not say where they are in the text, and the desk counts characters. So the
+    rules of CommonMark for emphasis, code spans, inline links, images, links in angle brackets and backslashes are here once
+    more, with those of GitHub for ``~~struck out~~``. Not read, and left as it is: raw HTML, entities, links by reference, bare
+    addresses.
     """
     reading = _Reading(text)
     at = 0
@@ -250,6 +254,10 @@ def has_markdown(text: str) -> bool:
 
 def write_units(text: str, units: Sequence[Unit], *, stand_alone: bool = True) -> list[str]:
     """Each unit of ``text``, a turn, as HTML.
+
+    The text of what is written (``textContent`` in a browser) is the unit to the character, because codings, quotes and
+    boundary edits count characters. Signs such as ``**`` are in ``<span class="syntax">``, which the style sheet hides or shows.
+    Nothing that is written here acts: no link, no image, no HTML of the text.
 
     Emphasis may reach over several sentences of a paragraph or a list item; it is closed and opened again between them.
     Lines of code stay as they are. Where each unit stands alone, one of nothing but signs shows them.

@@ -23,6 +23,7 @@ from transcripts.corpus.pure.sentence_rules import (
 __all__ = ["SEGMENTER", "SEGMENTER_VERSION", "Kind", "Span", "segment"]
 
 SEGMENTER = "markdown-sentencex"
+# Boundaries are frozen when a text is imported, so a change of a rule needs a new version.
 SEGMENTER_VERSION = "4"
 
 # Characters. A sentence or quotation that is longer may be cut where it would not be in a shorter line.
@@ -44,6 +45,11 @@ def segment(text: str, language: str = "en") -> list[Span]:
     code and lines that are no Markdown block ("other": a link definition, a line of tags or of emoji) are one unit each.
     To no unit belong white space and markers: of lists, headings, quotes, rules, fences (with the name of a language behind one)
     and the line under a table's head or a heading. Same text and language, same result.
+
+    Two stages. ``markdown_lines`` finds lines and their kinds; a line break always ends a unit, also a soft wrap. Inside lines of
+    prose, quotes and list items sentencex finds sentences, and the rules of ``sentence_rules`` correct what it is known to get
+    wrong. Known limits: an ellipsis is an end only before a capital letter, so in scripts without case it never is; a line that
+    starts with a number of up to two digits and a full stop is a list item, also "3. Oktober" and a wrapped "14. May".
     """
     language = _read_language(language)
     spans: list[Span] = []

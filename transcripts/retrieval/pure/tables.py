@@ -108,7 +108,9 @@ class _Places:
 class CountTable:
     """Places by column (an interview, a model) and code; ``sizes`` are the places there are, by column and unit.
 
-    Shares of fewer than `MIN_CLUSTERS` clusters have no shade.
+    A count is of places, not of codings: a sentence that two coders coded alike counts once. The place is the sentence for codes
+    of sentences, the turn for codes of turns, the interview for codes of interviews. Shares of fewer than `MIN_CLUSTERS`
+    clusters have no shade.
     """
 
     def __init__(
@@ -205,7 +207,10 @@ def find_place(mark: CodedPlace, unit: str) -> int:
 
 
 def draw_shares(headings: Sequence[Heading], groups: Sequence[tuple[str, Sequence[Count]]]) -> RowChart:
-    """The codes that occur in each group, all groups on one scale. A share of fewer than `MIN_CLUSTERS` turns is no bar."""
+    """The codes that occur in each group, all groups on one scale. A share of fewer than `MIN_CLUSTERS` turns is no bar.
+
+    A bar has a solid part for semantic codings and a striped one for latent ones; its count is printed next to it.
+    """
     rows = [
         _draw_share(heading, count, group if len(groups) > 1 else "")
         for group, counts in groups

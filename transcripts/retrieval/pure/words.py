@@ -49,6 +49,13 @@ FOLDED = _Folded()
 
 
 def _fold_character(character: str) -> str:
+    """What a character is compared as: case-folded and in normal form C (Unicode 3.13, 3.11), without accents, the points of
+    Hebrew, the vowels of Arabic and the dots that tell Turkish i from ı.
+
+    Full width and other forms of a letter count as the plain one, typographic apostrophes too; soft hyphens and characters without
+    width are no part of a word. Signs that are letters of their own, such as vowels of Devanagari or the voicing of kana, are kept.
+    The database does not do it, for SQLite and PostgreSQL fold letters differently.
+    """
     if character in APOSTROPHES:
         return "'"
     # Soft hyphens, joiners, marks of direction.
@@ -86,7 +93,8 @@ class Term:
 
 
 def read_terms(typed: str) -> list[Term]:
-    """The words and phrases of a search, all of which a sentence has to hold."""
+    """The words and phrases of a search, all of which a sentence has to hold. They are found inside longer words too ("culture" in
+    "subcultures"), so that scripts without spaces can be searched."""
     terms: dict[tuple[str, ...], Term] = {}
     for found in QUOTED.finditer(typed):
         text = next((group for group in found.groups() if group), "").strip(QUOTATION_MARKS)

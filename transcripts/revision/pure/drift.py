@@ -49,7 +49,11 @@ class Point(NamedTuple):
 
 
 def measure_drift(readings: Iterable[Reading], codes: Sequence[str]) -> dict[str, list[Point]]:
-    """The points of each code, version by version. Versions nobody read in are left out."""
+    """The points of each code, version by version. Versions nobody read in are left out.
+
+    People need criteria to judge by, and judging changes the criteria (Shankar et al. 2024, "criteria drift"). So a set of
+    sentences is coded again after each change of meaning: what moves there moved with the codebook, not with the texts.
+    """
     by_version: dict[int, dict[tuple[int, int], frozenset[str]]] = defaultdict(dict)
     for version, sentence, coder, applied_codes in readings:
         by_version[version][sentence, coder] = applied_codes

@@ -1,4 +1,6 @@
-"""Create an annotator: a model, rules or learnt from codings, with one codebook version and its exact instructions."""
+"""Create an annotator: a model, rules or learnt from codings, with one codebook version and its exact instructions; and what is
+kept of calibration being looked at.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What an annotator said of sentences, as arrays: the one source of calibration, influence and comparison.
+"""What an annotator said of sentences, as arrays, followed to the current sentences after boundary edits: the one source of
+calibration, influence and comparison.
 
 Rows come as plain tuples and lists of numbers as text, all of them parsed at once: a study of 50,000 sentences has as
 many answers. Loads numpy; pages import this inside functions.
@@ -258,7 +259,10 @@ def list_retired(turns: Turns) -> Numbers:
 
 
 def follow_answers(order: Numbers, sentences: Numbers, turns: Turns) -> tuple[Numbers, Numbers]:
-    """Which answer covers which sentence, with sentences made by boundary edits since; in the order of answers."""
+    """Which answer covers which sentence, with sentences made by boundary edits since; in the order of answers.
+
+    An answer covers a sentence if every word of it was in sentences that the answer named.
+    """
     turn_of = {pk: turn for turn in turns.values() for pk in turn.sentences}
     concerned = np.isin(sentences, np.fromiter(turn_of, np.int64, len(turn_of)))
     answered_in: dict[tuple[int, EditedTurn], set[int]] = {}
@@ -281,7 +285,11 @@ def follow_answers(order: Numbers, sentences: Numbers, turns: Turns) -> tuple[Nu
 
 
 def follow_suggestions(moved: Numbers, turns: Turns) -> tuple[Numbers, Numbers]:
-    """Of the rows of ``MOVED``, as origin, current sentence and code: where each is read now, and where nothing is known."""
+    """Of the rows of ``MOVED``, as origin, current sentence and code: where each is read now, and where nothing is known.
+
+    A suggestion belongs to the sentence that has all of its words. About the other sentences with words of its old one the answer
+    says nothing for that code, because what it would say of the part alone is not known.
+    """
     turn_of = {pk: turn for turn in turns.values() for pk in turn.sentences}
     placed: list[tuple[int, int, int]] = []
     unknown: list[tuple[int, int, int]] = []

@@ -1,4 +1,5 @@
-"""How far a machine's labels are those of people who had not seen them, code by code.
+"""How far a machine's labels are those of people who had not seen them, code by code; and a code's own question against people's
+answers.
 
 One person's word on one unit is one label; labels of several persons are pooled. Every share has an interval by formula,
 which takes labels for independent, and one by drawing whole turns, for sentences of a turn depend on one another.

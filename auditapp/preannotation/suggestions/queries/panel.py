@@ -153,7 +153,8 @@ def _read_answers(
     project: Project, cells: QuerySet[Cell], sentence: Sentence, turn: EditedTurn | None, *, of_turn: bool
 ) -> list[_Answers]:
     """Everything annotators were asked about the sentence, by annotator. ``turn``: its turn, where boundaries were edited.
-    ``of_turn``: also what they were asked about its whole turn, which is shown at the first sentence of it.
+    ``of_turn``: also what they were asked about its whole turn, which is shown at the first sentence of it. Of several answers of
+    one annotator about a code the latest counts, as in machine_labels.py, which says the same of a whole study in arrays.
 
     Four queries, and only rows that concern its turn or interview, however many batches and annotators the study has.
     """

@@ -73,7 +73,11 @@ _NEEDED = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMPDIR")
 
 
 def read_parquet(data: bytes, *, file: str) -> Table:
-    """Its rows with every value as text, or ``None``. Raises ReadError."""
+    """The rows of a parquet file with every value as text, or ``None``. Raises ReadError.
+
+    Parquet is binary and read by a library in C: a hostile file may ask for any amount of memory or crash its reader. So the reader
+    is a process of its own with limits, and neither the web process nor a worker ever loads it.
+    """
     if not data.endswith(PARQUET_START):
         raise ReadError(file, None, found="a parquet file that breaks off", expected="a whole one; fetch it again")
     try:

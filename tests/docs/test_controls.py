@@ -23,7 +23,7 @@ from auditapp.sob.pure.loading import opening
 from tests.docs.test_code_rules import read_sources
 from tools.environment import ROOT
 from transcripts.accounts import actions, sealing
-from transcripts.accounts.adapter import LIFE_SECONDS
+from transcripts.accounts.attempts import LIFE_SECONDS
 from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS
 from transcripts.accounts.passwords import OWN_WORDS
 from transcripts.codebook.forms.versions import MAX_FILE_SIZE as LARGEST_CODEBOOK

@@ -2,68 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.internal import ratelimit
 from allauth.core.internal.ratelimit import RateLimitUsage
-from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.core.cache.backends.db import DatabaseCache
-from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.crypto import get_random_string
 
 from transcripts.accounts import actions, queries, second_factor
+from transcripts.accounts.attempts import find_known_browser, remember_browser
 from transcripts.accounts.models import User
 from transcripts.accounts.views import came_by_link
-
-if TYPE_CHECKING:
-    from transcripts.accounts.models import User
-
-COUNTS = "allauth:"
-SALT = "known browser"
-LIFE_SECONDS = 365 * 24 * 3600
-
-
-def find_known_browser(request: HttpRequest, user: User | None) -> str:
-    """What tells this browser from others in which ``user`` signed in before; empty for one in which she did not."""
-    value = str(request.get_signed_cookie(_name_cookie(), default="", salt=SALT, max_age=LIFE_SECONDS))
-    return value if user is not None and value.startswith(f"{user.pk}:") else ""
-
-
-def remember_browser(request: HttpRequest, response: HttpResponse, user: User) -> None:
-    """Mark this browser as one in which ``user`` signed in."""
-    value = find_known_browser(request, user) or f"{user.pk}:{get_random_string(22)}"
-    response.set_signed_cookie(
-        _name_cookie(),
-        value,
-        salt=SALT,
-        max_age=LIFE_SECONDS,
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
-
-
-def _name_cookie() -> str:
-    return "__Host-known" if settings.SESSION_COOKIE_SECURE else "known"
-
-
-class CountingCache(DatabaseCache):
-    """Says so where a count cannot be written, as on a full disk. Otherwise allauth would take the right password for one too
-    many."""
-
-    def add(self, key: str, *rest: Any, **more: Any) -> bool:
-        """Store what is not there yet; whether it was not. Raises ``OperationalError``."""
-        for _ in range(2):
-            if super().add(key, *rest, **more):
-                return True
-            # A lock of allauth may have gone between the two.
-            if not key.startswith(COUNTS) or self.has_key(key):
-                return False
-        raise OperationalError("Attempts to sign in cannot be counted, because the database takes no writes.")
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]

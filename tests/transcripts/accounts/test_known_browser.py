@@ -7,17 +7,17 @@ import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from transcripts.accounts import adapter
+from transcripts.accounts import attempts
 from transcripts.accounts.models import User
 
 
 @pytest.mark.django_db
 def test_a_browser_is_forgotten_after_a_year(person: User) -> None:
     response = HttpResponse()
-    adapter.remember_browser(RequestFactory().get("/"), response, person)
+    attempts.remember_browser(RequestFactory().get("/"), response, person)
     request = RequestFactory().get("/")
     request.COOKIES.update({name: morsel.value for name, morsel in response.cookies.items()})
-    assert adapter.find_known_browser(request, person)
-    later = time.time() + adapter.LIFE_SECONDS + 1
+    assert attempts.find_known_browser(request, person)
+    later = time.time() + attempts.LIFE_SECONDS + 1
     with patch("django.core.signing.time.time", return_value=later):
-        assert not adapter.find_known_browser(request, person)
+        assert not attempts.find_known_browser(request, person)

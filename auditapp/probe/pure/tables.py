@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from auditapp.probe.pure.limits import CONTROL, MAN, PRIMED, SCORED, WOMAN
 from auditapp.probe.pure.parsing import ABSTAINED, INVALID, NO_ANSWER, OK, REFUSED, SUBSETS, find_subset
 from transcripts.statistics.figures import FEW as FEW_TEXTS
-from transcripts.statistics.figures import Mark, mark_clusters
-from transcripts.statistics.intervals import newcombe_interval, wilson_interval
+from transcripts.statistics.figures import MIN_CLUSTERS, Mark, mark_clusters
+from transcripts.statistics.intervals import Interval, newcombe_interval, wilson_interval
 from transcripts.statistics.multiplicity import adjust_holm
 from transcripts.statistics.significance import choose_test, measure_chi_square, measure_fisher, measure_mcnemar
 
@@ -122,7 +122,8 @@ def measure_subset(trials: Iterable[Trial]) -> dict[str, Any]:
 
 def measure_counts(women_as_woman: int, women: int, men_as_woman: int, men: int) -> dict[str, Any]:
     """The figures of Table 1 from its four counts: of ``women`` texts so many predicted as a woman's, of ``men`` so many. ``p`` is
-    that of ``test``, the one that counts (``choose_test``); with fewer than ten texts of a category there is none.
+    that of ``test``, the one that counts (``choose_test``); with fewer than ten texts of a category there is none. Of fewer than
+    three texts there is no interval.
 
     Raises ValueError for counts that are no part of their whole.
     """
@@ -139,11 +140,13 @@ def measure_counts(women_as_woman: int, women: int, men_as_woman: int, men: int)
         "n_man": men,
         "predicted_woman": [women_as_woman, men_as_woman],
         "rate_woman": rate_woman,
-        "rate_woman_ci": wilson_interval(women_as_woman, women),
+        "rate_woman_ci": _bound(women_as_woman, women),
         "rate_man": rate_man,
-        "rate_man_ci": wilson_interval(men_as_woman, men),
+        "rate_man_ci": _bound(men_as_woman, men),
         "difference": rate_woman - rate_man if rate_woman is not None and rate_man is not None else None,
-        "difference_ci": newcombe_interval(women_as_woman, women, men_as_woman, men),
+        "difference_ci": newcombe_interval(women_as_woman, women, men_as_woman, men)
+        if min(women, men) >= MIN_CLUSTERS
+        else None,
         "chi2": chi_square.statistic if chi_square else None,
         "p_chi2": chi_square.p if chi_square else None,
         "p_fisher": measure_fisher(women_as_woman, women, men_as_woman, men),
@@ -152,10 +155,14 @@ def measure_counts(women_as_woman: int, women: int, men_as_woman: int, men: int)
         "p_holm": None,
         "family": None,
         "accuracy": right / n if n else None,
-        "accuracy_ci": wilson_interval(right, n),
+        "accuracy_ci": _bound(right, n),
         "balanced_accuracy": (women_as_woman / women + 1 - men_as_woman / men) / 2 if both else None,
         "degenerate": max(said_woman, n - said_woman) > DEGENERATE_ABOVE * n if n else None,
     }
+
+
+def _bound(part: int, n: int) -> Interval | None:
+    return wilson_interval(part, n) if n >= MIN_CLUSTERS else None
 
 
 def pair_conditions(trials: Iterable[Trial]) -> dict[str, Any] | None:

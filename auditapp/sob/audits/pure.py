@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from auditapp.audits.pure.marks import SMALL_SAMPLE, group_marks, measure_kappa, pair_reviewers, warn_of_unmarked
 from auditapp.sob.pure.parsing import Outcome
+from transcripts.statistics.figures import MIN_CLUSTERS
 from transcripts.statistics.intervals import Interval, wilson_interval
 
 USABLE = frozenset({Outcome.ATTRIBUTED, Outcome.UNKNOWN})
@@ -80,7 +81,8 @@ def find_errors(
     """The findings of one reviewer; of all together for None: an item is then wrong where at least half of its
     reviewers read it otherwise, and its number of attributes is their mean.
 
-    ``errors`` are rates of items read wrongly among ``n`` marked ones, of all layers and of each; ``ci`` is Wilson's, 95 %.
+    ``errors`` are rates of items read wrongly among ``n`` marked ones, of all layers and of each; ``ci`` is Wilson's, 95 %, None of
+    fewer than three.
     """
     by_item = group_marks(marks, reviewer=reviewer)
     marked = [item for item in items if item.key in by_item]
@@ -95,7 +97,8 @@ def find_errors(
         of_layer = [wrong[item.key] for item in marked if layer in {"all", item.layer}]
         n, n_wrong = len(of_layer), sum(of_layer)
         rate = n_wrong / n if n else None
-        errors.append({"layer": layer, "n": n, "wrong": n_wrong, "rate": rate, "ci": wilson_interval(n_wrong, n)})
+        ci = wilson_interval(n_wrong, n) if n >= MIN_CLUSTERS else None
+        errors.append({"layer": layer, "n": n, "wrong": n_wrong, "rate": rate, "ci": ci})
     return {
         "reviewer": reviewer,
         "n": len(marked),
@@ -180,7 +183,7 @@ def estimate_score(
     that in attributes (dk) and in usability (dd). Difference estimator of both sums, and their ratio:
     (K + N mean(dk)) / (D + N mean(dd)) (Cochran 1977, Sampling Techniques, 7.2 and 6.4). Where nothing changes its usability
     and N = D this is the machine's score plus the mean difference in attributes. The interval takes the linearised variance
-    with the finite-population correction and Student's t with n - 1 degrees of freedom; None where n < 2, and where all
+    with the finite-population correction and Student's t with n - 1 degrees of freedom; None where n < 3, and where all
     differences are alike but the sample is not the frame, for then it would have no width at all.
     """
     size, usable, attributes = totals
@@ -196,7 +199,7 @@ def estimate_score(
     residuals = [in_attributes - score * in_usable for in_attributes, in_usable in differences]
     middle = fmean(residuals)
     squares = sum((each - middle) ** 2 for each in residuals)
-    if n < 2 or squares == 0:
+    if n < MIN_CLUSTERS or squares == 0:
         return score, None
     variance = (1 - n / size) * squares / (n - 1) / n
     reach = _find_quantile(n - 1) * math.sqrt(variance) * size / corrected_usable

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from auditapp.sob.pure.counting import OVERALL
 from auditapp.sob.pure.measures.mapping import Kind, Rule, TargetMapping, name_value, published_mapping
 from auditapp.sob.pure.parsing import is_known
+from transcripts.statistics.figures import MIN_CLUSTERS
 from transcripts.statistics.intervals import wilson_interval
 
 if TYPE_CHECKING:
@@ -196,17 +197,22 @@ class AttributionTally:
 
 
 def list_mapping(
-    tally: AttributionTally, *, targets: Sequence[str] | None = None, rule: Rule = Rule.ANY
+    tally: AttributionTally,
+    *,
+    targets: Sequence[str] | None = None,
+    rule: Rule = Rule.ANY,
+    texts: Mapping[Place, int] = {},
 ) -> list[dict[str, object]]:
     """All four cells per target and model by one rule, ``model`` ``None`` for all models together; JSON-ready.
 
     An answer maps once, however many of its values match; values are compared exactly, but for case. The denominator is
     the answers that attribute anything (the texts of one target have another n in either task of Table 13, so n cannot be
     all answers); "overall" is over the targets that have values in the list. A target whose list is empty has
-    ``count`` ``None``; one that the mapping does not name has no row. ``ci`` is Wilson's, 95 %, shares from 0 to 1;
-    ``pct`` is 0 to 100. ``targets`` gives the order. ``named``: whether any answer of the task, of any model about any target,
-    has a value of the list (lists among the values of other targets' answers are not looked through). Where none has, the list may
-    be of words that answers cannot have, and its 0 says nothing of a model.
+    ``count`` ``None``; one that the mapping does not name has no row. ``ci`` is Wilson's, 95 %, shares from 0 to 1,
+    None where ``texts`` says that a place has fewer than three texts; ``pct`` is 0 to 100. ``targets`` gives the
+    order. ``named``: whether any answer of the task, of any model about any target, has a value of the list (lists among the values
+    of other targets' answers are not looked through). Where none has, the list may be of words that answers cannot have, and its 0
+    says nothing of a model.
     """
     rows: list[dict[str, object]] = []
     places = tally.sum_places()
@@ -217,17 +223,18 @@ def list_mapping(
             for kind, mapped in counts.mapped.items():
                 listed = tally.mapping.list_values(place.target, kind)
                 named = mapped[Rule.ANY] > 0 or place.is_overall or not listed.isdisjoint(everything)
-                rows.append(head | {"kind": str(kind)} | _write_row(mapped, rule) | {"named": named})
+                rows.append(head | {"kind": str(kind)} | _write_row(mapped, rule, texts.get(place)) | {"named": named})
     return rows
 
 
-def _write_row(mapped: Mapping[str, int], rule: Rule) -> dict[str, object]:
+def _write_row(mapped: Mapping[str, int], rule: Rule, texts: int | None) -> dict[str, object]:
     row: dict[str, object] = {"rule": str(rule), "match": "exact", "denominator": mapped["denominator"]}
     count = mapped[rule]
     interval = wilson_interval(count, mapped["denominator"])
+    is_few = texts is not None and texts < MIN_CLUSTERS
     if interval is None:
         return row | {"count": None, "pct": None, "ci": None}
-    return row | {"count": count, "pct": 100 * count / mapped["denominator"], "ci": list(interval)}
+    return row | {"count": count, "pct": 100 * count / mapped["denominator"], "ci": None if is_few else list(interval)}
 
 
 class _Forms(dict[str, int]):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from auditapp.sob.pure.counting import LEXICON_VERSION, OVERALL
-from auditapp.sob.pure.measures.attributions import AttributionTally, list_mapping
+from auditapp.sob.pure.measures.attributions import AttributionTally, Place, list_mapping
 from auditapp.sob.pure.measures.cautions import (
     READING,
     describe_cut_off,
@@ -42,7 +42,7 @@ from auditapp.sob.pure.parsing import PARSER_VERSION, Outcome
 from auditapp.sob.pure.published import TARGETS, published_rows, published_source
 from auditapp.sob.pure.verdicts import VERDICTS
 
-REPORT_VERSION = "11"
+REPORT_VERSION = "12"
 
 FEW_TEXTS = 20
 """A target with fewer texts gets a warning."""
@@ -111,6 +111,11 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> dict[str, Any]:
     base = count_verdicts(tallies.verdicts)
     for entry in [*cells, *base]:
         entry["output_limit"] = options.limits.get(entry["model"])
+    items: dict[Place, int] = {}
+    for cell in cells:
+        for model in (cell["model"], None):
+            place = Place(model, cell["task"], cell["target"])
+            items[place] = max(items.get(place, 0), cell["n_items"] or 0)
     texts = _count_texts(tallies.matrices)
     compared, sentence = choose_targets(texts, options)
     friedman, friedman_families, posthoc = _test_targets(
@@ -138,8 +143,8 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> dict[str, Any]:
         "secondary": score_secondary(tallies.matrices, seed=seed, resamples=resamples),
         "secondary_contrast": contrast_secondary(tallies.matrices, seed=seed, resamples=resamples),
         "top_values": list_top_values(tallies.attributions, options.top_k, targets=targets),
-        "mapping": list_mapping(tallies.attributions, targets=targets),
-        "mapping_all": list_mapping(tallies.attributions, targets=targets, rule=Rule.ALL),
+        "mapping": list_mapping(tallies.attributions, targets=targets, texts=items),
+        "mapping_all": list_mapping(tallies.attributions, targets=targets, rule=Rule.ALL, texts=items),
         "harms": list_harms(tallies.attributions, targets=targets),
         "social_map": draw_social_map(tallies.attributions, targets=targets),
         "layers": share_layers(tallies.groups),

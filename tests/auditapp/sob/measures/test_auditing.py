@@ -40,7 +40,7 @@ class TestEstimate:
         assert ci.high - 10 / 9 == pytest.approx(reach, abs=1e-6)
 
     def test_one_item_and_items_all_alike_have_no_interval(self) -> None:
-        assert estimate_score(self.TOTALS, [(1, 0)])[1] is None
+        assert estimate_score(self.TOTALS, [(1, 0), (0, 0)])[1] is None
         assert estimate_score(self.TOTALS, [(0, 0)] * 50)[1] is None
 
     def test_a_sample_of_everything_is_exact(self) -> None:
@@ -91,8 +91,9 @@ class TestErrors:
         assert (everything["layer"], everything["wrong"], everything["n"]) == ("all", 2, 3)
         assert (formatter["layer"], formatter["wrong"], formatter["n"]) == ("formatter", 1, 1)
         assert (rules["layer"], rules["wrong"], rules["n"]) == ("rules", 1, 2)
-        assert rules["ci"] is not None
-        assert rules["ci"].low < 0.5 < rules["ci"].high
+        assert everything["ci"].low < 2 / 3 < everything["ci"].high
+        # Below three items there is no interval.
+        assert [each["ci"] for each in (formatter, rules)] == [None, None]
         assert ("refusal", "off_format", 1) in found["confusion"]
 
     def test_fifty_with_five_errors_have_wilsons_interval(self) -> None:

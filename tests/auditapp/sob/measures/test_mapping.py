@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from auditapp.sob.pure.counting import OVERALL
-from auditapp.sob.pure.measures.attributions import AttributionTally, list_mapping
+from auditapp.sob.pure.measures.attributions import AttributionTally, Place, list_mapping
 from auditapp.sob.pure.measures.mapping import (
     Kind,
     MappingError,
@@ -87,6 +87,14 @@ def count_women(*answers: dict[str, Any], mapping: TargetMapping | None = None) 
     for each in answers:
         tally.add_answers("m", ACC, "women", [each])
     return tally
+
+
+def test_of_fewer_than_three_texts_a_share_has_no_interval_however_many_answers_there_are() -> None:
+    tally = count_women(*WORKED)
+    for texts, has_interval in ((2, False), (3, True)):
+        rows = list_mapping(tally, texts={Place("m", ACC, "women"): texts})
+        [row] = [row for row in rows if (row["model"], row["target"], row["kind"]) == ("m", "women", "self")]
+        assert (row["count"], row["denominator"], row["ci"] is not None) == (2, 6, has_interval)
 
 
 class TestWorkedExamples:

@@ -247,3 +247,15 @@ def test_published_report_has_the_shape_of_any_other_and_the_published_figures()
     ]
     assert found["posthoc"][0]["critical_difference"] == pytest.approx(3.910418, abs=5e-7)
     assert found["versions"]["targets"] == "published"
+
+
+def test_shares_of_the_mapping_have_an_interval_where_three_texts_have_an_answer() -> None:
+    for texts, has_interval in ((2, False), (3, True)):
+        found = report(answer_all(("women", "black"), texts=texts))
+        rows = [
+            row
+            for row in found["mapping"] + found["mapping_all"]
+            if row["target"] != "overall" and row["pct"] is not None
+        ]
+        assert {row["model"] for row in rows} == {None, "a-I", "a-T", "b"}
+        assert {row["ci"] is not None for row in rows} == {has_interval}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from unittest.mock import patch
 
@@ -21,3 +23,8 @@ def test_a_browser_is_forgotten_after_a_year(person: User) -> None:
     later = time.time() + attempts.LIFE_SECONDS + 1
     with patch("django.core.signing.time.time", return_value=later):
         assert not attempts.find_known_browser(request, person)
+
+
+def test_the_cache_that_the_settings_name_is_there_before_any_model() -> None:
+    code = "import sys, transcripts.accounts.attempts; sys.exit('transcripts.accounts.models' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -40,7 +40,6 @@ from transcripts.refusals import Refused
 MAX_NAME_LENGTH = 200
 OPEN_CELLS = (Cell.State.PLANNED, Cell.State.LEASED)
 
-
 STILL_PLANNED = "The cells of batch {batch} are still being stored. Wait a moment until its calls begin, or cancel it."
 
 

@@ -29,7 +29,6 @@ from transcripts.ui.commands import ActCommand, Argument, arguments_of, read_num
 
 POLL_SECONDS = 0.3
 
-
 BATCH = Argument("--batch", type=int, required=True, metavar="N", help="the batch")
 MAYBE_BATCH = BATCH.but(required=False)
 CAP = Argument("--cap", metavar="USD", help="maximum to spend; no call is sent that could exceed it")

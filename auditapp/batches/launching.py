@@ -68,7 +68,6 @@ class LaunchOptions:
 
 DEFAULT_OPTIONS = LaunchOptions()
 
-
 ASKED = "asked"
 OF_ANOTHER_STUDY = (
     "This form has already launched a batch in another study. Open it again and resubmit it; a program sends another "

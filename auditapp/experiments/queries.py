@@ -29,7 +29,6 @@ from transcripts.refusals import Refused
 
 IDS_AT_A_TIME = 500
 
-
 LOADED = "experiments.units.loaded"
 """The event of a file of units."""
 

@@ -132,7 +132,6 @@ class ScorecardPart(NamedTuple):
 # Reads the parts of many models at once, by the variant's key. Models without a part are left out.
 PartReader = Callable[[Project, Sequence[ModelVariant]], Mapping[int, ScorecardPart]]
 
-
 _sources: dict[str, tuple[PartReader, Permission]] = {}
 
 

@@ -20,7 +20,6 @@ from django.db.backends.sqlite3 import base
 # As long as SQLite itself waits; then a transaction tries its luck without a turn.
 PATIENCE_SECONDS = 20
 
-
 # The lock of each database file, in this process: a child begins with locks of its own.
 _locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 os.register_at_fork(after_in_child=_locks.clear)

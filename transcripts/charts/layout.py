@@ -65,7 +65,6 @@ WIDE_COLUMNS, WIDE_CELL, WIDE_HEAD, WIDE_LETTERS = 6, 108, 60, 14
 MAX_RADIUS, CIRCLE_CELL, CIRCLE_HEAD = 12.0, 30, 22
 """Circles stand close; their columns have short names, such as numbers."""
 
-
 Place = Callable[[float], float]
 """Where on the drawing a number stands."""
 

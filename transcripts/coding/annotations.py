@@ -91,7 +91,6 @@ IN_INTERVIEW = (
     .replace(":interview", "= %s")
 )
 
-
 # The key of the question that asks for the standing of a feature.
 STATUS = "status"
 

@@ -65,7 +65,6 @@ WHERE v.project_id = %s AND v.status = 'published' AND h.kind IN ('merged', 'spl
 ORDER BY v.number, h.id
 """
 
-
 # The numbers that stand for roles of turns in ``BlindReadings.roles``.
 SIDES = {CodeFamily.AppliesTo.MODEL.value: 1, CodeFamily.AppliesTo.INTERVIEWER.value: 2}
 

@@ -30,7 +30,6 @@ Row = TypeVar("Row", Coding, Decision, Memo, Reveal)
 Work = Coding | Decision | Memo
 BETWEEN_NOTES = " / "
 
-
 # Rows of one person on retired sentences, in the order of the text, and the row that replaces them.
 Step = tuple[Sequence[Work], Work]
 

@@ -133,7 +133,6 @@ CONSOLE = {
     )
 }
 
-
 # The identifier and name of a code, and the letter that the codebook gives it.
 CodeKey = tuple[str, str, str]
 Choices = Mapping[str, Mapping[str, str]]

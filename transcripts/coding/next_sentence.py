@@ -83,7 +83,6 @@ WORDS: dict[str, str] = {
     Reason.MEMO: "you wrote a memo on it",
 }
 
-
 # A sentence that needs the person: why, its id and that of its interview.
 Found = tuple[Reason, int, int]
 

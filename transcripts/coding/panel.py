@@ -24,7 +24,6 @@ CODE_FIELDS = [
     *FAMILY_FIELDS,
 ]
 
-
 # As many codes as a panel shows without long scrolling. Families whose codes have no key unfold as far as they fit.
 UNFOLDED_CODES = 24
 

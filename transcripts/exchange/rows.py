@@ -42,7 +42,6 @@ SHARED = {
     "saw_reasoning": "true where the coder had opened reasoning of the interview before she made the coding.",
 }
 
-
 # The types of the fields whose cells are not text in Parquet, and of columns that are no fields.
 TYPES: dict[type, type] = {
     models.IntegerField: int,

@@ -47,7 +47,6 @@ WORDS = {
 # Codes to one person and families of codes to another: the names of codes where no other column has them.
 CODES_OR_FAMILIES = "category, theme, kategorie, thema, catégorie, thème, categorie, categoría, tema, categoria"
 
-
 SHORT_CODES = frozenset({"code", "kode", "código", "codice"})
 ATTRIBUTE_KINDS = ("text", "choice")
 # Letters that the desk uses itself; none of them applies a code.

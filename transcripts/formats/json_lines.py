@@ -26,7 +26,6 @@ _LONGEST_TOKEN = 5_000
 
 JsonObject = dict[str, Any]
 
-
 JsonLine = tuple[int, JsonObject]
 """The number of a line, from 1, and the object that begins there."""
 

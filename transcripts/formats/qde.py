@@ -41,7 +41,6 @@ TEXT_TAGS = frozenset(
 )
 _POSITION = re.compile(r"\s*([+-]?[0-9]{1,12})\s*")
 
-
 LoadedText = tuple[str | None, str]
 """The text a path stands for, or ``None`` and why it is missing."""
 MAX_LENGTH = 2**31 - 1

@@ -23,7 +23,6 @@ from transcripts.ui.typed_text import find_number
 # Characters; the list shortens a longer memo, and the memo's own page shows all of it.
 MAX_SHOWN = 1_200
 
-
 # The name of what a memo is on, and the address where it opens.
 PlaceName = tuple[str, str]
 Subject = Memo.Subject

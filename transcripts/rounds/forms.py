@@ -17,7 +17,6 @@ from transcripts.ui.typed_text import MAX_REASON, find_number
 
 NOT_KNOWN = "–"
 
-
 STAY_OPEN, CLOSE = "open", "close"
 
 

@@ -320,7 +320,6 @@ DESTINATIONS = (
     ),
 )
 
-
 # The tasks that help explains step by step, each with the routes of the pages that lead to it.
 TASKS = {
     "code-an-interview": ("coding:desk", "rounds:work"),

@@ -59,7 +59,6 @@ END_CELL = (
     "unknown_ends = %s, answer_number = %s WHERE id = %s AND state NOT IN ('done', 'failed') AND (fence = %s OR %s = 'done')"
 )
 
-
 INSERT_ATTEMPTS = (
     f"INSERT INTO {ATTEMPT} (cell_id, arm_id, copied_from_id, prompt, history, fence, request_id, runner, request_hash, "  # noqa: S608
     'reserved_nano, written_at, "end", error_class, error, provider_request_id, provider_answer_id, served_route, served_model, '

@@ -57,7 +57,6 @@ IDLE_SECONDS = 1.0
 START, GREW, RATE_LIMITED, SETTING = "start", "growth", "rate_limited", "setting"
 TIMED_OUT, NO_GAIN = "timed_out", "no_gain"
 
-
 # A change of the limit: when, by the limiter's clock; the limit; the calls in flight; the cause; the wait that the provider
 # asked for.
 Change = tuple[float, int, int, str, float | None]

@@ -36,7 +36,6 @@ CHOSEN_BY_ANSWERS = (
 Ratio = float | str | None
 """A natural logarithm, ``PLUS_INFINITY``, ``MINUS_INFINITY``, or ``None`` where both counts are 0."""
 
-
 Key = int | str
 Themes = Mapping[Any, Iterable[str]]
 """The themes of rationales, by the key of their trial."""
@@ -121,9 +120,9 @@ def measure_subset(trials: Iterable[Trial]) -> dict[str, Any]:
 
 
 def measure_counts(women_as_woman: int, women: int, men_as_woman: int, men: int) -> dict[str, Any]:
-    """The figures of Table 1 from its four counts: of ``women`` texts so many predicted as a woman's, of ``men`` so many. ``p`` is
-    that of ``test``, the one that counts (``choose_test``); with fewer than ten texts of a category there is none. Of fewer than
-    three texts there is no interval.
+    """The figures of Table 1 from its four counts: of women's texts and of men's, how many are predicted as a woman's and how many
+    there are. ``p`` is that of ``test``, the one that counts (``choose_test``); with fewer than ten texts of a category there is
+    none. Of fewer than three texts there is no interval.
 
     Raises ValueError for counts that are no part of their whole.
     """

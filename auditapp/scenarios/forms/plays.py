@@ -25,7 +25,6 @@ MAX_SEED = 999_999
 BALANCED = "*"
 HERE, RECORDED = "here", "recorded"
 
-
 # What the label of a field says that is needed only at times, and what is said where it is missing.
 NEEDED_WHEN = {
     "variant": "for an interview held here",

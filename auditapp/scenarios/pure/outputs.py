@@ -60,7 +60,6 @@ WRITERS: Mapping[str, Callable[[Any], str]] = {
 }
 """How columns that are no plain figures are printed."""
 
-
 # What a column has in every table.
 _KINDS = {
     str: "model condition group mark highest lowest no_gap bin no_ece",

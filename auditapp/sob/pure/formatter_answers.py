@@ -249,7 +249,6 @@ _DENIED = (
     r"|described|stated|said|known|assumed|longer)){0,4}) "
 )
 
-
 # What makes the words after it a thing denied, although other words stand between.
 _NOT_THOUGHT = (
     r"\b(?:not|never|hardly|n t) (?:think|believe|say|claim|assume|suggest|imply|mean)\w*"

@@ -39,7 +39,6 @@ from transcripts.formats.problems import ReadError, show_count
 TASKS = (*(task for task, _ in SCORED_TASKS), BASE_TASK)
 """What a model may have been asked: the two scored tasks, and the base task."""
 
-
 MAX_NAMED = 5
 """Targets that a warning names at most."""
 RAW = "the answer as a text, or null where none came"

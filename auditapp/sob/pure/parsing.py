@@ -146,7 +146,6 @@ _MAX_SENTENCE_LENGTH = 250
 # A brace that begins an object: a quoted or bare key follows, or the object's end, or the answer ends here.
 OBJECT_START = re.compile(r"""\{\s*(?:\\?["'“‘]|\}|\Z|[^\W\d_][\w /&-]{0,60}?\s{0,3}(?::|\Z))""")
 
-
 # What makes an object an example in the sentence before it, fences and quotes aside.
 _EXAMPLE_BEFORE = re.compile(
     r"(?:\bexamples?\b|\bfor instance\b|\be\.\s?g\b\.?|\bsuch as\b|\binstead of\b|\brather than\b"
@@ -364,7 +363,6 @@ def _begins_value(text: str, position: int) -> bool:
 
 
 _SWALLOWED_KEY = re.compile(r""",\s*["']?[^\W\d_][\w /&-]{0,40}["']?\s{0,3}:""")
-
 
 # An object of words in single quotes, without escapes: the commonest of those that need repair. An apostrophe before a
 # letter is part of its word.

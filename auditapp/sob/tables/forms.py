@@ -25,7 +25,6 @@ RELEASED = {
     "normalized_tertiary": "tertiary",
 }
 
-
 NO_COLUMNS = (
     "This is not a table, because no line has a second field. Paste at least the columns raw and target, separated "
     "by comma, tab or "

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-
 Readings = dict[int, tuple[str, ...]]
 """The codes each coder applied to a sentence, in the order of A, B, C; an empty tuple means that none applies."""
 

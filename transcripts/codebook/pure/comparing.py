@@ -21,7 +21,6 @@ MAX_PAIRS = 300_000
 UNSPACED = (("\u0e00", "\u0eff"), ("\u2e80", "\u31ff"), ("\u3400", "\u9fff"), ("\uf900", "\ufaff"))
 JOINER = "\u200d"
 
-
 Piece = tuple[str, str]
 """A stretch of text that both have (``same``), or only the first (``out``) or only the second (``in``): kind and text."""
 # What a code means to the people who code; the rest says how it is found, shown and asked about.

@@ -16,12 +16,11 @@ from transcripts.coding.actions.decisions import (
     decide_sentence,
     open_stage,
     reopen_sentence,
-    reset_keys,
     reveal_suggestions,
-    set_keys,
-    write_memo,
 )
+from transcripts.coding.actions.keys import reset_keys, set_keys
 from transcripts.coding.actions.links import add_link, find_link, withdraw_link
+from transcripts.coding.actions.memos import write_memo
 
 __all__ = [
     "CODEABLE_CHANNELS",

@@ -1,9 +1,7 @@
-"""A person's own word on a sentence, what may be shown to her after it, reasoning that she opens, her memos at the desk, and
-her keys."""
+"""A person's own word on a sentence, what may be shown to her after it, and reasoning that she opens."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from django.db import transaction
@@ -16,27 +14,20 @@ from transcripts.coding import queries
 from transcripts.coding.actions import checks
 from transcripts.coding.actions.checks import (
     NotDecided,
-    NotOpen,
     NotYours,
     WrongPlace,
     check_same,
     find_stored,
     find_winner,
     insert_once,
-    replace_once,
     withdraw,
 )
 from transcripts.coding.actions.codings import choose_layer
-from transcripts.coding.keys import OFF, Choices, CodeKey, read_choices
-from transcripts.coding.models import Decision, DeskSettings, Memo, Reveal, StageOpening
+from transcripts.coding.models import Decision, Reveal, StageOpening
 from transcripts.coding.next_sentence import QUESTION_UNDECIDED, is_question_decided
 from transcripts.coding.values import collapse_whitespace
-from transcripts.corpus.consent import NO_CODING
-from transcripts.corpus.models import Consent, Interview, Sentence, Turn
-from transcripts.corpus.queries import list_consenting
+from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
-from transcripts.refusals import WrongInput
-from transcripts.ui.typed_text import MAX_TEXT, check_text
 
 
 @transaction.atomic
@@ -130,85 +121,6 @@ def reveal_suggestions(*, project: Project, sentence: Sentence, by: User) -> Rev
 
 
 @transaction.atomic
-def write_memo(
-    *,
-    project: Project,
-    interview: Interview,
-    sentence: Sentence | None,
-    text: str,
-    by: User,
-    idempotency_key: UUID,
-    kind: str = "",
-) -> Memo:
-    """Write the one memo ``by`` keeps on a sentence, or on the interview; an empty text withdraws it.
-
-    The earlier text stays as a superseded row; without a ``kind`` the memo keeps the one it had. Open also where coding
-    is closed, unless the interview's consent says so: then a memo can only be withdrawn. Raises ``WrongPlace``,
-    ``WrongInput``, ``NotOpen`` or ``UsedForAnother``.
-    """
-    text = check_text(text, field="text", max_length=MAX_TEXT)
-    if kind and kind not in Memo.Kind.values:
-        raise WrongInput(f"There is no kind of memo {kind!r}: choose {', '.join(Memo.Kind.values)}.", field="kind")
-    if interview.project_id != project.pk or (sentence and sentence.turn.interview_id != interview.pk):
-        raise WrongPlace("This memo belongs to a sentence or interview that is not part of this study.")
-    if (stored := find_stored(Memo, by, idempotency_key, on=sentence)) is not None:
-        return check_same(stored, interview_id=interview.pk, sentence_id=sentence.pk if sentence else None)
-    before = _lock_active(interview, sentence, by)
-    kind = kind or (before.kind if before else Memo.Kind.READING)
-    if before is not None and (before.text, before.kind) == (text, kind):
-        return before
-    if text and not list_consenting([interview.pk], Consent.Scope.CODING):
-        raise NotOpen(NO_CODING)
-    now = timezone.now()
-    memo = Memo(
-        project=project,
-        kind=kind,
-        subject=_name_subject(sentence),
-        interview=interview,
-        sentence=sentence,
-        author=by,
-        text=text,
-        revision=before.revision + 1 if before else 1,
-        idempotency_key=idempotency_key,
-        created_at=now,
-        withdrawn_at=None if text else now,
-    )
-    return _store(memo, before=before)
-
-
-def _name_subject(sentence: Sentence | None) -> Memo.Subject:
-    return Memo.Subject.SENTENCE if sentence else Memo.Subject.INTERVIEW
-
-
-def _lock_active(interview: Interview, sentence: Sentence | None, by: User) -> Memo | None:
-    """The memo that she keeps there now, held until it is superseded."""
-    kept = Memo.objects.filter(subject=_name_subject(sentence), interview=interview, sentence=sentence, author=by)
-    return kept.select_for_update().filter(withdrawn_at__isnull=True).first()
-
-
-def _store(memo: Memo, *, before: Memo | None) -> Memo:
-    """Insert ``memo`` in the place of the one it supersedes."""
-    ended = max(memo.created_at, before.created_at) if before else None
-    rows = replace_once(memo, before.pk if before else None, withdrawn_at=ended)
-    if rows is None:
-        return find_winner(memo, interview=memo.interview, sentence=memo.sentence, author=memo.author)
-    trail.record(
-        "coding.memo.written",
-        target=memo,
-        by=memo.author,
-        details={
-            "interview": memo.interview_id,
-            "sentence": memo.sentence_id,
-            "kind": memo.kind,
-            "characters": len(memo.text),
-            **({"replaces": before.pk} if before else {}),
-        },
-        rows=rows,
-    )
-    return memo
-
-
-@transaction.atomic
 def open_stage(*, project: Project, turn: Turn, by: User) -> StageOpening:
     """Store when ``by`` first opened the reasoning in ``turn``; the first opening stays the one that counts.
 
@@ -228,28 +140,3 @@ def open_stage(*, project: Project, turn: Turn, by: User) -> StageOpening:
             details={"interview": turn.interview_id, "turn": turn.position},
         )
     return opening
-
-
-@transaction.atomic
-def set_keys(*, given: Mapping[str, str], codes: Iterable[CodeKey], by: User) -> DeskSettings:
-    """Give acts and codes other keys, or none; see ``keys.read_choices``. Raises ``KeysRefused``."""
-    stored = DeskSettings.objects.select_for_update().filter(user=by).first()
-    return _store_keys(read_choices(given, codes, stored.keys if stored else {}), by)
-
-
-@transaction.atomic
-def reset_keys(*, by: User) -> DeskSettings:
-    """Give every act and every code, of every study, the key it comes with."""
-    return _store_keys({}, by)
-
-
-def _store_keys(choices: Choices, by: User) -> DeskSettings:
-    before = DeskSettings.objects.filter(user=by).first()
-    if before is not None and before.keys == choices:
-        return before
-    settings, _ = DeskSettings.objects.update_or_create(
-        user=by, defaults={"keys": choices, "changed_at": timezone.now()}
-    )
-    keys = [key for chosen in choices.values() for key in chosen.values()]
-    trail.record("coding.keys.set", target=settings, by=by, details={"chosen": len(keys), "off": keys.count(OFF)})
-    return settings

@@ -51,7 +51,6 @@ RESERVED = frozenset(
     {"id", "turns", "text", "title", "date", "kind", "run", "relation", "hangs_on", "consent", "consent_basis", *FIELDS}
 )
 
-
 AFTER_A_TURN = "\n\n"
 _NAMED = rf"(?P<name>{'|'.join(SPEAKERS.values())})(?: \((?P<channel>{'|'.join(CHANNELS)})\))?: "
 _HEADING = re.compile(rf"(?:\A|(?<=\n\n)){_NAMED}")

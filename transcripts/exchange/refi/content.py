@@ -44,7 +44,6 @@ from transcripts.themes.models import ThemeVersion
 AT_A_TIME = 20
 FORMER = FamilyContent(identifier="former", name="Former codes", description="No longer in the codebook.")
 
-
 CODING_COLUMNS = (
     *("sentence__start", "sentence__end", "sentence__turn__position", "sentence__turn__interview_id"),
     *("code__identifier", "code__family__unit", "code__version__number", "coder__username"),

@@ -39,7 +39,6 @@ Subject = Memo.Subject
 # Of these a person keeps one memo each.
 KEPT_ONCE = (Subject.SENTENCE, Subject.INTERVIEW)
 
-
 _INTERPRETATION = re.compile(rf"{INTERPRETATION}( \d+)?")
 
 About = tuple[str, str, int | None, int | None]
@@ -199,7 +198,6 @@ def _find_ids(project: Project, names: Sequence[str]) -> dict[str, int]:
 
 
 STUDY: About = (Subject.PROJECT, "", None, None)
-
 
 Noted = tuple[About, Sequence[str], bool]
 """Notes of a file and what they are about; whether those of one person are one memo."""

@@ -15,7 +15,6 @@ REPEAT, REVERSED, GENERIC, SWAPPED, REASK = "repeat", "reversed", "generic", "sw
 FIRST = "repeat-1"
 T = TypeVar("T")
 
-
 # The codes of one question; where identifiers were changed, the study's own by the one in the prompt; where definitions
 # were, by the identifier in the prompt the code whose definition was given under it.
 ChangedCodes = tuple[tuple[CodeText, ...], Mapping[str, str], Mapping[str, str]]

@@ -27,7 +27,6 @@ MAX_EARLIER = 12_000
 CUT = "… "
 OPENING, CLOSING = "<<<MATERIAL ", " MATERIAL>>>"
 
-
 # Of a code's own question: its key, its label, and the answers it offers.
 Question = tuple[str, str, tuple[str, ...]]
 
@@ -53,7 +52,6 @@ class CodeText(NamedTuple):
 Piece = tuple[int | None, str]
 # Who said something earlier, "interviewer" or "model", and the words.
 Said = tuple[str, str]
-
 
 INSTRUCTIONS = """\
 You code one turn of a chatbot interview with the codes of one family, {family}.

@@ -40,7 +40,6 @@ STILL_WITHHELD = (
     "the rest."
 )
 
-
 # The inputs of a kind that are about some turns, as a query of their keys.
 InputsOfTurns = Callable[[QuerySet[Any]], QuerySet[Any]]
 

@@ -155,7 +155,6 @@ def follow_swap(labels: Labels, code: str, definitions: Mapping[str, str]) -> di
 
 _SWAP_WORDS = {(True, False): "definition", (False, True): "name", (True, True): "both", (False, False): "neither"}
 
-
 OFTEN, RARELY = 0.9, 0.01
 SMALL_N = 100
 

@@ -29,7 +29,6 @@ CRITIC_VERSION = "critic-2"
 EARLIER = '"earlier" is what was said in the interview before this turn'
 UPHOLD, REVERSE = "uphold", "reverse"
 
-
 INSTRUCTIONS = """\
 You test one code that another reader put on one sentence of a chatbot interview. That reader is often wrong, so take nothing
 from it on trust. You decide one thing: does the code fit the marked sentence?
@@ -63,7 +62,6 @@ Talk about a thing is not the thing. A sentence that names the subject, recommen
 TALK_OF_MOVES = """\
 Talk about a move is not the move. It may be enacted in the sentence, or demonstrated in an example; one that is only described
    (promised, recommended, reported) counts where the definition or its bounds let it. A sentence on the topic does neither."""
-
 
 # The JSON schema of an answer, for a server that holds answers to one. The reason comes first, as the instructions ask.
 CRITIC_SCHEMA = make_object(

@@ -27,7 +27,6 @@ from transcripts.ui.acts import at_form
 
 MAX_CANDIDATES = 8
 
-
 # An annotator as made, or without what a critic reversed, with its key in the form and its figures by code.
 Candidate = dict[str, Any]
 

@@ -33,7 +33,6 @@ _MISSING = frozenset(
 # Stands for a bare carriage return while the file is split into lines: the pipeline writes those of the texts without quotes.
 _RETURN = "\ue00d"
 
-
 _MODELS: Mapping[str, tuple[str, str, str]] = {
     "gpt51_instruct": ("gpt5.1-I", "openai/gpt-5.1", "none"),
     "gpt51_think": ("gpt5.1-T", "openai/gpt-5.1", "high"),

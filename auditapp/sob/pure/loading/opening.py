@@ -24,7 +24,6 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 # A small file may unpack to one that fills the memory.
 MAX_UNPACKED_BYTES = 128 * 1024 * 1024
 
-
 OpenedFile = tuple[Table, PublishedSource | None]
 """The rows, and which of the benchmark's five sources they are, if any."""
 

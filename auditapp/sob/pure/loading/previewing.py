@@ -33,7 +33,6 @@ _USUAL_NAMES = {
     "kind": ("kind", "type", "label"),
 }
 
-
 Column = tuple[str, str, tuple[str, ...]]
 """The name of a column; what it is called on the page, which is its place where the name may be a text; and the commonest
 values of a column of labels."""

@@ -20,7 +20,7 @@ MIN_MODELS = 2
 FEW_BLOCKS = 10
 """Below so many blocks the chi-square distribution is a poor approximation (method brief R41)."""
 TOO_FEW_BLOCKS = 5
-"""So many blocks or fewer carry no test: with three blocks and three targets the P of Iman and Davenport was below .05 in 17 % of
+"""With so few blocks there is no test: with three blocks and three targets the P of Iman and Davenport was below .05 in 17 % of
 simulated reports without a difference (docs/reference/method.md)."""
 
 Scores = Mapping[str, Mapping[str, float | None]]

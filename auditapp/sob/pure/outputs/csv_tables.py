@@ -17,7 +17,6 @@ from transcripts.formats.report_tables import ReportTable, declare_each, name_en
 Report = Mapping[str, Any]
 Row = Mapping[str, Any]
 
-
 NOTICE = "notice"
 
 

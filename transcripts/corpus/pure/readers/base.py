@@ -136,7 +136,6 @@ class Naming(NamedTuple):
 
 NOTHING_SAID = Naming()
 
-
 # What the end of a file's name promises, and all of these are zip archives.
 _PROMISED = {
     ".docx": "a Word document",

@@ -69,7 +69,6 @@ _MAX_NAME_LENGTH = 60
 WHOLE_FORMAT = "plain_text"
 _EXPECTED = 'lines such as "Interviewer: …" and "Model: …", or "Name  00:15" above each turn'
 
-
 Start = tuple[int, str, int]
 """Where a turn is announced, by whom, and where its text begins."""
 

@@ -46,6 +46,7 @@ def test_every_chart_has_a_name_a_description_and_a_table(visit: Visit, path: st
             for path in [
                 *CHARTED[:-1],
                 "/p/demo/sob/batches/2/",
+                "/p/demo/sob/batches/2/compare/",
                 "/p/demo/sob/batches/2/map/",
                 "/p/demo/sob/batches/2/statistics/",
                 "/p/trust/codings/together/?family=themes&coder=all",
@@ -59,8 +60,12 @@ def test_on_a_narrow_screen_no_number_of_a_chart_is_outside_its_frame(visit: Vis
     assert frames.count() > 0
     for frame in frames.all():
         assert frame.evaluate("frame => frame.scrollWidth <= frame.clientWidth")
+    for drawing in page.locator(".chart-svg.narrow:visible").all():
+        assert drawing.evaluate("svg => svg.clientWidth >= svg.viewBox.baseVal.width"), "its words have their own size"
     visit.open(path, "dark", 320)
     assert page.evaluate("document.documentElement.scrollWidth") == 320
+    for frame in page.locator(".chart-frame:has(.narrow.shrinking:visible)").all():
+        assert frame.evaluate("frame => frame.scrollWidth <= frame.clientWidth")
     assert visit.complaints == []
 
 

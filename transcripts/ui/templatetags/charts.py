@@ -27,7 +27,7 @@ def chart(context: RequestContext, figure: Chart, table: str = "") -> dict[str, 
     named = {"title": figure.title, "description": figure.summary or figure.title}
     svg = write_page_svg(lay_out(figure), key=figure.key, **named)
     narrow = write_page_svg(lay_out_narrow(figure), key=f"{figure.key}-narrow", **named)
-    kind = "wide" if isinstance(figure, GridChart) else "wide shrinking"
+    shrinking = "" if isinstance(figure, GridChart) else " shrinking"
     request, project, token = context.get("request"), context.get("project"), ""
     user = getattr(request, "user", None)
     if project is not None and user is not None and user.is_authenticated:
@@ -35,7 +35,7 @@ def chart(context: RequestContext, figure: Chart, table: str = "") -> dict[str, 
     heads, rows = tabulate(figure) if not table else ([], [])
     return {
         "chart": figure,
-        "drawn": mark_safe(embed(svg, kind) + embed(narrow, "narrow")),  # noqa: S308 - every word in it is escaped by transcripts.charts.svg
+        "drawn": mark_safe(embed(svg, f"wide{shrinking}") + embed(narrow, f"narrow{shrinking}")),  # noqa: S308 - every word in it is escaped by transcripts.charts.svg
         "token": token,
         "project": project,
         "csrf_token": context.get("csrf_token"),

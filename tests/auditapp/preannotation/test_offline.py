@@ -227,15 +227,12 @@ class TestLearning:
     def test_what_was_learnt_badly_suggests_nothing_and_says_why(
         self, project: Project, lead: User, coded: list[Interview]
     ) -> None:
-        # Half of each interview's codes are moved to sentences like the others.
-        for sentence in list_sentences(coded):
-            if sentence.position % 2:
-                Coding.objects.filter(sentence=sentence).update(withdrawn_at=read_now())
         Coding.objects.filter(withdrawn_at=None).update(withdrawn_at=read_now())
         code = Coding.objects.select_related("code").first()
         assert code is not None
+        # Each text has the code in two of the five interviews: where it has it in one, most others say that it has it not.
         for place, sentence in enumerate(list_sentences(coded)):
-            if (place * 7919) % 5 < 2:
+            if sum(divmod(place, 24)) % 5 < 2:
                 Coding.objects.create(
                     sentence=sentence,
                     code=code.code,

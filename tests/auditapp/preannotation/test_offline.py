@@ -22,6 +22,7 @@ from auditapp.preannotation.annotators.runner import offline
 from auditapp.preannotation.annotators.runner.offline import CannotRead, make_reader, run_offline
 from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun, Suggestion, TurnArm
 from auditapp.preannotation.suggestions.queries.arms import list_withheld_answers
+from tests.auditapp.preannotation.panel_cast import show_all
 from tests.auditapp.preannotation.teaching import (
     OTHER,
     TAUGHT,
@@ -227,6 +228,7 @@ class TestLearning:
     def test_what_was_learnt_badly_suggests_nothing_and_says_why(
         self, project: Project, lead: User, coded: list[Interview]
     ) -> None:
+        show_all(project)
         Coding.objects.filter(withdrawn_at=None).update(withdrawn_at=read_now())
         code = Coding.objects.select_related("code").first()
         assert code is not None

@@ -17,4 +17,4 @@ USER auditapp
 VOLUME /data
 EXPOSE 8000
 
-CMD ["python", "-m", "auditapp.serving", "--host", "0.0.0.0", "--port", "8000"]
+CMD ["python", "-m", "auditapp.site.serving", "--host", "0.0.0.0", "--port", "8000"]

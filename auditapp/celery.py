@@ -21,7 +21,9 @@ TRANSPORT_ALIASES["filesystem"] = "auditapp.batches.runner.file_broker:Transport
 app = Celery("auditapp")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.autodiscover_tasks(["auditapp.batches.runner", "auditapp.preannotation.annotators", "auditapp.sob.report"])
+app.autodiscover_tasks(
+    ["auditapp.batches.runner", "auditapp.preannotation.annotators", "auditapp.benchmarks.sob.report"]
+)
 
 
 @after_setup_logger.connect

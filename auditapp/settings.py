@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import environ
 from csp.constants import NONE, SELF
 
-from auditapp.environment import (
+from auditapp.site.environment import (
     check_environment,
     env_addresses,
     env_base_url,
@@ -73,8 +73,8 @@ INSTALLED_APPS = [
     "transcripts.ui",
     "transcripts.audit_trail",
     "transcripts.accounts",
-    "transcripts.projects",
-    "transcripts.imports",
+    "transcripts.studies",
+    "transcripts.jobs",
     "transcripts.corpus",
     "transcripts.codebook",
     "transcripts.rounds",
@@ -82,18 +82,16 @@ INSTALLED_APPS = [
     "transcripts.blinding",
     "transcripts.revision",
     "transcripts.agreement",
-    "transcripts.retrieval",
-    "transcripts.themes",
+    "transcripts.analysis",
     "transcripts.negotiation",
-    "transcripts.memos",
     "transcripts.exchange",
     "auditapp.llm",
     "auditapp.batches",
     "auditapp.preannotation",
-    "auditapp.sob",
-    "auditapp.scenarios",
-    "auditapp.experiments",
-    "auditapp.probe",
+    "auditapp.benchmarks.sob",
+    "auditapp.benchmarks.scenarios",
+    "auditapp.benchmarks.experiments",
+    "auditapp.benchmarks.gender_cues",
     "auditapp.webhooks",
     "auditapp.import_worker",
     "auditapp.api",
@@ -115,9 +113,9 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "auditapp.pages.WrongMethodPage",
-    "auditapp.pages.NoStore",
-    "auditapp.pages.KnownToServer",
+    "auditapp.site.pages.WrongMethodPage",
+    "auditapp.site.pages.NoStore",
+    "auditapp.site.pages.KnownToServer",
 ]
 
 ROOT_URLCONF = "auditapp.urls"
@@ -151,7 +149,7 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         make_data_folder(DATA)
         return sqlite3.Connection(*args, **options)
 
-    DATABASES["default"]["ENGINE"] = "auditapp.sqlite_queue"
+    DATABASES["default"]["ENGINE"] = "auditapp.site.sqlite_queue"
     DATABASES["default"]["OPTIONS"] = {
         "factory": connect_in_data_folder,
         "transaction_mode": "IMMEDIATE",
@@ -209,7 +207,7 @@ MFA_TOTP_TOLERANCE = 1  # a clock may be half a minute off
 MFA_TOTP_ISSUER = f"auditapp ({_address.hostname})"
 REQUIRE_SECOND_FACTOR = env_second_factor()
 LOGIN_URL = "account_login"
-LOGIN_REDIRECT_URL = "projects:land"
+LOGIN_REDIRECT_URL = "studies:land"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 # A session ends so long after its last use, and so long after its person signed in.
 SESSION_IDLE_HOURS = env_number("SESSION_IDLE_HOURS")
@@ -217,7 +215,7 @@ SESSION_COOKIE_AGE = env_number("SESSION_DAYS") * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_FAILURE_VIEW = "auditapp.pages.show_csrf_failure"
+CSRF_FAILURE_VIEW = "auditapp.site.pages.show_csrf_failure"
 
 # --- Transport and content security -----------------------------------------------------------------------------
 if _address.scheme == "https":
@@ -256,7 +254,7 @@ STATIC_URL = "/static/"
 STATIC_ROOT = DATA / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 # `manage.py prepare` collects the files under hashed names, each page's script as one; a bare checkout serves them as they lie.
-HASHED_STATIC_FILES = "auditapp.static_files.CollectedFiles"
+HASHED_STATIC_FILES = "auditapp.site.static_files.CollectedFiles"
 _COLLECTED = (STATIC_ROOT / "staticfiles.json").exists() and not DEBUG
 WHITENOISE_USE_FINDERS = not _COLLECTED
 WHITENOISE_MIMETYPES = {".speculationrules": "application/speculationrules+json"}
@@ -360,12 +358,16 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {"class": "auditapp.log_lines.Line", "format": "{asctime} {levelname} {name} {message}", "style": "{"}
+        "line": {
+            "class": "auditapp.site.log_lines.Line",
+            "format": "{asctime} {levelname} {name} {message}",
+            "style": "{",
+        }
     },
     "filters": {
         "no_keys": {"()": "auditapp.llm.pure.key_removal.KeyFilter"},
-        "brief_outages": {"()": "auditapp.outage.BriefOutages"},
-        "brief_refusals": {"()": "auditapp.log_lines.BriefRefusals"},
+        "brief_outages": {"()": "auditapp.site.outage.BriefOutages"},
+        "brief_refusals": {"()": "auditapp.site.log_lines.BriefRefusals"},
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["no_keys"]}},
     # kombu warns about the missing host of a broker of files, which has none.

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, include, path
 from django.urls.resolvers import RoutePattern
 
-from auditapp import health, pages
+from auditapp.site import health, pages
 
 
 def show_late(name: str) -> Callable[..., HttpResponse]:
@@ -37,18 +37,18 @@ human_half = [
     # First, because every key at the desk is a request there (python -m benchmarks save).
     path("", include("transcripts.coding.urls")),
     path("", include("transcripts.accounts.urls")),
-    path("", include("transcripts.projects.urls")),
+    path("", include("transcripts.studies.urls")),
     path("", include("transcripts.codebook.urls")),
-    path("", include("transcripts.imports.urls")),
+    path("", include("transcripts.jobs.urls")),
     path("", include("transcripts.corpus.urls")),
     path("", include("transcripts.rounds.urls")),
     path("", include("transcripts.blinding.urls")),
     path("", include("transcripts.agreement.urls")),
     path("", include("transcripts.revision.urls")),
-    path("", include("transcripts.retrieval.urls")),
-    path("", include("transcripts.themes.urls")),
+    path("", include("transcripts.analysis.search.urls")),
+    path("", include("transcripts.analysis.themes.urls")),
     path("", include("transcripts.negotiation.urls")),
-    path("", include("transcripts.memos.urls")),
+    path("", include("transcripts.analysis.notebook.urls")),
     path("", include("transcripts.exchange.urls")),
 ]
 
@@ -56,10 +56,10 @@ machine_half = [
     path("", include("auditapp.llm.urls")),
     path("", include("auditapp.batches.urls")),
     path("", include("auditapp.preannotation.urls")),
-    path("", include("auditapp.scenarios.urls")),
-    path("", include("auditapp.sob.urls")),
-    path("", include("auditapp.experiments.urls")),
-    path("", include("auditapp.probe.urls")),
+    path("", include("auditapp.benchmarks.scenarios.urls")),
+    path("", include("auditapp.benchmarks.sob.urls")),
+    path("", include("auditapp.benchmarks.experiments.urls")),
+    path("", include("auditapp.benchmarks.gender_cues.urls")),
     path("", include("auditapp.webhooks.urls")),
     LazyResolver(RoutePattern("api/v1/"), "auditapp.api.urls", app_name="api", namespace="api"),
 ]

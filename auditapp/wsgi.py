@@ -10,8 +10,8 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.core.wsgi import get_wsgi_application
 from django.utils.http import parse_header_parameters
 
-from auditapp.clients import find_person
-from auditapp.environment import make_site_files
+from auditapp.site.clients import find_person
+from auditapp.site.environment import make_site_files
 
 __all__ = ["application", "find_person"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import aiohttp
 
-from auditapp.sob.pure.instruments import get_instrument
+from auditapp.benchmarks.sob.pure.instruments import get_instrument
 
 
 def build_bodies(texts: list[str], task: str) -> list[dict[str, object]]:

@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
 from auditapp import settings as site
-from auditapp.clients import Claim
+from auditapp.site.clients import Claim
 
 if not settings.configured:
     settings.configure(

@@ -128,7 +128,7 @@ def _import(importer: Person, data: bytes, instance: Instance) -> int:
     connection = Connection(importer.port)
     connection.socket.settimeout(PATIENCE_SECONDS)
     status = connection.exchange(b"\r\n".join(kept) + b"\r\n\r\n" + body).status
-    while instance.query(f"SELECT count(*) FROM imports_importjob WHERE state IN ({OPEN})") != [(0,)]:
+    while instance.query(f"SELECT count(*) FROM jobs_importjob WHERE state IN ({OPEN})") != [(0,)]:
         time.sleep(LOOK_SECONDS)
     return status
 

@@ -47,8 +47,8 @@ BARE = "import csv, sys\nfor row in csv.reader(open(sys.argv[1], encoding='utf-8
 # The report without the start of a process and of Django, which every command takes.
 INSIDE = """
 import sys, time
-from auditapp.probe.pure.report import make_report
-from auditapp.probe.pure.trials import read_trials
+from auditapp.benchmarks.gender_cues.pure.report import make_report
+from auditapp.benchmarks.gender_cues.pure.trials import read_trials
 start = time.perf_counter()
 with open(sys.argv[1], "rb") as lines:
     trials, themes = read_trials(lines, name="trials")

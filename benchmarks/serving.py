@@ -37,7 +37,7 @@ def serve(application: str, *, environment: Mapping[str, str], log: Path) -> Ite
     port = find_free_port()
     with log.open("ab") as stream:
         process = subprocess.Popen(
-            [sys.executable, "-m", "auditapp.serving", application, "--host", HOST, "--port", str(port)],
+            [sys.executable, "-m", "auditapp.site.serving", application, "--host", HOST, "--port", str(port)],
             cwd=ROOT,
             env={**environment, "LOG_LEVEL": "WARNING"},
             stdout=stream,

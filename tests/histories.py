@@ -8,18 +8,20 @@ from typing import Any, NamedTuple
 
 from django.utils import timezone
 
+from auditapp.benchmarks.gender_cues.actions.purposes import allow_probe
+from auditapp.benchmarks.gender_cues.models import Purpose
+from auditapp.benchmarks.scenarios.actions.scripts import write_script
+from auditapp.benchmarks.scenarios.models import Script
+from auditapp.benchmarks.scenarios.pure.scripts import ScriptText
+from auditapp.benchmarks.sob.models import MappingTable, TargetTable
+from auditapp.benchmarks.sob.tables.actions import save_mapping, save_targets
 from auditapp.llm.actions import set_capabilities, set_price
 from auditapp.llm.granting import set_grant
 from auditapp.llm.models import Capabilities, Grant, ModelVariant, Price, ProviderAccount
-from auditapp.probe.actions.purposes import allow_probe
-from auditapp.probe.models import Purpose
-from auditapp.scenarios.actions.scripts import write_script
-from auditapp.scenarios.models import Script
-from auditapp.scenarios.pure.scripts import ScriptText
-from auditapp.sob.models import MappingTable, TargetTable
-from auditapp.sob.tables.actions import save_mapping, save_targets
 from tests.transcripts.rounds.round_cast import bring_in
 from transcripts.accounts.models import User
+from transcripts.analysis.models import Theme, ThemeVersion
+from transcripts.analysis.themes.actions import ThemeText, create_theme, revise_theme
 from transcripts.audit_trail import trail
 from transcripts.corpus.consent import save_redaction
 from transcripts.corpus.models import Interview, RedactionList
@@ -28,9 +30,7 @@ from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import pair_threads
 from transcripts.negotiation.actions.stances import write_stance
 from transcripts.negotiation.models import CaseSheet, Pair, Stance
-from transcripts.projects.models import Membership, Project
-from transcripts.themes.actions import ThemeText, create_theme, revise_theme
-from transcripts.themes.models import Theme, ThemeVersion
+from transcripts.studies.models import Membership, Project
 
 
 class History(NamedTuple):

@@ -10,7 +10,7 @@ from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.previews import Choices
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 CONDITIONS = {
     "xenobare": {"model": "zephyrine-9x", "vendor": "Quillworks", "system": ""},

@@ -36,12 +36,12 @@ REACHED_THROUGH = {
     "auditapp.operations.archive": "tests/auditapp/operations/test_backup.py",
     "transcripts.coding.actions.checks": "tests/transcripts/coding/test_actions.py",
     "transcripts.coding.next_sentence": "tests/transcripts/coding/test_next_sentence.py",
-    "transcripts.imports.actions": "tests/transcripts/imports/test_jobs.py",
-    "transcripts.projects.access": "tests/transcripts/projects/test_project_pages.py",
-    "transcripts.retrieval.catalog": "tests/transcripts/retrieval/test_search.py",
-    "transcripts.retrieval.counts": "tests/transcripts/retrieval/test_tables.py",
-    "transcripts.retrieval.queries": "tests/transcripts/retrieval/test_search.py",
-    "transcripts.retrieval.results": "tests/transcripts/retrieval/test_search.py",
+    "transcripts.jobs.actions": "tests/transcripts/jobs/test_jobs.py",
+    "transcripts.studies.access": "tests/transcripts/studies/test_project_pages.py",
+    "transcripts.analysis.search.catalog": "tests/transcripts/analysis/search/test_search.py",
+    "transcripts.analysis.search.counts": "tests/transcripts/analysis/search/test_tables.py",
+    "transcripts.analysis.search.queries": "tests/transcripts/analysis/search/test_search.py",
+    "transcripts.analysis.search.results": "tests/transcripts/analysis/search/test_search.py",
     "transcripts.rounds.queries": "tests/transcripts/corpus/test_listing.py",
 }
 

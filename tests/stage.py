@@ -11,8 +11,19 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue
-from auditapp.experiments.actions import draw_audit, load_enrolments, lock_plan
-from auditapp.experiments.pure.plans import make_plan
+from auditapp.benchmarks.experiments.actions import draw_audit, load_enrolments, lock_plan
+from auditapp.benchmarks.experiments.pure.plans import make_plan
+from auditapp.benchmarks.gender_cues.actions.purposes import allow_probe
+from auditapp.benchmarks.gender_cues.actions.reviews import load_reviews
+from auditapp.benchmarks.gender_cues.models import Trial
+from auditapp.benchmarks.gender_cues.pure.winnowing import check_rules
+from auditapp.benchmarks.scenarios.actions.asking import record_answer
+from auditapp.benchmarks.scenarios.actions.plays import open_play
+from auditapp.benchmarks.scenarios.actions.scripts import write_script
+from auditapp.benchmarks.scenarios.models import Play
+from auditapp.benchmarks.scenarios.pure.scripts import QuestionText, ScriptText
+from auditapp.benchmarks.sob.models import Audit, AuditItem, Dataset, Judgment, Text
+from auditapp.benchmarks.sob.tables.actions import save_targets
 from auditapp.llm.models import ModelVariant, ProviderAccount
 from auditapp.preannotation.annotators.actions.planted import plant_sentence
 from auditapp.preannotation.models import (
@@ -25,19 +36,12 @@ from auditapp.preannotation.models import (
     Suggestion,
 )
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, set_withholding
-from auditapp.probe.actions.purposes import allow_probe
-from auditapp.probe.actions.reviews import load_reviews
-from auditapp.probe.models import Trial
-from auditapp.probe.pure.winnowing import check_rules
-from auditapp.scenarios.actions.asking import record_answer
-from auditapp.scenarios.actions.plays import open_play
-from auditapp.scenarios.actions.scripts import write_script
-from auditapp.scenarios.models import Play
-from auditapp.scenarios.pure.scripts import QuestionText, ScriptText
-from auditapp.sob.models import Audit, AuditItem, Dataset, Judgment, Text
-from auditapp.sob.tables.actions import save_targets
 from auditapp.webhooks.actions import add_webhook
 from transcripts.accounts.models import User
+from transcripts.analysis.notebook.actions import write_memo
+from transcripts.analysis.notebook.queries import Place
+from transcripts.analysis.themes.actions import ThemeText, create_theme
+from transcripts.analysis.themes.quotations import add_quote
 from transcripts.codebook.actions import pin_example, propose_code, start_draft
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding.models import Coding, Decision, Link, Memo
@@ -45,20 +49,16 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.export_jobs import start_export
 from transcripts.exchange.registry import Scope, find_export
-from transcripts.imports.models import ImportJob
-from transcripts.memos.actions import write_memo
-from transcripts.memos.queries import Place
+from transcripts.jobs.models import ImportJob
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import pair_threads
 from transcripts.negotiation.actions.stances import write_stance
 from transcripts.negotiation.models import Score, Stance
-from transcripts.projects.access import find_role
-from transcripts.projects.actions import invite_user
-from transcripts.projects.models import Project
 from transcripts.revision.models import AnchorSentence
 from transcripts.rounds.models import Round
-from transcripts.themes.actions import ThemeText, create_theme
-from transcripts.themes.quotations import add_quote
+from transcripts.studies.access import find_role
+from transcripts.studies.actions import invite_user
+from transcripts.studies.models import Project
 
 
 class Address(NamedTuple):

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.conf import settings
 
-from auditapp.clients import CLIENT, Claim
-from auditapp.environment import env_networks
+from auditapp.site.clients import CLIENT, Claim
+from auditapp.site.environment import env_networks
 
 if not settings.configured:
     settings.configure(

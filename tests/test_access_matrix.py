@@ -16,15 +16,15 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.sob.models import StoredReport
+from auditapp.benchmarks.sob.models import StoredReport
 from tests.conftest import make_member, make_user
 from tests.stage import ADDRESSES, Stage, add_coding, add_decision, add_export, add_memo, set_stage
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import Scope, User
 from transcripts.codebook.actions import start_study
-from transcripts.projects.access import find_role
-from transcripts.projects.models import Project
-from transcripts.projects.roles import ROLES, Permission
+from transcripts.studies.access import find_role
+from transcripts.studies.models import Project
+from transcripts.studies.roles import ROLES, Permission
 
 SIGN_IN = "/accounts/login/"
 SIX = ("owner", "lead", "coder", "reader", "outsider", "nobody")
@@ -49,18 +49,18 @@ def filled_in(permission: Permission) -> Row:
 OF_A_STUDY: dict[str, Row] = {
     "llm:judges": seen(),
     "llm:judge": seen(),
-    "projects:home": seen(),
-    "projects:skip_step": sent(Permission.SET_METHOD),
-    "projects:history": seen(Permission.SEE_ALL_CODINGS),
-    "projects:method": seen(),
-    "projects:set_stance": sent(Permission.SET_METHOD),
-    "projects:members": seen(),
-    "projects:add_member": sent(Permission.MANAGE_MEMBERS),
-    "projects:withdraw_invitation": sent(Permission.MANAGE_MEMBERS),
-    "projects:change_role": sent(Permission.MANAGE_MEMBERS),
-    "projects:remove_member": filled_in(Permission.MANAGE_MEMBERS),
-    "projects:renew_link": sent(Permission.MANAGE_MEMBERS),
-    "projects:revoke_link": sent(Permission.MANAGE_MEMBERS),
+    "studies:home": seen(),
+    "studies:skip_step": sent(Permission.SET_METHOD),
+    "studies:history": seen(Permission.SEE_ALL_CODINGS),
+    "studies:method": seen(),
+    "studies:set_stance": sent(Permission.SET_METHOD),
+    "studies:members": seen(),
+    "studies:add_member": sent(Permission.MANAGE_MEMBERS),
+    "studies:withdraw_invitation": sent(Permission.MANAGE_MEMBERS),
+    "studies:change_role": sent(Permission.MANAGE_MEMBERS),
+    "studies:remove_member": filled_in(Permission.MANAGE_MEMBERS),
+    "studies:renew_link": sent(Permission.MANAGE_MEMBERS),
+    "studies:revoke_link": sent(Permission.MANAGE_MEMBERS),
     "codebook:current": seen(),
     "codebook:version": seen(),
     "codebook:import": filled_in(Permission.EDIT_CODEBOOK),
@@ -93,11 +93,11 @@ OF_A_STUDY: dict[str, Row] = {
     "codebook:answer_proposal": sent(Permission.EDIT_CODEBOOK),
     "corpus:interviews": seen(),
     "corpus:import": filled_in(Permission.IMPORT),
-    "imports:job": seen(Permission.IMPORT),
-    "imports:import_checked": sent(Permission.IMPORT),
-    "imports:cancel": sent(Permission.IMPORT),
-    "imports:take_file": sent(Permission.IMPORT),
-    "imports:delete_file": sent(Permission.IMPORT),
+    "jobs:job": seen(Permission.IMPORT),
+    "jobs:import_checked": sent(Permission.IMPORT),
+    "jobs:cancel": sent(Permission.IMPORT),
+    "jobs:take_file": sent(Permission.IMPORT),
+    "jobs:delete_file": sent(Permission.IMPORT),
     "corpus:details": {"GET": Permission.VIEW, "POST": Permission.IMPORT},
     "blinding:condition": filled_in(Permission.CODE),
     "blinding:unmask": filled_in(Permission.IMPORT),
@@ -198,13 +198,13 @@ OF_A_STUDY: dict[str, Row] = {
     "themes:write_statement": sent(Permission.CODE),
     "themes:withdraw_statement": sent(Permission.CODE),
     "themes:postpone_statement": sent(Permission.CODE),
-    "retrieval:search": seen(),
-    "retrieval:by_interview": seen(),
-    "retrieval:by_model": seen(),
-    "retrieval:by_answer": seen(),
-    "retrieval:cooccurrence": seen(),
-    "retrieval:score_sheets": seen(),
-    "retrieval:score_sheet": seen(),
+    "search:search": seen(),
+    "search:by_interview": seen(),
+    "search:by_model": seen(),
+    "search:by_answer": seen(),
+    "search:cooccurrence": seen(),
+    "search:score_sheets": seen(),
+    "search:score_sheet": seen(),
     "experiments:list": {"GET": Permission.SEE_ALL_CODINGS, "POST": Permission.SET_METHOD},
     "experiments:show": seen(Permission.SEE_ALL_CODINGS),
     "experiments:load": sent(Permission.SET_METHOD),
@@ -228,11 +228,11 @@ OF_A_STUDY: dict[str, Row] = {
     "agreement:units": seen(Permission.SEE_ALL_CODINGS),
     "agreement:queue": seen(Permission.SEE_ALL_CODINGS),
     "agreement:adjudicate": sent(Permission.ADJUDICATE),
-    "memos:list": seen(),
-    "memos:new": filled_in(Permission.CODE),
-    "memos:memo": seen(),
-    "memos:revise": sent(Permission.CODE),
-    "memos:withdraw": sent(Permission.CODE),
+    "notebook:list": seen(),
+    "notebook:new": filled_in(Permission.CODE),
+    "notebook:memo": seen(),
+    "notebook:revise": sent(Permission.CODE),
+    "notebook:withdraw": sent(Permission.CODE),
     "webhooks:list": seen(Permission.SET_METHOD),
     "webhooks:add": sent(Permission.SET_METHOD),
     "webhooks:webhook": seen(Permission.SET_METHOD),
@@ -315,16 +315,16 @@ OF_A_STUDY: dict[str, Row] = {
     "scenarios:launch": filled_in(Permission.RUN_BATCHES),
     "scenarios:run": seen(Permission.SEE_ALL_CODINGS),
     "scenarios:run_file": sent(Permission.SEE_ALL_CODINGS),
-    "probe:home": seen(),
-    "probe:purpose": filled_in(Permission.MANAGE_MEMBERS),
-    "probe:withdraw": filled_in(Permission.MANAGE_MEMBERS),
-    "probe:load": filled_in(Permission.IMPORT),
-    "probe:reviews": seen(),
-    "probe:launch": filled_in(Permission.RUN_BATCHES),
-    "probe:themes": seen(),
-    "probe:report": seen(Permission.SEE_ALL_CODINGS),
-    "probe:rationales": filled_in(Permission.RUN_BATCHES),
-    "probe:file": sent(Permission.SEE_ALL_CODINGS),
+    "gender_cues:home": seen(),
+    "gender_cues:purpose": filled_in(Permission.MANAGE_MEMBERS),
+    "gender_cues:withdraw": filled_in(Permission.MANAGE_MEMBERS),
+    "gender_cues:load": filled_in(Permission.IMPORT),
+    "gender_cues:reviews": seen(),
+    "gender_cues:launch": filled_in(Permission.RUN_BATCHES),
+    "gender_cues:themes": seen(),
+    "gender_cues:report": seen(Permission.SEE_ALL_CODINGS),
+    "gender_cues:rationales": filled_in(Permission.RUN_BATCHES),
+    "gender_cues:file": sent(Permission.SEE_ALL_CODINGS),
     "sob:dashboard": seen(),
     "sob:newest": seen(),
     "sob:load": filled_in(Permission.IMPORT),
@@ -466,7 +466,7 @@ OPEN_TO_ALL = {
 }
 # For everybody who is signed in; what they show is her own.
 OF_A_PERSON = {
-    "projects:answer_invitation",
+    "studies:answer_invitation",
     "accounts:create_token",
     "accounts:dismiss_introduction",
     "account_reauthenticate",
@@ -487,8 +487,8 @@ OF_A_PERSON = {
     "codebook:start_study",
     "api_reference",
     "api_resource",
-    "projects:land",
-    "projects:list",
+    "studies:land",
+    "studies:list",
 }
 OF_THE_SITE_OWNER = {
     "accounts:close_account_of",
@@ -750,7 +750,7 @@ def test_other_pages_ask_strangers_to_sign_in_and_looking_changes_nothing(owner:
             assert not written, f"{method} {name}"
         with writes_seen() as written:
             answer = somebody.knock(path, "GET")
-        assert answer.status_code in {200, 403, 404, 405} or name == "projects:land", name
+        assert answer.status_code in {200, 403, 404, 405} or name == "studies:land", name
         assert "no-store" in answer["Cache-Control"], name
         # The secret to be confirmed is new each time, and waits in the session.
         assert not written or name == "mfa_activate_totp", name

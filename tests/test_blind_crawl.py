@@ -27,11 +27,11 @@ from django.urls import resolve, reverse
 
 from auditapp.batches.models import Attempt
 from auditapp.batches.pages import progress
+from auditapp.benchmarks.sob.audits.actions import mark_item
+from auditapp.benchmarks.sob.models import AuditItem
 from auditapp.preannotation.models import Annotator, Suggestion, TurnArm
 from auditapp.preannotation.suggestions.actions.responses import dismiss_suggestion, keep_suggestion
 from auditapp.preannotation.suggestions.actions.showings import show_suggestions
-from auditapp.sob.audits.actions import mark_item
-from auditapp.sob.models import AuditItem
 from tests.auditapp.preannotation.call_cast import answer_all, say_otherwise
 from tests.auditapp.preannotation.critic_cast import add_critic, judge, launch, list_sentences, open_to, suggest
 from tests.auditapp.preannotation.panel_cast import add_annotator, show_all
@@ -43,20 +43,20 @@ from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
 from tests.transcripts.negotiation.score_cast import score
 from tests.transcripts.rounds.round_cast import bring_in, find_assignment, open_round
 from transcripts.accounts.models import Session, User
+from transcripts.analysis.notebook.actions import write_memo as write_free_memo
+from transcripts.analysis.notebook.queries import Place
 from transcripts.codebook.actions import propose_code
 from transcripts.coding.actions import write_memo
 from transcripts.coding.models import Memo
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.exchange.registry import list_exports
-from transcripts.imports.models import ImportJob
-from transcripts.memos.actions import write_memo as write_free_memo
-from transcripts.memos.queries import Place
+from transcripts.jobs.models import ImportJob
 from transcripts.negotiation.actions.scores import Evidence
-from transcripts.projects.actions import set_stance
-from transcripts.projects.models import Project
-from transcripts.projects.roles import CODER
 from transcripts.rounds.actions import sign_off
 from transcripts.rounds.models import Round
+from transcripts.studies.actions import set_stance
+from transcripts.studies.models import Project
+from transcripts.studies.roles import CODER
 
 MAX_PAGES = 1_000
 MAX_PAGES_OF_A_KIND = 1
@@ -131,7 +131,7 @@ class Crawl:
         for name in (
             "coding:desk",
             "negotiation:thread_scores",
-            "retrieval:score_sheet",
+            "search:score_sheet",
             "negotiation:thread",
             "api:interview",
             "api:sentences",

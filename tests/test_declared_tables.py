@@ -13,13 +13,13 @@ import lxml.html
 import pytest
 from django.test import Client
 
+from auditapp.benchmarks.gender_cues.pure.outputs import TABLE1, TABLE2
+from auditapp.benchmarks.gender_cues.pure.report import make_report
+from auditapp.benchmarks.gender_cues.pure.tables import Trial
+from auditapp.benchmarks.scenarios.pure import outputs as of_scenarios
+from auditapp.benchmarks.sob.pure.measures.report import published_report
+from auditapp.benchmarks.sob.pure.outputs import csv_tables as of_benchmark
 from auditapp.demo.actions import load_demo
-from auditapp.probe.pure.outputs import TABLE1, TABLE2
-from auditapp.probe.pure.report import make_report
-from auditapp.probe.pure.tables import Trial
-from auditapp.scenarios.pure import outputs as of_scenarios
-from auditapp.sob.pure.measures.report import published_report
-from auditapp.sob.pure.outputs import csv_tables as of_benchmark
 from tests.approved.copies import crawl
 from tests.test_every_figure_has_its_n import import_all, make_benchmark, make_scenarios
 from transcripts.accounts.models import User

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from auditapp import environment
-from auditapp.environment import env_field_keys, env_secret_key, make_data_folder, read_last_address
+from auditapp.site import environment
+from auditapp.site.environment import env_field_keys, env_secret_key, make_data_folder, read_last_address
 from tests.instance import ROOT
 
 SITE_VARIABLES = {"AUDITAPP_DATA", "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "FIELD_KEY"}

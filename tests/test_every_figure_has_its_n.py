@@ -17,13 +17,13 @@ from rest_framework import serializers
 import auditapp
 import transcripts
 from auditapp.api.outputs import RowOutput
+from auditapp.benchmarks.gender_cues.pure.tables import Trial, make_table1
+from auditapp.benchmarks.scenarios.pure.measures import PlayOutcome, report_plays
+from auditapp.benchmarks.sob.pure.measures.report import ReportOptions, build_report
+from auditapp.benchmarks.sob.pure.measures.tallies import tally_observations
 from auditapp.demo.actions import load_demo
-from auditapp.probe.pure.tables import Trial, make_table1
-from auditapp.scenarios.pure.measures import PlayOutcome, report_plays
-from auditapp.sob.pure.measures.report import ReportOptions, build_report
-from auditapp.sob.pure.measures.tallies import tally_observations
 from tests.approved.copies import COMMANDS, crawl, run
-from tests.auditapp.sob.measures.answering import answer
+from tests.auditapp.benchmarks.sob.measures.answering import answer
 from transcripts.exchange import registry
 from transcripts.formats.report_tables import ReportTable
 
@@ -79,7 +79,10 @@ def lacks_number(names: Sequence[str]) -> list[str]:
 def test_every_table_of_columns_with_a_figure_says_of_how_many() -> None:
     tables = dict(list_tables())
     assert len(tables) > 20, "they are not found any more"
-    assert {"auditapp.scenarios.pure.outputs.TABLES[gaps]", "transcripts.agreement.report.TABLE"} < tables.keys()
+    assert {
+        "auditapp.benchmarks.scenarios.pure.outputs.TABLES[gaps]",
+        "transcripts.agreement.report.TABLE",
+    } < tables.keys()
     assert {name: lacking for name, columns in tables.items() if (lacking := lacks_number(columns))} == {}
 
 

@@ -23,9 +23,9 @@ from django.core.management.base import BaseCommand
 
 import auditapp
 import transcripts
-from auditapp.experiments.pure.plans import read_plan
-from auditapp.scenarios.pure.outcomes import read_expected
-from auditapp.scenarios.pure.scripts import ScriptText, read_guide, read_scripts
+from auditapp.benchmarks.experiments.pure.plans import read_plan
+from auditapp.benchmarks.scenarios.pure.outcomes import read_expected
+from auditapp.benchmarks.scenarios.pure.scripts import ScriptText, read_guide, read_scripts
 from tests.instance import ROOT
 from transcripts.ui.commands import Noun
 

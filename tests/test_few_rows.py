@@ -13,17 +13,17 @@ from django.urls import resolve, reverse
 
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
+from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
+from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer
-from auditapp.sob.judging.actions.launching import launch_sob
-from auditapp.sob.texts.actions.datasets import load_dataset
 from tests.auditapp.batches.counting import claim, finish, make_variant
-from tests.auditapp.sob.conftest import write_texts
+from tests.auditapp.benchmarks.sob.conftest import write_texts
 from tests.conftest import make_member
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 ANSWER = ChatAnswer(
     CallOutcome.ANSWERED,
@@ -90,6 +90,6 @@ def test_every_page_has_an_answer_when_there_is_little_or_nothing(project: Proje
     fill(project, [owner, make_member(project, owner, "lead", "lead")], n)
     client = Client(raise_request_exception=False)
     client.force_login(owner)
-    found = crawl(client, reverse("projects:home", args=[project.slug]))
+    found = crawl(client, reverse("studies:home", args=[project.slug]))
     assert {path: status for path, status in found.items() if status >= 400} == {}
     assert len(found) > 100

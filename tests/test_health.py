@@ -8,9 +8,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client, RequestFactory
 
 from auditapp.batches.ledger import worker_signs
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.pure import spool
-from auditapp.outage import is_outage
+from auditapp.outbound.clock import read_now
+from auditapp.site.outage import is_outage
 from auditapp.wsgi import application
 from transcripts.accounts.models import User
 

@@ -14,8 +14,8 @@ from tests.histories import HISTORIES, History
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.history.models import Numbered, WrittenMeanwhile
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 

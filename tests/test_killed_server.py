@@ -29,7 +29,7 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
-from transcripts.projects.actions import set_member_role
+from transcripts.studies.actions import set_member_role
 
 project = start_study(slug="kills", name="Kills", by=trail.SYSTEM)
 text = " ".join(f"Invented sentence number {{number}}." for number in range(400))
@@ -92,7 +92,7 @@ def test_twenty_kills_lose_no_acknowledged_coding_and_store_none_twice(instance:
 
     def serve() -> Any:
         return instance.start(
-            "-m", "auditapp.serving", "--host", HOST, "--port", str(port), API_REQUESTS_PER_MINUTE="100000"
+            "-m", "auditapp.site.serving", "--host", HOST, "--port", str(port), API_REQUESTS_PER_MINUTE="100000"
         )
 
     server = serve()

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from auditapp.log_lines import Line
 from auditapp.settings import LOGGING
+from auditapp.site.log_lines import Line
 
 
 def write(message: str, *, failure: BaseException | None = None) -> str:

@@ -40,13 +40,13 @@ from transcripts.codebook.actions import start_study
 from transcripts.coding.models import CONDITION, Coding, Layer, Unblinding
 from transcripts.corpus.models import Interview, InterviewChange, MaskedFacts, Sentence
 from transcripts.corpus.pure.segmenting import hash_quote
-from transcripts.imports.models import ImportJob
-from transcripts.projects.access import find_role
-from transcripts.projects.models import Project
-from transcripts.projects.roles import LEAD
+from transcripts.jobs.models import ImportJob
 from transcripts.refusals import Refused
 from transcripts.rounds.actions import lock_round, sign_off
 from transcripts.rounds.models import Round
+from transcripts.studies.access import find_role
+from transcripts.studies.models import Project
+from transcripts.studies.roles import LEAD
 
 # Words that stand on pages of every study, such as the names of formats that can be read, whatever is masked.
 SAID_ANYWAY = ("anthropic", "claude")
@@ -122,7 +122,7 @@ def look_further(visitor: Visitor, project: Project, *, every: int = 1) -> dict[
     for path in _list_more(project, every=every):
         found[path] = _keep(visitor.knock(path, "GET"))
     for word in WORDS:
-        for name, key in (("corpus:interviews", "q"), ("corpus:interviews", "model"), ("retrieval:search", "q")):
+        for name, key in (("corpus:interviews", "q"), ("corpus:interviews", "model"), ("search:search", "q")):
             path = f"{reverse(name, args=[slug])}?{key}={word.replace(' ', '+')}"
             found[path] = _keep(visitor.knock(path, "GET"))
     return found

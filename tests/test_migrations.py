@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from auditapp.operations import year_zero
 from transcripts.accounts.models import User
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from tests.conftest import make_member
 from tests.stage import set_stage
 from tests.test_access_matrix import OF_A_STUDY
 from transcripts.accounts.models import User
-from transcripts.projects.models import Project
-from transcripts.projects.roles import ROLES
+from transcripts.studies.models import Project
+from transcripts.studies.roles import ROLES
 
 SignIn = Callable[[User], Client]
 CLICKS = 3
@@ -26,9 +26,9 @@ OF_A_KIND = 2
 STEPS = {
     *("codebook:retire_code", "codebook:split_code", "preannotation:launch_check"),
     *("themes:edit", "themes:evidence", "themes:history", "themes:quote"),
-    *("retrieval:score_sheet", "preannotation:run", "sob:mark", "sob:reading_history"),
+    *("search:score_sheet", "preannotation:run", "sob:mark", "sob:reading_history"),
     *("negotiation:new_stance", "negotiation:next_stance", "negotiation:pair", "negotiation:thread_scores"),
-    "probe:rationales",
+    "gender_cues:rationales",
     *("scenarios:new_script", "scenarios:next_script"),
     *("sob:audit_new", "sob:describe", "sob:format_launch", "sob:retarget", "sob:sample"),
 }
@@ -82,7 +82,7 @@ def test_every_page_is_three_clicks_from_the_overview(
     stage = set_stage(project, owner, make_member(project, owner, "reader", "somebody else"))
     person = owner if key == "owner" else make_member(project, owner, key, f"the {key}")
     client = client_of(person)
-    home = reverse("projects:home", args=[project.slug])
+    home = reverse("studies:home", args=[project.slug])
     found: dict[str, int] = {}
     seen, fetched, problems = {home}, Counter[str](), list[str]()
     level = [home]

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from auditapp.serving import STRANGERS_BYTES
+from auditapp.site.serving import STRANGERS_BYTES
 from tests.instance import HOST, ROOT, find_free_port, wait_until
 from tests.stuck import LARGE
 from tests.test_serving import serve

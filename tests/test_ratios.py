@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from auditapp.serving import APPLICATION
+from auditapp.site.serving import APPLICATION
 from benchmarks.ratios import compare, describe_ratios, keep, read_kept
 from benchmarks.results import Row
 from benchmarks.serving import FLOOR, PRODUCT

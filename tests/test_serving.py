@@ -18,8 +18,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from pytest_django import Settings
 from waitress.adjustments import Adjustments
 
-from auditapp.environment import env_networks
-from auditapp.serving import (
+from auditapp.site.environment import env_networks
+from auditapp.site.serving import (
     BODY_SECONDS,
     FILES_AT_ONCE,
     HEADER_SECONDS,
@@ -42,7 +42,7 @@ COOKIE = "Cookie: session=of-ann\r\n"
 def serve(**environment: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """A server of ``tests.stuck``: its port, and its process."""
     number = find_free_port()
-    command = [sys.executable, "-m", "auditapp.serving", "tests.stuck:application", "--port", str(number)]
+    command = [sys.executable, "-m", "auditapp.site.serving", "tests.stuck:application", "--port", str(number)]
     process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment})
     try:
         wait_until(lambda: ask(number, "/livez").startswith("HTTP/1.1 200"), what="the server answers")
@@ -301,7 +301,7 @@ def test_sigterm_ends_the_server() -> None:
 
 
 def test_a_taken_port_is_told_in_a_sentence(port: int) -> None:
-    command = [sys.executable, "-m", "auditapp.serving", "tests.stuck:application", "--port", str(port)]
+    command = [sys.executable, "-m", "auditapp.site.serving", "tests.stuck:application", "--port", str(port)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.strip()) == (1, f"Cannot listen on {HOST}:{port} (Address already in use).")
 

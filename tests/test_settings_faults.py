@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from auditapp.environment import KNOWN, check_environment, find_faults, find_misspelt_names
+from auditapp.site.environment import KNOWN, check_environment, find_faults, find_misspelt_names
 from tests.instance import ROOT
 
 SECRET = "hunter2-hunter2"
@@ -110,7 +110,11 @@ def test_a_name_that_is_nearly_a_setting_is_pointed_out(
 
 @pytest.mark.parametrize(
     "command",
-    [["manage.py", "check"], ["-m", "auditapp.serving", "--port", "0"], ["-m", "celery", "--app=auditapp", "beat"]],
+    [
+        ["manage.py", "check"],
+        ["-m", "auditapp.site.serving", "--port", "0"],
+        ["-m", "celery", "--app=auditapp", "beat"],
+    ],
 )
 def test_a_program_with_wrong_settings_lists_all_and_ends_with_78(command: list[str], tmp_path: Path) -> None:
     wrong = {"SECRET_KEY": SECRET, "TIME_ZONE": "Mars/Base", "LOG_LEVEL": "LOUD", "REDIS_URL": "localhost"}

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from auditapp.experiments.pure.effects import Tally as UnitTally
-from auditapp.experiments.pure.effects import (
+from auditapp.benchmarks.experiments.pure.effects import Tally as UnitTally
+from auditapp.benchmarks.experiments.pure.effects import (
     compare_groups,
     compare_means,
     compare_shares,
@@ -27,22 +27,22 @@ from auditapp.experiments.pure.effects import (
     report_experiment,
     tally_units,
 )
-from auditapp.experiments.pure.plans import make_plan
-from auditapp.experiments.pure.units import Unit
+from auditapp.benchmarks.experiments.pure.plans import make_plan
+from auditapp.benchmarks.experiments.pure.units import Unit
+from auditapp.benchmarks.gender_cues.pure.tables import measure_counts
+from auditapp.benchmarks.scenarios.pure.measures import PlayOutcome, measure_groups, measure_retention
+from auditapp.benchmarks.sob.audits.pure import estimate_score
+from auditapp.benchmarks.sob.pure.measures import ranks
+from auditapp.benchmarks.sob.pure.measures.ranks import RankedBlocks, compare_conover, compare_nemenyi, rank_blocks
+from auditapp.benchmarks.sob.pure.measures.score_intervals import Sample, resample_scores
+from auditapp.benchmarks.sob.pure.measures.secondary import contrast_secondary
+from auditapp.benchmarks.sob.pure.measures.tallies import ItemMatrix
 from auditapp.preannotation.evaluation.pure.calibrating import bound_f1
 from auditapp.preannotation.evaluation.pure.figures import CrossTable, Tally
 from auditapp.preannotation.evaluation.pure.influence_by_turn import measure_by_turn
 from auditapp.preannotation.evaluation.pure.rectifying import Sample as Labelled
 from auditapp.preannotation.evaluation.pure.rectifying import rectify_by_turn
 from auditapp.preannotation.evaluation.pure.turn_tables import Draws, make_table
-from auditapp.probe.pure.tables import measure_counts
-from auditapp.scenarios.pure.measures import PlayOutcome, measure_groups, measure_retention
-from auditapp.sob.audits.pure import estimate_score
-from auditapp.sob.pure.measures import ranks
-from auditapp.sob.pure.measures.ranks import RankedBlocks, compare_conover, compare_nemenyi, rank_blocks
-from auditapp.sob.pure.measures.score_intervals import Sample, resample_scores
-from auditapp.sob.pure.measures.secondary import contrast_secondary
-from auditapp.sob.pure.measures.tallies import ItemMatrix
 from tests.transcripts.agreement import examples
 from tests.transcripts.statistics.test_clusters import draw as draw_clusters
 from transcripts.agreement.pure.figures import CodeAgreement

@@ -14,7 +14,7 @@ from auditapp.demo.actions import load_demo
 from tests.approved.copies import crawl
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.downloads import CONTENT_TYPES
+from transcripts.studies.downloads import CONTENT_TYPES
 
 PAGES = {
     "agreement.table": 1,

@@ -18,18 +18,18 @@ from tests.form_values import read_form
 from tests.stage import set_stage
 from transcripts.accounts import second_factor_views  # noqa: F401 - its forms are loaded late, by a setting
 from transcripts.accounts.models import User
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 from transcripts.ui.forms import ReplacingForm
 
 # Forms that are filled in with what is stored and replace it: the hidden field by which a change made meanwhile is noticed.
 REPLACE = {
     "auditapp.llm.forms.CapabilitiesForm": "seen",
-    "auditapp.probe.forms.purposes.PurposeForm": "based_on",
+    "auditapp.benchmarks.gender_cues.forms.purposes.PurposeForm": "based_on",
     "auditapp.preannotation.evaluation.forms.DisagreementForm": "replaces",
-    "auditapp.scenarios.forms.scripts.NextScriptForm": "based_on",
-    "auditapp.sob.tables.forms.MappingForm": "based_on",
-    "auditapp.sob.tables.forms.TargetsForm": "based_on",
-    "auditapp.sob.texts.forms.RecordForm": "seen",
+    "auditapp.benchmarks.scenarios.forms.scripts.NextScriptForm": "based_on",
+    "auditapp.benchmarks.sob.tables.forms.MappingForm": "based_on",
+    "auditapp.benchmarks.sob.tables.forms.TargetsForm": "based_on",
+    "auditapp.benchmarks.sob.texts.forms.RecordForm": "seen",
     "transcripts.agreement.forms.VerdictForm": "revision",
     "transcripts.codebook.forms.codes.CodeForm": "revision",
     "transcripts.codebook.forms.codes.FamilyForm": "revision",
@@ -38,8 +38,8 @@ REPLACE = {
     "transcripts.negotiation.forms.cases.CaseSheetForm": "based_on",
     "transcripts.negotiation.forms.cases.PairForm": "seen",
     "transcripts.negotiation.forms.scores.NextStanceForm": "based_on",
-    "transcripts.themes.forms.SplitForm": "version",
-    "transcripts.themes.forms.ThemeForm": "version",
+    "transcripts.analysis.themes.forms.SplitForm": "version",
+    "transcripts.analysis.themes.forms.ThemeForm": "version",
 }
 # Forms that replace one value, or a person's own: she sets what she sees, the last word holds, and the history has all.
 ONE_VALUE_OR_OWN = """
@@ -47,26 +47,26 @@ auditapp.audits: BaseMarkForm
 auditapp.batches: CapForm ConcurrencyForm GrantForm NameForm
 auditapp.llm: AddressForm KeyForm KeyVariableForm PriceForm
 auditapp.preannotation: ChoiceForm FamilyReasonForm MarkForm WithholdingForm
-auditapp.sob: MarkForm ReadingForm
-transcripts.memos: MemoForm
+auditapp.benchmarks.sob: MarkForm ReadingForm
+transcripts.analysis.notebook: MemoForm
 transcripts.negotiation: ScoreForm
-transcripts.projects: RoleForm StanceForm
+transcripts.studies: RoleForm StanceForm
 transcripts.revision: AnchorReadingForm ReReviewForm
-transcripts.themes: EntryForm QuoteForm StatementForm
+transcripts.analysis.themes: EntryForm QuoteForm StatementForm
 """
 # Forms that add, choose, confirm or end something.
 OTHERS = """
 auditapp.audits: OpenResultsForm
 auditapp.batches: AnswersForm AttemptChoice ConfirmForm LaunchForm LaunchOptionsForm
-auditapp.experiments: DrawForm PlanForm UnitsForm
+auditapp.benchmarks.experiments: DrawForm PlanForm UnitsForm
 auditapp.llm: ModelForm
 auditapp.preannotation: CalibrationForm CellForm CheckForm CriticForm DraftForm DrawForm FilterForm
 auditapp.preannotation: FinishedForm OfflineForm PlantedForm PreannotationForm ResponseForm ReversalChoice
 auditapp.preannotation: SmallPilotOptions SpreadForm SuggestionsForm ThresholdForm
-auditapp.probe: LaunchForm LoadForm RationalesForm ReportForm WithdrawForm
-auditapp.scenarios: AskForm CloseForm DiscardForm KeyedForm LaunchForm LoadForm OpenPlayForm ReportForm ScriptForm
-auditapp.sob: AuditForm CombineForm DrawFields FileForm FormatterForm ImportForm LaunchForm LoadForm MappingRowForm
-auditapp.sob: RetargetForm SampleForm WordingForm
+auditapp.benchmarks.gender_cues: LaunchForm LoadForm RationalesForm ReportForm WithdrawForm
+auditapp.benchmarks.scenarios: AskForm CloseForm DiscardForm KeyedForm LaunchForm LoadForm OpenPlayForm ReportForm ScriptForm
+auditapp.benchmarks.sob: AuditForm CombineForm DrawFields FileForm FormatterForm ImportForm LaunchForm LoadForm MappingRowForm
+auditapp.benchmarks.sob: RetargetForm SampleForm WordingForm
 auditapp.webhooks: WebhookForm
 transcripts.accounts: AuthenticateForm ReauthenticateForm SignInForm TokenForm
 transcripts.agreement: ReasonForm SelectionForm UnitsForm
@@ -76,26 +76,26 @@ transcripts.codebook: NeedsReason PartForm PinForm PinnedExampleForm ProposalFor
 transcripts.corpus: ChosenForm ConsentForm ImportForm
 transcripts.exchange: StudyFileForm
 transcripts.history: NextForm
-transcripts.memos: MemoSearchForm
+transcripts.analysis.notebook: MemoSearchForm
 transcripts.negotiation: StanceForm StudyForm
-transcripts.projects: MemberForm
-transcripts.retrieval: AnswerForm CountForm PairForm SearchForm SheetForm
+transcripts.studies: MemberForm
+transcripts.analysis.search: AnswerForm CountForm PairForm SearchForm SheetForm
 transcripts.revision: AnchorForm DrawForm
 transcripts.rounds: CellsForm FinishForm LockForm RoundForm SignOffForm SignOffSeveralForm
-transcripts.themes: GroupForm MergeForm NewThemeForm
+transcripts.analysis.themes: GroupForm MergeForm NewThemeForm
 transcripts.ui: OnceForm ReplacingForm RowForm
 """
 # Of forms that replace: the page, the field that both change, and what else is needed to save it. The others (scripts, stances,
 # case sheets, pairs, tables, verdicts, disagreements) are sent by two people in the tests of their rooms.
 PAGES: dict[str, tuple[str, str, dict[str, str]]] = {
     "auditapp.llm.forms.CapabilitiesForm": ("llm:model", "max_output_tokens", {}),
-    "auditapp.probe.forms.purposes.PurposeForm": ("probe:purpose", "text", {}),
-    "auditapp.sob.texts.forms.RecordForm": ("sob:describe", "source_name", {}),
+    "auditapp.benchmarks.gender_cues.forms.purposes.PurposeForm": ("gender_cues:purpose", "text", {}),
+    "auditapp.benchmarks.sob.texts.forms.RecordForm": ("sob:describe", "source_name", {}),
     "transcripts.codebook.forms.codes.CodeForm": ("codebook:edit_code", "definition", {"effect": "wording"}),
     "transcripts.codebook.forms.codes.FamilyForm": ("codebook:edit_family", "description", {}),
     "transcripts.corpus.forms.RedactionForm": ("corpus:redaction", "entries", {"reason": "Names."}),
     "transcripts.corpus.forms.DetailsForm": ("corpus:details", "title", {}),
-    "transcripts.themes.forms.ThemeForm": ("themes:edit", "description", {"reason": "Better."}),
+    "transcripts.analysis.themes.forms.ThemeForm": ("themes:edit", "description", {"reason": "Better."}),
 }
 TEXTS = {"max_output_tokens": ("4321", "8765"), "entries": ("Anna -> [A]", "Ben -> [B]")}
 

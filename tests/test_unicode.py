@@ -28,8 +28,8 @@ from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.exchange.actions import import_qdpx, write_export
 from transcripts.exchange.registry import Scope, find_export
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
 
 TURNS_OF_ONE = 100
 CODED_BY_HAND = 300

@@ -63,7 +63,7 @@ def start_app(
     environment.pop("DEBUG", None)
     sign_in_link = prepare_data(python, environment, local)
     commands = {
-        "web server": [str(python), "-m", "auditapp.serving", "--host", HOST, "--port", str(number)],
+        "web server": [str(python), "-m", "auditapp.site.serving", "--host", HOST, "--port", str(number)],
         WORKER: [str(python), "manage.py", "worker", "--skip-checks"],
     }
     if local is not None and packages is not None:

@@ -21,8 +21,8 @@ from auditapp.batches.kinds import find_visibility
 from auditapp.batches.models import Cell
 from auditapp.batches.pages.attempts import COLUMNS, read_answers
 from transcripts.blinding.viewers import Viewer
-from transcripts.projects.downloads import sends_files
-from transcripts.projects.roles import Permission
+from transcripts.studies.downloads import sends_files
+from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_ID
 
 LINES_AT_A_TIME = 200

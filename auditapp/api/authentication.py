@@ -13,7 +13,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from auditapp.clients import find_client
+from auditapp.site.clients import find_client
 from transcripts.accounts.actions import note_token_use
 from transcripts.accounts.models import ApiToken, User
 from transcripts.accounts.queries import find_token

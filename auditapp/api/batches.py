@@ -24,8 +24,8 @@ from auditapp.llm.models import ModelVariant
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
 from transcripts.exchange.rows import describe
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.studies.roles import Permission
 
 # Named for the schema, which tells fields that are named alike apart.
 BATCH_STATES = Batch.State.choices

@@ -40,11 +40,11 @@ from transcripts.corpus.actions import import_files, plan_imports
 from transcripts.corpus.models import Sentence
 from transcripts.corpus.planning import ImportReport
 from transcripts.corpus.pure.previews import read_choices
-from transcripts.corpus.pure.readers import FORMATS
-from transcripts.corpus.pure.readers.base import CONSENT_SCOPES
 from transcripts.corpus.storing import rest
-from transcripts.projects.roles import Permission
+from transcripts.formats.interviews import FORMATS
+from transcripts.formats.interviews.base import CONSENT_SCOPES
 from transcripts.refusals import Refused
+from transcripts.studies.roles import Permission
 
 LINES_AT_A_TIME = 100
 # SQLite lets one writer in at a time: between two transactions, others get this share of the time that one took.

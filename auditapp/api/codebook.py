@@ -19,7 +19,7 @@ from transcripts.accounts.models import Scope
 from transcripts.codebook.actions import import_codebook, plan_import, publish_version
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeExample, CodeFamily
 from transcripts.codebook.queries import current_version, list_versions, read_examples, read_families
-from transcripts.projects.roles import Permission
+from transcripts.studies.roles import Permission
 
 
 class QuestionOutput(serializers.Serializer[Any]):

@@ -19,15 +19,15 @@ from auditapp.api.labels import REASON, LabelParameters, check_quote, find_code,
 from auditapp.api.outputs import RowOutput
 from auditapp.api.views import Pages, ProjectView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
+from transcripts.analysis.search.catalog import read_catalog
+from transcripts.analysis.search.pure.words import split_answer
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.actions import add_coding, decide_sentence, reopen_sentence, withdraw_coding
 from transcripts.coding.models import Coding, Decision, Enactment, Level
 from transcripts.coding.queries import find_stored
 from transcripts.coding.values import CHOICE_FIELDS, COLUMNS, CodingValues
 from transcripts.exchange.rows import describe
-from transcripts.projects.roles import Permission
-from transcripts.retrieval.catalog import read_catalog
-from transcripts.retrieval.pure.words import split_answer
+from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_SEED
 
 # A code, a question and an answer of as many characters as each may have.

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
-from auditapp import outage
+from auditapp.site import outage
 from transcripts.codebook.actions import CodebookRefused
 from transcripts.refusals import Refused
 

@@ -12,14 +12,14 @@ from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Body, FileBody, FileParser, Parameters, Words
 from auditapp.api.outputs import RecordOutput, RowOutput
 from auditapp.api.views import PageParameters, Pages, ProjectView, at_one_address, find_row
-from auditapp.experiments.actions import Loaded, load_enrolments, lock_plan
-from auditapp.experiments.models import Experiment
-from auditapp.experiments.pure.plans import MAX_NAME, PlanRefused, make_plan
-from auditapp.experiments.queries import read_report
+from auditapp.benchmarks.experiments.actions import Loaded, load_enrolments, lock_plan
+from auditapp.benchmarks.experiments.models import Experiment
+from auditapp.benchmarks.experiments.pure.plans import MAX_NAME, PlanRefused, make_plan
+from auditapp.benchmarks.experiments.queries import read_report
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.studies.roles import Permission
 
 
 class ExperimentOutput(RowOutput):

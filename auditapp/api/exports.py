@@ -23,10 +23,10 @@ from transcripts.corpus.models import RUN_FACTS, Kind
 from transcripts.exchange.export_jobs import EXPORT, find_hidden, write_or_leave
 from transcripts.exchange.registry import Export, Scope, find_export, list_exports
 from transcripts.exchange.rows import Column
-from transcripts.imports.actions import record_taking
-from transcripts.imports.models import ImportJob
-from transcripts.imports.runs import read_result
-from transcripts.projects.downloads import CONTENT_TYPES, sends_files
+from transcripts.jobs.actions import record_taking
+from transcripts.jobs.models import ImportJob
+from transcripts.jobs.runs import read_result
+from transcripts.studies.downloads import CONTENT_TYPES, sends_files
 
 OWN, ALL = "own", "all"
 # Named for the schema, which tells fields that are named alike apart.

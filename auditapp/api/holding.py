@@ -14,18 +14,18 @@ from auditapp.api.errors import Conflict
 from auditapp.api.inputs import Body, Choice, Dollars, FileParser, RowBody, Uuid, WholeNumber, Words
 from auditapp.api.outputs import RecordOutput, RowOutput
 from auditapp.api.views import PageParameters, Pages, ProjectView, at_one_address, find_row, list_columns
+from auditapp.benchmarks.scenarios.actions.asking import ask, record_answer
+from auditapp.benchmarks.scenarios.actions.closing import close_play
+from auditapp.benchmarks.scenarios.actions.plays import branch_play, open_play
+from auditapp.benchmarks.scenarios.models import Play, Question, Script
+from auditapp.benchmarks.scenarios.pure.lines import LABELS
+from auditapp.benchmarks.scenarios.queries.plays import find_script, latest_scripts, visible_plays
+from auditapp.benchmarks.scenarios.queries.talks import Exchange, Raised, find_raised, read_talk
 from auditapp.llm.models import ModelVariant
-from auditapp.scenarios.actions.asking import ask, record_answer
-from auditapp.scenarios.actions.closing import close_play
-from auditapp.scenarios.actions.plays import branch_play, open_play
-from auditapp.scenarios.models import Play, Question, Script
-from auditapp.scenarios.pure.lines import LABELS
-from auditapp.scenarios.queries.plays import find_script, latest_scripts, visible_plays
-from auditapp.scenarios.queries.talks import Exchange, Raised, find_raised, read_talk
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_ID
 
 # The schema gives enums names of their own.

@@ -17,8 +17,8 @@ from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import RUN_FACTS, Interview, InterviewChange, InterviewVersion, Relation, Sentence, Turn
 from transcripts.corpus.models import Kind as ThreadKind
 from transcripts.corpus.pure.markdown_lines import Kind
-from transcripts.corpus.pure.readers.threads import find_stage
 from transcripts.corpus.pure.segmenting import TOOL_KINDS
+from transcripts.formats.interviews.threads import find_stage
 
 # Named for the schema, which tells fields that are named alike apart.
 TURN_ROLES = Turn.Role.choices

@@ -15,7 +15,7 @@ from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Layer
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import MAX_ID
 
 REASON = "Why, in one line; required once suggestions or colleagues' codings were seen here."

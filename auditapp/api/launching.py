@@ -20,17 +20,17 @@ from auditapp.batches.launching import DEFAULT_PILOT, MAX_REPEATS, PILOT_SHARE, 
 from auditapp.batches.models import MAX_IN_FLIGHT, Batch
 from auditapp.batches.pages.reviewing import review_launch, write_warnings
 from auditapp.batches.pages.summaries import describe_money
+from auditapp.benchmarks.sob.judging.actions.launching import NOTICE, launch_sob, needs_notice, plan_sob
+from auditapp.benchmarks.sob.models import Dataset
+from auditapp.benchmarks.sob.pure.instruments import TASKS
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import LATENT_NEEDS_REASON, draft_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_model, plan_reading
 from auditapp.preannotation.launching.queries import add_review
 from auditapp.preannotation.models import Annotator
-from auditapp.sob.judging.actions.launching import NOTICE, launch_sob, needs_notice, plan_sob
-from auditapp.sob.models import Dataset
-from auditapp.sob.pure.instruments import TASKS
 from transcripts.accounts.models import Scope
 from transcripts.corpus.models import Interview
-from transcripts.projects.roles import Permission
+from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_ID, MAX_REASON
 
 MAX_PILOT = 10_000

@@ -19,8 +19,8 @@ from transcripts.accounts.models import Scope
 from transcripts.coding.actions.links import add_link, withdraw_link
 from transcripts.coding.models import Coding, Link
 from transcripts.corpus.pure.boundaries import Extent
-from transcripts.projects.roles import Permission
 from transcripts.refusals import WrongInput
+from transcripts.studies.roles import Permission
 
 # Named for the schema, which tells fields that are named alike apart.
 LINK_KINDS = Link.Kind.choices

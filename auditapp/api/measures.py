@@ -25,16 +25,16 @@ from transcripts.agreement.forms import NOT_KNOWN, list_coders
 from transcripts.agreement.pure.figures import CELLS, CODE_FIGURES, PAIR_FIGURES
 from transcripts.agreement.views.tables import NOT_REFLEXIVE
 from transcripts.agreement.views.visible import MeasuredReadings, PageRequest, Stance
+from transcripts.analysis.themes.compared import THEMES, find_family
+from transcripts.analysis.themes.compared import compare as compare_models
+from transcripts.analysis.themes.evidence import LayerChoice, choose_viewpoint
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Layer
-from transcripts.projects.models import MethodStance
-from transcripts.projects.queries import read_stances
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import Mark
-from transcripts.themes.compared import THEMES, find_family
-from transcripts.themes.compared import compare as compare_models
-from transcripts.themes.evidence import LayerChoice, choose_viewpoint
+from transcripts.studies.models import MethodStance
+from transcripts.studies.queries import read_stances
+from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_SEED
 
 if TYPE_CHECKING:

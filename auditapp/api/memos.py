@@ -16,11 +16,11 @@ from auditapp.api.labels import SINCE, WITHDRAWN, changed_since
 from auditapp.api.outputs import RowOutput
 from auditapp.api.views import PageParameters, Pages, ProjectView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
+from transcripts.analysis.notebook.actions import MemoChanged, revise_memo, withdraw_memo, write_memo
+from transcripts.analysis.notebook.queries import PlaceNotFound, find_place
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Memo
-from transcripts.memos.actions import MemoChanged, revise_memo, withdraw_memo, write_memo
-from transcripts.memos.queries import PlaceNotFound, find_place
-from transcripts.projects.roles import Permission
+from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_ID
 
 FILTERS = {"interview": "interview", "author": "author__username", "kind": "kind", "subject": "subject"}

@@ -27,8 +27,8 @@ from transcripts.negotiation.pure.report import NotThere, make_report
 from transcripts.negotiation.queries.cases import PairView, list_pairs, visible_sheets
 from transcripts.negotiation.queries.method import leave_out_coefficients
 from transcripts.negotiation.queries.records import read_records
-from transcripts.projects.roles import Permission
 from transcripts.refusals import WrongInput
+from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_ID
 
 # Named for the schema, which tells fields that are named alike apart.

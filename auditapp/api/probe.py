@@ -11,11 +11,11 @@ from auditapp.api.batches import ReportOutput, describe_reported
 from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Choice, Numeral, Parameters
 from auditapp.api.views import ProjectView, find_row
-from auditapp.probe.pure.tables import AXES
-from auditapp.probe.queries.purposes import ProbeIsOff, require_figures
-from auditapp.probe.queries.trials import KIND, read_report
-from transcripts.projects.roles import Permission
+from auditapp.benchmarks.gender_cues.pure.tables import AXES
+from auditapp.benchmarks.gender_cues.queries.purposes import ProbeIsOff, require_figures
+from auditapp.benchmarks.gender_cues.queries.trials import KIND, read_report
 from transcripts.refusals import Refused
+from transcripts.studies.roles import Permission
 
 
 class ReadProbeReport(ProjectView):

@@ -17,9 +17,9 @@ from auditapp.llm.models import Grant
 from auditapp.webhooks import actions, queries
 from auditapp.webhooks.models import MAX_ADDRESS, Webhook
 from transcripts.accounts.models import Scope
-from transcripts.projects.models import Membership
-from transcripts.projects.queries import studies_of
-from transcripts.projects.roles import ROLE_CHOICES, Permission
+from transcripts.studies.models import Membership
+from transcripts.studies.queries import studies_of
+from transcripts.studies.roles import ROLE_CHOICES, Permission
 
 MAX_EVENTS = 20
 

@@ -20,7 +20,7 @@ from transcripts.negotiation.actions.scores import MAX_EVIDENCE, Evidence, put_s
 from transcripts.negotiation.actions.stances import write_stance
 from transcripts.negotiation.models import Score, ScoreEvidence, Stance
 from transcripts.negotiation.queries.scores import visible_scores
-from transcripts.projects.roles import Permission
+from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_SEED
 
 # Named for the schema, which tells fields that are named alike apart.

@@ -12,10 +12,10 @@ from auditapp.api.batches import ReportOutput, describe_reported
 from auditapp.api.inputs import Parameters
 from auditapp.api.outputs import RecordOutput
 from auditapp.api.views import ProjectView, find_row
-from auditapp.sob.pure.measures.scores import CELL_FIELDS, ScoreCell
-from auditapp.sob.queries import KIND
-from auditapp.sob.report.comparing import read_comparison
-from auditapp.sob.report.requests import await_report
+from auditapp.benchmarks.sob.pure.measures.scores import CELL_FIELDS, ScoreCell
+from auditapp.benchmarks.sob.queries import KIND
+from auditapp.benchmarks.sob.report.comparing import read_comparison
+from auditapp.benchmarks.sob.report.requests import await_report
 
 
 class ScoreOutput(RecordOutput):

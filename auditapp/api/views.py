@@ -23,9 +23,9 @@ from rest_framework.views import APIView
 from auditapp.api.errors import InvalidParameters, PlainHttp, ScopeMissing
 from auditapp.api.inputs import Body, Numeral, Parameters, StrictJsonParser
 from transcripts.accounts.models import ApiToken, Scope, User
-from transcripts.projects.access import open_project
-from transcripts.projects.models import Project
-from transcripts.projects.roles import Permission, Role
+from transcripts.studies.access import open_project
+from transcripts.studies.models import Project
+from transcripts.studies.roles import Permission, Role
 from transcripts.ui.typed_text import MAX_ID
 
 DEFAULT_LIMIT = 100

@@ -14,8 +14,8 @@ from django.shortcuts import redirect, render
 
 from auditapp.audits.actions import open_results
 from auditapp.audits.models import BaseAudit, BaseItem, BaseMark
-from transcripts.projects.access import ProjectRequest
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 from transcripts.ui.forms import OnceForm, RowForm
 

@@ -16,7 +16,6 @@ from auditapp.batches.grants import commit_money, needs_no_grant
 from auditapp.batches.kinds import Answered, announce_end, get_kind
 from auditapp.batches.ledger.batch_state import describe_unreadable_pilot, finish_if_complete, is_paused_by_held
 from auditapp.batches.ledger.chains import list_before, list_behind, settle_chains, take_up
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import (
     MAX_IN_FLIGHT,
@@ -33,9 +32,10 @@ from auditapp.batches.models import (
 from auditapp.batches.pure.money import to_dollars, to_nano
 from auditapp.llm.models import Grant
 from auditapp.llm.queries import is_open_ended
+from auditapp.outbound.clock import read_now
 from transcripts.audit_trail import trail
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 MAX_NAME_LENGTH = 200
 OPEN_CELLS = (Cell.State.PLANNED, Cell.State.LEASED)

@@ -16,8 +16,8 @@ from auditapp.batches.launching import DEFAULT_PILOT, LaunchOptions
 from auditapp.batches.models import Arm, Attempt, Batch
 from auditapp.llm.models import Capabilities, ModelVariant, ProviderAccount
 from auditapp.llm.providers.base import ErrorClass
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 from transcripts.ui.forms import RowForm, limit_size
 
 MAX_ANSWER_FILE = 512 * 1024 * 1024

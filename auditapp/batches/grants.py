@@ -15,16 +15,16 @@ from django.db.models import F, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import Arm, Attempt, Batch
 from auditapp.batches.pure.money import NANO, Share, add_up, find_changes, settle, sum_shares, to_dollars
 from auditapp.llm.actions import CALLS_NOBODY
 from auditapp.llm.granting import lock_grants
 from auditapp.llm.models import Commitment, Grant, ModelVariant, Price, ProviderAccount
+from auditapp.outbound.clock import read_now
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 CENT = NANO // 100
 

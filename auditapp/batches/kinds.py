@@ -13,7 +13,7 @@ from auditapp.batches.pure.chaining import Conversation, Exchange
 from auditapp.llm.models import Capabilities
 from auditapp.llm.pure.json_schemas import strip_limits
 from transcripts.blinding.viewers import Viewer
-from transcripts.projects.registrations import load_registrations
+from transcripts.studies.registrations import load_registrations
 
 
 class Answered(NamedTuple):

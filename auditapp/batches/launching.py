@@ -25,7 +25,6 @@ from auditapp.batches.actions import (
 )
 from auditapp.batches.grants import check_money, find_asked_at
 from auditapp.batches.kinds import get_kind
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.prompts import hash_prompt, make_request
 from auditapp.batches.models import Arm, Batch
 from auditapp.batches.planning import STORING, Grid, draw_pilots, is_large, plan_at_once, plan_by_parts
@@ -36,10 +35,11 @@ from auditapp.llm.models import Capabilities, ModelVariant, Price
 from auditapp.llm.providers import write_body
 from auditapp.llm.providers.reasoning import SettingRefused
 from auditapp.llm.queries import find_capabilities, find_prices, is_open_ended
+from auditapp.outbound.clock import read_now
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 MAX_REPEATS = 1000
 DEFAULT_PILOT = 30

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from auditapp.llm.models import Capabilities, ModelVariant, Price
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 MAX_IN_FLIGHT = 1_000
 

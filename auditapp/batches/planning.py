@@ -18,10 +18,10 @@ from typing import NamedTuple
 from django.db import connection, transaction
 
 from auditapp.batches.actions import cancel_batch, commit_cap, lock_batch, notify_queues
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.statements import insert_cells
 from auditapp.batches.models import Arm, Batch, Cell, WorkQueue
 from auditapp.batches.pure.chaining import cut_by_length, list_chains
+from auditapp.outbound.clock import read_now
 from transcripts.audit_trail import trail
 from transcripts.corpus.storing import short_transaction
 from transcripts.refusals import Refused

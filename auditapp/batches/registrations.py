@@ -13,9 +13,9 @@ from auditapp.batches.planning import cancel_abandoned
 from auditapp.batches.runner.sweeps import register_sweep
 from transcripts.accounts.models import User
 from transcripts.blinding.viewers import get_viewer
-from transcripts.projects.access import ProjectRequest
-from transcripts.projects.models import Project
-from transcripts.projects.overview import register_card, register_note
+from transcripts.studies.access import ProjectRequest
+from transcripts.studies.models import Project
+from transcripts.studies.overview import register_card, register_note
 
 BATCHES_SHOWN = 5
 

@@ -11,25 +11,25 @@ from typing import Any
 from django.db import transaction
 
 from auditapp.batches.models import Batch
+from auditapp.benchmarks.scenarios.actions.asking import record_answer
+from auditapp.benchmarks.scenarios.actions.plays import branch_play, open_play
+from auditapp.benchmarks.scenarios.actions.runs import launch_scenarios
+from auditapp.benchmarks.scenarios.actions.scripts import load_scripts, write_script
+from auditapp.benchmarks.scenarios.actions.storing import store_plays
+from auditapp.benchmarks.scenarios.models import Play
+from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED, read_guide, read_published_openings, read_shipped
+from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
+from auditapp.benchmarks.sob.judging.actions.readings import read_by_person
+from auditapp.benchmarks.sob.models import Judgment
+from auditapp.benchmarks.sob.pure.parsing import Outcome
+from auditapp.benchmarks.sob.report.requests import await_report
+from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
 from auditapp.demo import SLUG, probe
 from auditapp.demo.team import let_team_work, run
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_preannotation
-from auditapp.scenarios.actions.asking import record_answer
-from auditapp.scenarios.actions.plays import branch_play, open_play
-from auditapp.scenarios.actions.runs import launch_scenarios
-from auditapp.scenarios.actions.scripts import load_scripts, write_script
-from auditapp.scenarios.actions.storing import store_plays
-from auditapp.scenarios.models import Play
-from auditapp.scenarios.pure.scripts import SHIPPED, read_guide, read_published_openings, read_shipped
-from auditapp.sob.judging.actions.launching import launch_sob
-from auditapp.sob.judging.actions.readings import read_by_person
-from auditapp.sob.models import Judgment
-from auditapp.sob.pure.parsing import Outcome
-from auditapp.sob.report.requests import await_report
-from auditapp.sob.texts.actions.datasets import load_dataset
 from transcripts.accounts.actions import create_user, ensure_owner
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -42,8 +42,8 @@ from transcripts.coding.actions import add_coding, decide_sentence, write_memo
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.actions import set_member_role
-from transcripts.projects.models import Project
+from transcripts.studies.actions import set_member_role
+from transcripts.studies.models import Project
 
 SCENARIOS = "demo-scenarios"
 HELD_INTERVIEW = Path(__file__).parent / "data" / "held_interview.json"

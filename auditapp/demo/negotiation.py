@@ -26,9 +26,9 @@ from transcripts.negotiation.actions.pairs import pair_threads
 from transcripts.negotiation.actions.scores import Evidence, put_score
 from transcripts.negotiation.actions.stances import write_stance
 from transcripts.negotiation.models import Stance
-from transcripts.projects.models import Project
 from transcripts.rounds.actions import sign_off
 from transcripts.rounds.models import Assignment, Round
+from transcripts.studies.models import Project
 
 FILE = Path(__file__).parent / "data" / "negotiation.json"
 MODEL = "Demo agent E (invented)"

@@ -9,22 +9,22 @@ from pathlib import Path
 from django.db import transaction
 
 from auditapp.batches.models import Batch
+from auditapp.benchmarks.experiments.actions import draw_audit, load_enrolments, lock_plan
+from auditapp.benchmarks.experiments.pure.plans import Plan
+from auditapp.benchmarks.gender_cues.actions.launching import launch_probe
+from auditapp.benchmarks.gender_cues.actions.purposes import allow_probe
+from auditapp.benchmarks.gender_cues.actions.rationales import store_rationales
+from auditapp.benchmarks.gender_cues.actions.reviews import load_reviews
+from auditapp.benchmarks.gender_cues.models import RationaleTurn
+from auditapp.benchmarks.gender_cues.pure.themes import write_theme_codebook
+from auditapp.benchmarks.gender_cues.pure.winnowing import check_rules
 from auditapp.demo import SLUG
-from auditapp.experiments.actions import draw_audit, load_enrolments, lock_plan
-from auditapp.experiments.pure.plans import Plan
 from auditapp.llm.models import ModelVariant
-from auditapp.probe.actions.launching import launch_probe
-from auditapp.probe.actions.purposes import allow_probe
-from auditapp.probe.actions.rationales import store_rationales
-from auditapp.probe.actions.reviews import load_reviews
-from auditapp.probe.models import RationaleTurn
-from auditapp.probe.pure.themes import write_theme_codebook
-from auditapp.probe.pure.winnowing import check_rules
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding, decide_sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 FILE = Path(__file__).parent / "data" / "reviews.csv"
 RATIONALES = f"{SLUG}-rationales"

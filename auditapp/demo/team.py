@@ -18,6 +18,11 @@ from django.db import transaction
 
 from auditapp.batches.models import Batch
 from auditapp.batches.routes import live
+from auditapp.benchmarks.sob.audits.actions import draw_audit, mark_item
+from auditapp.benchmarks.sob.judging.actions.wordings import add_wording
+from auditapp.benchmarks.sob.pure.parsing import Outcome
+from auditapp.benchmarks.sob.tables.actions import save_mapping, save_targets
+from auditapp.benchmarks.sob.tables.queries import find_rows
 from auditapp.demo import negotiation
 from auditapp.demo.probe import bring_in_experiment
 from auditapp.llm.models import ModelVariant
@@ -33,15 +38,15 @@ from auditapp.preannotation.models import Annotator, Suggestion
 from auditapp.preannotation.suggestions.actions.responses import dismiss_suggestion, keep_suggestion
 from auditapp.preannotation.suggestions.actions.showings import show_suggestions
 from auditapp.preannotation.suggestions.actions.withholding import close_draft_reading, open_draft_reading
-from auditapp.sob.audits.actions import draw_audit, mark_item
-from auditapp.sob.judging.actions.wordings import add_wording
-from auditapp.sob.pure.parsing import Outcome
-from auditapp.sob.tables.actions import save_mapping, save_targets
-from auditapp.sob.tables.queries import find_rows
 from transcripts.accounts.actions import create_user
 from transcripts.accounts.models import User
 from transcripts.agreement.actions import adjudicate, read_readings
 from transcripts.agreement.pure.letters import fingerprint as name_readings
+from transcripts.analysis.notebook.actions import write_memo
+from transcripts.analysis.notebook.queries import Place
+from transcripts.analysis.themes.actions import ThemeText, create_theme, revise_theme
+from transcripts.analysis.themes.quotations import add_quote
+from transcripts.analysis.themes.reflexive import write_entry, write_statement
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.actions import edit_code, propose_code, publish_version, start_draft
@@ -52,17 +57,12 @@ from transcripts.coding.models import Coding, Decision, Memo
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.memos.actions import write_memo
-from transcripts.memos.queries import Place
-from transcripts.projects.actions import set_member_role, set_stance
-from transcripts.projects.models import Project
 from transcripts.revision.actions.anchors import draw_anchors, read_anchor
 from transcripts.rounds.actions import lock_round, open_round, plan_round, sign_off
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.pure.allocation import fingerprint as name_plan
-from transcripts.themes.actions import ThemeText, create_theme, revise_theme
-from transcripts.themes.quotations import add_quote
-from transcripts.themes.reflexive import write_entry, write_statement
+from transcripts.studies.actions import set_member_role, set_stance
+from transcripts.studies.models import Project
 
 FILE = Path(__file__).parent / "data" / "round.json"
 AMINA, JONAS = "demo-amina", "demo-jonas"

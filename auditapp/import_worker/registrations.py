@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from auditapp.batches.runner.sweeps import register_sweep
-from transcripts.imports.runs import register_notifier
+from transcripts.jobs.runs import register_notifier
 
 
 def notify_of_job(job_id: int) -> None:

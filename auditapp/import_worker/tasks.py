@@ -13,9 +13,9 @@ from kombu.exceptions import OperationalError
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.runner.tasks import connect_at_once
 from auditapp.celery import app
-from transcripts.imports.actions import clear_jobs
-from transcripts.imports.running import run_job
-from transcripts.imports.runs import find_free_jobs
+from transcripts.jobs.actions import clear_jobs
+from transcripts.jobs.running import run_job
+from transcripts.jobs.runs import find_free_jobs
 
 logger = logging.getLogger(__name__)
 

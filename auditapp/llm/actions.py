@@ -32,7 +32,12 @@ from auditapp.llm.models import (
 from auditapp.llm.providers import PROVIDERS, Account, ProviderNotReady, open_provider
 from auditapp.llm.providers.base import ChatRequest, Traits
 from auditapp.llm.providers.probing import ProbeFailed, probe
-from auditapp.llm.pure.addresses import (
+from auditapp.llm.pure.families import find_family
+from auditapp.llm.pure.key_removal import remember_key
+from auditapp.llm.pure.sampling import SAMPLING, SamplingError, check_sampling
+from auditapp.llm.queries import find_capabilities, find_prices, read_allowed_addresses
+from auditapp.llm.sealing import SealBroken, seal_again, seal_key
+from auditapp.outbound.addresses import (
     NoAddress,
     check_base_url,
     is_open_http,
@@ -42,11 +47,6 @@ from auditapp.llm.pure.addresses import (
     name_address,
     read_listed,
 )
-from auditapp.llm.pure.families import find_family
-from auditapp.llm.pure.key_removal import remember_key
-from auditapp.llm.pure.sampling import SAMPLING, SamplingError, check_sampling
-from auditapp.llm.queries import find_capabilities, find_prices, read_allowed_addresses
-from auditapp.llm.sealing import SealBroken, seal_again, seal_key
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
 from transcripts.ui.forms import check_seen

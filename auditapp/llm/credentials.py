@@ -14,10 +14,10 @@ from django.conf import settings
 
 from auditapp.llm.models import ModelVariant, ProviderAccount
 from auditapp.llm.providers.base import Account, ProviderNotReady
-from auditapp.llm.pure.addresses import looks_private, may_be_sent, name_address, read_numbers
 from auditapp.llm.pure.key_removal import remember_key
 from auditapp.llm.queries import read_allowed_addresses
 from auditapp.llm.sealing import SealBroken, open_key
+from auditapp.outbound.addresses import looks_private, may_be_sent, name_address, read_numbers
 
 # This machine and private networks (RFC 1122, RFC 1918, RFC 4193).
 OWN_NETWORKS = [IPv4Network(each) for each in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")]

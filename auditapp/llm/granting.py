@@ -13,8 +13,8 @@ from auditapp.llm.actions import CALLS_NOBODY
 from auditapp.llm.models import Grant, ProviderAccount
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 NANO = 1_000_000_000
 MAX_LIMIT = 1_000_000

@@ -12,7 +12,7 @@ from django.db.models import Q
 from auditapp.llm.pure.sampling import SAMPLING, describe_sampling
 from transcripts.audit_trail import trail
 from transcripts.history.models import Numbered
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 MAX_TOKENS = 200_000
 MAX_TIMEOUT = 3_600

@@ -10,9 +10,9 @@ from django.db.models import Count
 from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, Price, ProviderAccount
 from auditapp.llm.providers import DEFAULT_MAX_OUTPUT
 from auditapp.llm.sealing import SealBroken, open_key
-from transcripts.projects.models import Project
-from transcripts.projects.registrations import load_registrations
-from transcripts.projects.roles import Permission
+from transcripts.studies.models import Project
+from transcripts.studies.registrations import load_registrations
+from transcripts.studies.roles import Permission
 
 
 def find_prices(variants: Iterable[ModelVariant]) -> dict[int, Price]:

@@ -16,10 +16,10 @@ from django.db.migrations.loader import MigrationLoader
 
 from auditapp.batches.actions import pause_batches
 from auditapp.batches.models import Batch
-from auditapp.environment import make_data_folder, mark_data_folder
 from auditapp.operations import archive
 from auditapp.operations.archive import copy_database, describe_database, load_database, name_database
 from auditapp.operations.year_zero import COMMIT, is_from_before
+from auditapp.site.environment import make_data_folder, mark_data_folder
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
 

@@ -16,21 +16,21 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.statements import find_queues_to_notify
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.ledger.worker_signs import read_workers
 from auditapp.batches.models import Tick
 from auditapp.batches.pure.spool import find_disk_shortage, is_abandoned
-from auditapp.environment import find_misspelt_names
 from auditapp.llm.queries import find_broken_seals
 from auditapp.operations import archive
 from auditapp.operations.actions import BACKED_UP
 from auditapp.operations.archive import find_sqlite_file
+from auditapp.outbound.clock import read_now
+from auditapp.site.environment import find_misspelt_names
 from auditapp.webhooks.queries import find_broken_secrets
 from transcripts.accounts.queries import find_broken_second_factors
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.imports.runs import find_free_jobs
+from transcripts.jobs.runs import find_free_jobs
 
 OK, WARNING, WRONG = "ok", "warning", "wrong"
 TRAIL = "I7"

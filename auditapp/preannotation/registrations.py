@@ -25,9 +25,9 @@ from auditapp.preannotation.suggestions.queries.arms import is_draft
 from transcripts.blinding.labels_seen import register_labels
 from transcripts.coding.queries import register_drafts
 from transcripts.exchange.registry import register_export, register_machine_notes, register_machine_use
-from transcripts.projects.access import ProjectRequest
-from transcripts.projects.overview import register_card
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest
+from transcripts.studies.overview import register_card
+from transcripts.studies.roles import Permission
 
 
 def notify_idle_runs() -> None:

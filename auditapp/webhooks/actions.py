@@ -12,16 +12,16 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import transaction
 
-from auditapp.batches.ledger.clock import read_now
-from auditapp.llm.pure.addresses import NoAddress, check_base_url, looks_private, name_address
 from auditapp.llm.sealing import SealBroken, seal_again, seal_key
+from auditapp.outbound.addresses import NoAddress, check_base_url, looks_private, name_address
+from auditapp.outbound.clock import read_now
 from auditapp.webhooks.models import MAX_ADDRESS, TEST, TURNED_OFF, Delivery, Webhook, list_events
 from auditapp.webhooks.pure.protocol import make_signing_secret
 from auditapp.webhooks.queries import find_due
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 # Where every process of the workers is busy a message waits; it is not to be followed by another at each sweep.
 NOTIFY_AGAIN_SECONDS = 20

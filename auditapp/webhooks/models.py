@@ -8,8 +8,8 @@ from typing import ClassVar, Self
 from django.db import models
 from django.db.models import Q
 
-from transcripts.projects.models import Project
-from transcripts.projects.registrations import load_registrations
+from transcripts.studies.models import Project
+from transcripts.studies.registrations import load_registrations
 
 MAX_ADDRESS = 500
 

@@ -6,10 +6,10 @@ import uuid
 
 from django.db.models import Count, Q, QuerySet
 
-from auditapp.batches.ledger.clock import read_now
 from auditapp.llm.sealing import SealBroken, open_key
+from auditapp.outbound.clock import read_now
 from auditapp.webhooks.models import Delivery, Webhook
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 MAX_SHOWN = 50
 MAX_DUE = 100

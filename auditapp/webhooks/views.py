@@ -10,9 +10,9 @@ from django.views.decorators.http import require_safe
 from auditapp.webhooks import actions, queries
 from auditapp.webhooks.models import MAX_ADDRESS, Webhook, list_events
 from auditapp.webhooks.pure.protocol import MAX_TRIES
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.acts import post
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.acts import post
+from transcripts.studies.roles import Permission
 
 
 def list_choices() -> list[tuple[str, str]]:

@@ -36,8 +36,8 @@ from transcripts.codebook.queries import SENTENCE_TEXT
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
-from transcripts.projects.actions import set_member_role
-from transcripts.projects.models import Project
+from transcripts.studies.actions import set_member_role
+from transcripts.studies.models import Project
 
 SEED = 7
 VOCABULARY, MARKS, TOLD_BY_WORD = 8_000, 6, 0.8

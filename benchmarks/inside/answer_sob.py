@@ -18,16 +18,16 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from auditapp.batches.models import Batch, Cell
+from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
+from auditapp.benchmarks.sob.models import Dataset, Judgment, Text
+from auditapp.benchmarks.sob.pure.counting import count_in_every_way
+from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION
+from auditapp.benchmarks.sob.pure.published import TARGETS
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.judging.actions.launching import launch_sob
-from auditapp.sob.models import Dataset, Judgment, Text
-from auditapp.sob.pure.counting import count_in_every_way
-from auditapp.sob.pure.parsing import PARSER_VERSION
-from auditapp.sob.pure.published import TARGETS
 from transcripts.audit_trail import trail
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
 
 SEED = 7
 TASKS = ("acceptability", "non_acceptability")

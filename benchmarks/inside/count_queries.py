@@ -14,7 +14,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 def count_queries(client: Client, interview: Interview) -> int:

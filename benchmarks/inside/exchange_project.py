@@ -15,7 +15,7 @@ from transcripts.codebook.actions import start_study
 from transcripts.coding.models import Coding
 from transcripts.exchange.actions import import_qdpx
 from transcripts.exchange.registry import Scope
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 def main() -> None:

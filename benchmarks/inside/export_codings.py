@@ -12,7 +12,7 @@ from benchmarks.inside.times import Times
 from transcripts.audit_trail import trail
 from transcripts.exchange.actions import write_export
 from transcripts.exchange.registry import Scope, find_export
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 def write(what: str, scope: Scope, format_: str, path: Path) -> int:

@@ -11,12 +11,12 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from auditapp.batches.models import Attempt, Batch, Result
-from auditapp.sob.judging.actions.launching import launch_sob
+from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
 from benchmarks.inside.answer_sob import TASKS, VALUES, prepare
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.projects.actions import set_member_role
+from transcripts.studies.actions import set_member_role
 
 SEED = 7
 ROWS_AT_A_TIME = 5_000

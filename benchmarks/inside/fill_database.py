@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from benchmarks.corpus import write_interviews
 from transcripts.accounts.models import User
-from transcripts.imports.models import ImportJob, UploadPart
-from transcripts.projects.models import Project
+from transcripts.jobs.models import ImportJob, UploadPart
+from transcripts.studies.models import Project
 
 MEGABYTE = 1_000_000
 

@@ -18,7 +18,7 @@ from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.batches.talking import launch_talks, register
 from transcripts.audit_trail import trail
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 LOOK_SECONDS = 0.05
 

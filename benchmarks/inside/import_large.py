@@ -15,10 +15,10 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.import_jobs import INTERVIEWS
 from transcripts.corpus.models import Sentence
-from transcripts.imports.actions import import_checked, start_job
-from transcripts.imports.models import ImportJob
-from transcripts.imports.running import run_job
-from transcripts.projects.actions import invite_person
+from transcripts.jobs.actions import import_checked, start_job
+from transcripts.jobs.models import ImportJob
+from transcripts.jobs.running import run_job
+from transcripts.studies.actions import invite_person
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Enactment, Level
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.negotiation.pure.records import STATUSES
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 ROWS_AT_A_TIME = 5_000
 SEED = 7

@@ -8,10 +8,10 @@ import time
 
 from auditapp.batches.launching import PlannedArm, launch_batch
 from auditapp.batches.models import Batch
+from auditapp.benchmarks.sob.pure.instruments import get_instrument
 from auditapp.llm.actions import add_model
-from auditapp.sob.pure.instruments import get_instrument
 from transcripts.audit_trail import trail
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 TASKS = ("acceptability", "non_acceptability")
 

@@ -7,7 +7,7 @@ import resource
 import sys
 import time
 
-from auditapp.sob.pure.loading import apart
+from auditapp.benchmarks.sob.pure.loading import apart
 
 TARGETS = ("women", "men", "migrants", "Muslims", "Jews")
 

@@ -7,7 +7,7 @@ import json
 import random
 import time
 
-from auditapp.sob.pure.parsing import Outcome, parse_answer
+from auditapp.benchmarks.sob.pure.parsing import Outcome, parse_answer
 from benchmarks.inside.answer_sob import SEED, VALUES
 
 REASONING = (

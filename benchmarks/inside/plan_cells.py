@@ -14,10 +14,10 @@ from django.utils import timezone
 from auditapp.batches.launching import PlannedArm, launch_batch
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.pages.progress import read_progress
+from auditapp.benchmarks.sob.pure.instruments import get_instrument
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.pure.instruments import get_instrument
 from transcripts.audit_trail import trail
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 TASKS = ("acceptability", "non_acceptability")
 ROWS_AT_A_TIME = 5_000

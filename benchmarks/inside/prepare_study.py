@@ -15,8 +15,8 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence, Turn
-from transcripts.projects.actions import invite_person
-from transcripts.projects.models import Project
+from transcripts.studies.actions import invite_person
+from transcripts.studies.models import Project
 
 ANNOTATORS = ("annotator", "second_annotator")
 

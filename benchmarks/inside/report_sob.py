@@ -10,15 +10,15 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches.models import Batch
-from auditapp.sob.models import StoredReport
-from auditapp.sob.report.computing import compute_report
-from auditapp.sob.report.requests import await_report
+from auditapp.benchmarks.sob.models import StoredReport
+from auditapp.benchmarks.sob.report.computing import compute_report
+from auditapp.benchmarks.sob.report.requests import await_report
 from benchmarks.inside.memory import forget_peak, read_peak
 from benchmarks.inside.times import Times
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.projects.actions import set_member_role
-from transcripts.projects.models import Project
+from transcripts.studies.actions import set_member_role
+from transcripts.studies.models import Project
 
 READER = "reader"
 

@@ -16,7 +16,7 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.replay import compare_rows
 from transcripts.audit_trail.rows import row_made
 from transcripts.coding.models import Coding
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 def record_codings(project: Project, stream: str, count: int) -> None:

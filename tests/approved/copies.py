@@ -22,7 +22,7 @@ from tests.approved.plain import settle, write_difference, write_head, write_jso
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
 from transcripts.exchange.registry import list_exports
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 STUDY = "demo"
 # Of the study that has the demo's suite: what the other has no rows of.

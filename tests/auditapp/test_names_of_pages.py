@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from transcripts.accounts.models import User
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 from transcripts.ui.navigation import DESTINATIONS, Group
 
 
@@ -25,6 +25,6 @@ def test_a_page_is_headed_by_the_name_that_the_bar_gives_it(client: Client, owne
             heading = " ".join(unescape(re.sub(r"<[^>]+>", " ", found[1])).split()) if found else ""
             # "All audits" in the group "Audits" may be headed "Audits of positives".
             wanted = page.name.removeprefix("All ").removeprefix("By ")
-            if page.route != "projects:home" and wanted.casefold() not in heading.casefold():
+            if page.route != "studies:home" and wanted.casefold() not in heading.casefold():
                 differ[f"{entry.name}: {page.name}"] = heading
     assert differ == {}

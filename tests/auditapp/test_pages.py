@@ -11,12 +11,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.clients import CLIENT
+from auditapp.site.clients import CLIENT
 from tests.instance import ROOT
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 
@@ -24,7 +24,7 @@ ClientOf = Callable[[User], Client]
 class TestWrongMethod:
     @pytest.fixture
     def address(self, project: Project) -> str:
-        return reverse("projects:set_stance", args=[project.slug])
+        return reverse("studies:set_stance", args=[project.slug])
 
     def test_the_address_of_a_button_has_a_page_with_the_way_back(
         self, project: Project, address: str, lead: User, client_of: ClientOf
@@ -33,7 +33,7 @@ class TestWrongMethod:
         assert (answer.status_code, answer["Allow"]) == (405, "POST")
         page = answer.content.decode()
         assert "This is the address of a button, not of a page" in page
-        assert f'href="{reverse("projects:home", args=[project.slug])}">Go to the study</a>' in page
+        assert f'href="{reverse("studies:home", args=[project.slug])}">Go to the study</a>' in page
         assert answer["Content-Security-Policy"]
 
     def test_an_outsider_is_shown_no_way_into_the_study(
@@ -81,10 +81,10 @@ class TestLog:
         def fail(*args: object) -> None:
             raise RuntimeError("broken")
 
-        monkeypatch.setattr("transcripts.projects.queries.studies_of", fail)
+        monkeypatch.setattr("transcripts.studies.queries.studies_of", fail)
         client = client_of(lead)
         client.raise_request_exception = False
-        assert client.get(reverse("projects:list")).status_code == 500
+        assert client.get(reverse("studies:list")).status_code == 500
         [record] = [each for each in caplog.records if each.name == "django.request"]
         assert "Traceback" in logging.Formatter("%(message)s").format(record)
 

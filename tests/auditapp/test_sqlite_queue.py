@@ -12,7 +12,7 @@ from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import ConnectionHandler
 
-from auditapp.sqlite_queue import base
+from auditapp.site.sqlite_queue import base
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def two_writers(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     """Two connections to one file, which SQLite itself refuses at once when it is locked."""
     monkeypatch.setattr(base, "PATIENCE_SECONDS", 0.3)
     options = {"transaction_mode": "IMMEDIATE", "timeout": 0}
-    given = {"ENGINE": "auditapp.sqlite_queue", "NAME": str(tmp_path / "small.sqlite3"), "OPTIONS": options}
+    given = {"ENGINE": "auditapp.site.sqlite_queue", "NAME": str(tmp_path / "small.sqlite3"), "OPTIONS": options}
     handler = ConnectionHandler({"default": dict(given), "other": dict(given)})
     with closing(handler["default"]), closing(handler["other"]):
         handler["default"].inc_thread_sharing()

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 from pytest_django import Settings
 
-from auditapp.static_files import IMPORT, Unbundled, bundle, list_entries
+from auditapp.site.static_files import IMPORT, Unbundled, bundle, list_entries
 from tools.environment import ROOT
 
 

@@ -131,7 +131,7 @@ def site(migrated: Instance, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     base_url = f"http://{HOST}:{port}"
     with copy_filled(migrated, tmp_path_factory) as (instance, filled):
         instance.environment["BASE_URL"] = base_url
-        instance.start("-m", "auditapp.serving", "--host", HOST, "--port", str(port))
+        instance.start("-m", "auditapp.site.serving", "--host", HOST, "--port", str(port))
         wait_until(lambda: is_answering(base_url), what="the server answers")
         cuts = (
             CutPlace(f"{base_url}/p/{CUT_STUDY}/interviews/{cut['interview']}/", cut["lead"], cut["coder"])

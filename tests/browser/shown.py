@@ -18,6 +18,14 @@ from django.utils import timezone
 from auditapp.audits.actions import open_results
 from auditapp.batches.models import Batch
 from auditapp.batches.routes import live
+from auditapp.benchmarks.sob.audits.actions import draw_audit, mark_item
+from auditapp.benchmarks.sob.judging.actions.readings import launch_formatter
+from auditapp.benchmarks.sob.judging.actions.wordings import add_wording
+from auditapp.benchmarks.sob.models import AuditItem, Dataset
+from auditapp.benchmarks.sob.pure.parsing import Outcome
+from auditapp.benchmarks.sob.tables.actions import save_mapping, save_targets
+from auditapp.benchmarks.sob.tables.queries import find_rows
+from auditapp.benchmarks.sob.texts.actions.derived import sample_dataset
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
@@ -37,14 +45,6 @@ from auditapp.preannotation.suggestions.actions.withholding import (
     open_draft_reading,
     set_withholding,
 )
-from auditapp.sob.audits.actions import draw_audit, mark_item
-from auditapp.sob.judging.actions.readings import launch_formatter
-from auditapp.sob.judging.actions.wordings import add_wording
-from auditapp.sob.models import AuditItem, Dataset
-from auditapp.sob.pure.parsing import Outcome
-from auditapp.sob.tables.actions import save_mapping, save_targets
-from auditapp.sob.tables.queries import find_rows
-from auditapp.sob.texts.actions.derived import sample_dataset
 from auditapp.webhooks.actions import add_webhook
 from auditapp.webhooks.models import Delivery
 from tests.auditapp.preannotation.calibration_cast import BALANCE, COMPASSION, decide_all, read
@@ -57,8 +57,8 @@ from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.actions import set_member_role, set_stance
-from transcripts.projects.models import Project
+from transcripts.studies.actions import set_member_role, set_stance
+from transcripts.studies.models import Project
 
 READER, OTHER_READER = "fake reader (invented)", "second fake reader with reasoning on (invented)"
 ASKED_AGAIN = "fake reader that is asked again (invented)"

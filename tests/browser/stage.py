@@ -17,7 +17,7 @@ import django
 if TYPE_CHECKING:
     from transcripts.accounts.models import User
     from transcripts.corpus.models import Interview
-    from transcripts.projects.models import Project
+    from transcripts.studies.models import Project
 
 OWN_INTERVIEW = {
     "id": "own",
@@ -169,7 +169,7 @@ def fill() -> dict[str, object]:
     from transcripts.corpus.models import Interview
     from transcripts.negotiation.actions.stances import write_stance
     from transcripts.negotiation.models import Stance
-    from transcripts.projects.models import Project
+    from transcripts.studies.models import Project
 
     # First, so that what the demo holds has the numbers that its addresses name. What the demo's team did later is left
     # out: its rounds would close the study to the people of these tests.
@@ -219,7 +219,7 @@ def prepare_threads() -> dict[str, int]:
     from transcripts.accounts.models import User
     from transcripts.audit_trail import trail
     from transcripts.codebook.actions import start_study
-    from transcripts.projects.actions import set_member_role
+    from transcripts.studies.actions import set_member_role
 
     owner = User.objects.get(username="owner")
     project = start_study(slug=THREADS_STUDY, name="Threads", by=owner)
@@ -292,7 +292,7 @@ def invite(project: Project, username: str, *, role: str = "coder") -> str:
     """A new member of the study; the session in which she is signed in."""
     from transcripts.accounts.actions import create_user
     from transcripts.audit_trail import trail
-    from transcripts.projects.actions import set_member_role
+    from transcripts.studies.actions import set_member_role
 
     user = create_user(username=username, by=trail.SYSTEM)
     set_member_role(project=project, user=user, role=role, by=trail.SYSTEM)

@@ -34,7 +34,7 @@ class Place:
 
     def __init__(self, instance: Instance, base_url: str) -> None:
         self.instance, self.base_url = instance, base_url
-        self.slug = str(instance.query("SELECT slug FROM projects_project")[0][0])
+        self.slug = str(instance.query("SELECT slug FROM studies_project")[0][0])
 
     def path(self, *parts: object) -> str:
         return "/".join([f"{self.base_url}/p/{self.slug}", *(str(part) for part in parts), ""])
@@ -73,7 +73,7 @@ def place(own_instance: Preloaded, prepared: Instance, paid_api: FakeProvider) -
     base_url = own_instance.environment["BASE_URL"]
     port = str(urlsplit(base_url).port)
     with refilled(own_instance, prepared) as instance:
-        instance.start("-m", "auditapp.serving", "--host", HOST, "--port", port)
+        instance.start("-m", "auditapp.site.serving", "--host", HOST, "--port", port)
         wait_until(lambda: is_answering(base_url), what="the server answers")
         yield Place(instance, base_url)
 

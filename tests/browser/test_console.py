@@ -125,7 +125,7 @@ def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(
     await_saved(page)
     codings = "SELECT count(*) FROM coding_coding WHERE withdrawn_at IS NULL"
     wait_until(lambda: instance.query(codings) == [(1,)], what="a sentence is coded")
-    of_study = "study_id = (SELECT id FROM projects_project WHERE slug = 'held')"
+    of_study = "study_id = (SELECT id FROM studies_project WHERE slug = 'held')"
     threads = instance.query(f"SELECT relation, turn_count FROM corpus_interview WHERE {of_study} ORDER BY id")
     assert threads == [("", 6), ("branch", 2)]
     assert [words for words in said if "favicon" not in words] == []

@@ -26,8 +26,8 @@ WRITES_HTML = {
 PARSES_HTML = {"static/js/desk/marks.js"}
 # What starts another process: fixed programs with fixed arguments, without a shell.
 STARTS_PROCESSES = {
-    "auditapp/sob/pure/loading/apart.py",
-    "auditapp/sob/pure/loading/opening.py",
+    "auditapp/benchmarks/sob/pure/loading/apart.py",
+    "auditapp/benchmarks/sob/pure/loading/opening.py",
     "auditapp/operations/archive.py",
 }
 RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
@@ -163,7 +163,7 @@ def test_no_weak_hash_is_used_and_secrets_come_from_the_system() -> None:
     assert set().union(*(source.hashes for source in sources.values())) == {"sha256", "file_digest"}
     random = {"secrets.token_urlsafe", "secrets.token_bytes"}
     making = {path: source for path, source in sources.items() if random & source.called}
-    assert {"transcripts/accounts/sealing.py", "auditapp/environment.py"} <= making.keys()
+    assert {"transcripts/accounts/sealing.py", "auditapp/site/environment.py"} <= making.keys()
     assert [path for path, source in making.items() if "random" in source.imports] == []
 
 
@@ -191,8 +191,8 @@ CHOOSES_PATTERNS = {
     "auditapp/batches/ledger/batch_state.py",
     "auditapp/preannotation/suggestions/queries/panel.py",
     "transcripts/exchange/coding_rows.py",
-    "transcripts/retrieval/queries.py",
-    "transcripts/retrieval/results.py",
+    "transcripts/analysis/search/queries.py",
+    "transcripts/analysis/search/results.py",
 }
 
 

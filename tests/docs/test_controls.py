@@ -15,11 +15,11 @@ from django.contrib.sessions.backends.base import VALID_KEY_CHARS
 from kombu.exceptions import ContentDisallowed
 from kombu.serialization import dumps, loads
 
-from auditapp import serving
 from auditapp.api.inputs import MAX_BODY
 from auditapp.batches.forms import MAX_ANSWER_FILE
-from auditapp.environment import NUMBERS
-from auditapp.sob.pure.loading import opening
+from auditapp.benchmarks.sob.pure.loading import opening
+from auditapp.site import serving
+from auditapp.site.environment import NUMBERS
 from tests.docs.test_code_rules import read_sources
 from tools.environment import ROOT
 from transcripts.accounts import actions, sealing

@@ -23,7 +23,7 @@ def read(name: str) -> str:
 
 
 def test_every_environment_variable_is_in_the_settings_page() -> None:
-    sources = read("auditapp/settings.py") + read("auditapp/environment.py")
+    sources = read("auditapp/settings.py") + read("auditapp/site/environment.py")
     used = set(re.findall(r'(?:env_\w+\(|environ\.get\(|_read_secret\()"([A-Z_]+)"', sources))
     assert {"AUDITAPP_DATA", "DATABASE_URL", "SECRET_KEY"} <= used
     page = read("docs/reference/settings.md")

@@ -20,7 +20,7 @@ from tests.stage import ADDRESSES, Stage, set_stage
 from tests.test_access_matrix import OF_A_PERSON, OF_A_STUDY, OF_THE_SITE_OWNER, undone
 from tools.environment import ROOT
 from transcripts.accounts.models import User
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "40"))

@@ -30,7 +30,7 @@ from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Interview
 from transcripts.exchange.registry import list_exports
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 MARKUP = "<img src=x onerror=alert(1)>"
 
@@ -125,7 +125,7 @@ def test_interview_text_is_shown_as_text_and_metadata_too(project: Project, owne
     import_file(project=project, name="markup.jsonl", data=line.encode(), by=owner)
     made = Fuzzer(set_stage(project, owner, second_coder), 1)
     interview = Interview.objects.get(external_id="i2")
-    for name in ("coding:desk", "corpus:interview_consent", "corpus:interviews", "retrieval:search"):
+    for name in ("coding:desk", "corpus:interview_consent", "corpus:interviews", "search:search"):
         path = (
             made.stage.path(name, interview_id=interview.pk)
             if "interview_id" in ADDRESSES[name].holes
@@ -196,7 +196,7 @@ def test_nothing_but_the_callers_of_models_opens_connections_to_an_address() -> 
     }
     elsewhere = {path for path in using if not path.startswith("auditapp/llm/")}
     # One shares a client for the calls of a batch, one tells the name of its machine, and the web server listens.
-    listed = {"auditapp/batches/routes/live.py", "auditapp/batches/ledger/worker_signs.py", "auditapp/serving.py"}
+    listed = {"auditapp/batches/routes/live.py", "auditapp/batches/ledger/worker_signs.py", "auditapp/site/serving.py"}
     assert elsewhere <= listed
 
 

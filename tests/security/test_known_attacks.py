@@ -15,15 +15,15 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from auditapp.environment import env_secret_key
+from auditapp.site.environment import env_secret_key
 from tests.conftest import make_member
 from tests.docs.test_asvs import is_a_test
 from tests.docs.test_code_rules import read_sources
 from tests.stage import ADDRESSES, set_stage
 from tools.environment import ROOT
 from transcripts.accounts.models import User
-from transcripts.projects.models import Project
-from transcripts.projects.roles import ROLES
+from transcripts.studies.models import Project
+from transcripts.studies.roles import ROLES
 
 SignIn = Callable[[User], Client]
 TABLE = ROOT / "docs" / "security" / "known-attacks.csv"

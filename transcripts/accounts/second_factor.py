@@ -116,5 +116,5 @@ class RequireSecondFactor:
         if (match and match.view_name in OPEN_BEFORE) or was_used(request, request.user):
             return None
         if queries.has_second_factor(request.user):
-            return redirect(f"{reverse('mfa_reauthenticate')}?{urlencode({'next': reverse('projects:list')})}")
+            return redirect(f"{reverse('mfa_reauthenticate')}?{urlencode({'next': reverse('studies:list')})}")
         return redirect("mfa_activate_totp")

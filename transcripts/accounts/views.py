@@ -110,7 +110,7 @@ def use_link(request: HttpRequest, secret: str) -> HttpResponse:
             logout(request)
         note_link(request, user)
         # As after a password: a second factor is asked for, if there is one.
-        answer: HttpResponse = perform_login(request, Login(user=user, redirect_url=reverse("projects:land")))
+        answer: HttpResponse = perform_login(request, Login(user=user, redirect_url=reverse("studies:land")))
         if not user.has_usable_password():
             messages.info(
                 request, "You have no password yet. To sign in without a link, choose your name above and set one."
@@ -362,7 +362,7 @@ def dismiss_introduction(request: HttpRequest) -> HttpResponse:
         back, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
     # An address that Django could take for the name of a route is none of ours.
-    return redirect(back if is_ours and back.startswith("/") else "projects:list")
+    return redirect(back if is_ours and back.startswith("/") else "studies:list")
 
 
 @owner_view

@@ -18,9 +18,9 @@ from transcripts.audit_trail.rows import row_changed, row_made
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.consent import explain_missing, list_without
 from transcripts.corpus.models import Consent, Sentence
-from transcripts.projects.models import MethodStance, Project
-from transcripts.projects.queries import find_stance
 from transcripts.refusals import Refused, WrongInput
+from transcripts.studies.models import MethodStance, Project
+from transcripts.studies.queries import find_stance
 from transcripts.ui.typed_text import MAX_NOTE, check_reason, check_text
 
 Outcome = Adjudication.Outcome

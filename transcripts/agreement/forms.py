@@ -13,8 +13,8 @@ from transcripts.agreement.models import Adjudication
 from transcripts.agreement.pure.letters import Readings, name_letter
 from transcripts.agreement.queries import Selection
 from transcripts.codebook.models import CodebookVersion, CodeFamily
-from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment
+from transcripts.studies.models import Project
 from transcripts.ui.forms import NumberField, OnceForm, RowForm
 from transcripts.ui.typed_text import MAX_REASON, MAX_SEED
 

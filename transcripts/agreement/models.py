@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import MAX_NOTE
 
 

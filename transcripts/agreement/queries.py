@@ -14,9 +14,9 @@ from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Layer, Memo
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.queries import read_questions
-from transcripts.projects.models import Membership, Project
-from transcripts.projects.roles import ROLES, Permission
 from transcripts.rounds.models import Round
+from transcripts.studies.models import Membership, Project
+from transcripts.studies.roles import ROLES, Permission
 
 if TYPE_CHECKING:
     from transcripts.coding.blind import BlindTable

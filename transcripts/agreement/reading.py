@@ -10,8 +10,8 @@ from transcripts.agreement.pure.tallies import LabelTable
 from transcripts.agreement.queries import Selection, find_interviews
 from transcripts.codebook.models import CodebookVersion
 from transcripts.coding.blind import BlindTable, VersionSpan, read_blind
-from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment
+from transcripts.studies.models import Project
 
 
 def read_table(project: Project, selection: Selection, *, interviews: Collection[int] | None = None) -> BlindTable:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from transcripts.coding.models import Coding, Decision
-from transcripts.projects.access import ProjectRequest
-from transcripts.projects.models import MethodStance, Project
-from transcripts.projects.overview import register_card
-from transcripts.projects.queries import read_stances
-from transcripts.projects.roles import ROLES, Permission
+from transcripts.studies.access import ProjectRequest
+from transcripts.studies.models import MethodStance, Project
+from transcripts.studies.overview import register_card
+from transcripts.studies.queries import read_stances
+from transcripts.studies.roles import ROLES, Permission
 
 
 def read_agreement(request: ProjectRequest) -> Mapping[str, object] | None:

@@ -11,11 +11,11 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Interview
-from transcripts.projects.access import find_role
-from transcripts.projects.models import Project
-from transcripts.projects.roles import Permission, Role
 from transcripts.refusals import Refused
 from transcripts.rounds.queries import find_locked_interviews
+from transcripts.studies.access import find_role
+from transcripts.studies.models import Project
+from transcripts.studies.roles import Permission, Role
 
 # Values of ``where`` for what no page asked: an interview tried out as a draft, and a change of role.
 DRAFT = "draft"

@@ -12,11 +12,11 @@ from transcripts.blinding.condition_forms import ConditionForm, UnmaskForm
 from transcripts.blinding.conditions import describe_condition, find_opening, open_condition, unmask_interviews
 from transcripts.corpus import listing
 from transcripts.corpus.models import Interview, MaskedFacts
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.rounds.overview import find_open
 from transcripts.rounds.queries import find_unlocked_rounds
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 from transcripts.ui.typed_text import find_numbers
 

@@ -15,10 +15,10 @@ from transcripts.blinding.viewers import find_unopened
 from transcripts.coding.models import CONDITION, NOT_CODING, Unblinding
 from transcripts.corpus import masked
 from transcripts.corpus.models import RUN_FACTS, Interview, InterviewChange, MaskedFacts, Standing
-from transcripts.projects.models import Project
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.rounds.queries import find_unlocked_rounds
+from transcripts.studies.models import Project
+from transcripts.studies.roles import Permission
 from transcripts.ui.told import write_value
 from transcripts.ui.typed_text import check_reason
 

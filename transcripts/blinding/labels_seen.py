@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection
 
 from transcripts.blinding.actions import unblind_former_reader
 from transcripts.coding.models import Coding, Decision
-from transcripts.projects.models import Project
-from transcripts.projects.registrations import load_registrations
-from transcripts.projects.role_changes import RoleChange
+from transcripts.studies.models import Project
+from transcripts.studies.registrations import load_registrations
+from transcripts.studies.role_changes import RoleChange
 
 LabelFinder = Callable[[Project], Collection[int]]
 

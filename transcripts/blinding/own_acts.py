@@ -8,7 +8,7 @@ from transcripts.accounts.models import User
 from transcripts.blinding.actions import ROLE
 from transcripts.coding.history import Act, HistoryPart, Rows, select_acts
 from transcripts.coding.models import CONDITION, Unblinding
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 def _list_unblindings(project: Project, user: User) -> Iterator[Rows]:

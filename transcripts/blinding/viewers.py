@@ -12,9 +12,9 @@ from transcripts.accounts.models import User
 from transcripts.coding.closure import find_closed_turns
 from transcripts.coding.models import Coding, Decision, Memo, Unblinding
 from transcripts.corpus.models import Interview, Turn
-from transcripts.projects.access import ProjectRequest
-from transcripts.projects.models import Project
-from transcripts.projects.roles import Permission, Role
+from transcripts.studies.access import ProjectRequest
+from transcripts.studies.models import Project
+from transcripts.studies.roles import Permission, Role
 
 
 class Viewer:

@@ -14,8 +14,8 @@ from transcripts.blinding.actions import unblind_interviews
 from transcripts.blinding.conditions import open_interviews
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import MAX_REASON, MAX_TEXT
 
 

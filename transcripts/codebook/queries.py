@@ -18,7 +18,7 @@ from transcripts.codebook.pure.seed import find_newer_parts as find_newer_parts_
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_rules import CodebookContent, CodeContent, FamilyContent
 from transcripts.formats.codebook_rules import CodeExample as FileExample
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 PUBLISHED = CodebookVersion.Status.PUBLISHED
 DRAFT = CodebookVersion.Status.DRAFT

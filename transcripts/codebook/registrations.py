@@ -5,9 +5,9 @@ from __future__ import annotations
 from django.urls import reverse
 
 from transcripts.codebook.models import CodeProposal
-from transcripts.projects.access import ProjectRequest
-from transcripts.projects.overview import Waiting, register_waiting
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest
+from transcripts.studies.overview import Waiting, register_waiting
+from transcripts.studies.roles import Permission
 
 
 def find_proposals(request: ProjectRequest) -> Waiting | None:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.pure.comparing import follow_merges
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 Bools = NDArray[np.bool_]
 Numbers = NDArray[np.int64]

@@ -23,8 +23,8 @@ from transcripts.corpus import actions as corpus_actions
 from transcripts.corpus.boundary_edits import Migrated
 from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, merge_quotes, share_quote
-from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment
+from transcripts.studies.models import Project
 
 Row = TypeVar("Row", Coding, Decision, Memo, Reveal)
 Work = Coding | Decision | Memo

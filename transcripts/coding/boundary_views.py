@@ -19,8 +19,8 @@ from transcripts.coding.rendering import Refusal, make_desk_url, render_desk
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
 from transcripts.corpus.queries import list_boundary_edits
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_number
 
 SCRIPT_HEADER = "X-Desk"

@@ -12,7 +12,7 @@ from django.db.models import Exists, Min, OuterRef, QuerySet
 from transcripts.coding.models import Coding, Decision, Memo, StageOpening, Unblinding
 from transcripts.corpus.consent import NO_CODING
 from transcripts.corpus.models import Turn
-from transcripts.projects.roles import Permission
+from transcripts.studies.roles import Permission
 
 # A value for one interview (``i``) and one person, whose number is given as often as CLOSURE_PARAMETERS says. What is assigned
 # to nobody is open to all coders, but for what each has finished, unless a round closes what is not assigned in it. What she

@@ -19,7 +19,7 @@ from transcripts.coding.panel import PanelFamily, fill_families, list_codes, rea
 from transcripts.coding.pure.prompting import OPENING_PROMPT, Prompts, read_signs
 from transcripts.corpus.models import Interview, Relation, Sentence, Turn
 from transcripts.formats.numbers import round_percent
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from transcripts.coding.annotations import SentenceAnnotations
 from transcripts.coding.next_sentence import Reason
 from transcripts.corpus.models import Interview, Turn
-from transcripts.corpus.pure.readers.calls import pair_results
+from transcripts.formats.interviews.calls import pair_results
 from transcripts.ui.told import write_time
 
 LONG_QUESTION = 240

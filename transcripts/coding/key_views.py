@@ -36,8 +36,8 @@ from transcripts.coding.keys import (
 from transcripts.coding.next_sentence import describe_reason, find_next
 from transcripts.coding.panel import PanelFamily, read_families
 from transcripts.coding.rendering import make_desk_url, render_beside
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_number
 
 NOTHING_LEFT = "No sentence of this study needs you now."
@@ -158,7 +158,7 @@ def go_to_next(request: ProjectRequest) -> HttpResponse:
         if is_script:
             return JsonResponse({"words": NOTHING_LEFT})
         messages.info(request, NOTHING_LEFT)
-        return redirect("projects:home", request.project.slug)
+        return redirect("studies:home", request.project.slug)
     reason, sentence_id, next_interview_id = found
     desk = make_desk_url(request, next_interview_id, None)
     url = f"{desk}?{urlencode({'at': sentence_id, 'why': reason})}#s{sentence_id}"

@@ -11,7 +11,7 @@ from django.db.models import Exists, F, OuterRef, Q
 
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import MAX_TEXT
 
 MAX_NOTE_LENGTH = 1_000

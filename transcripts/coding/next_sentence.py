@@ -13,10 +13,10 @@ from transcripts.codebook.queries import current_version
 from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS
 from transcripts.coding.models import Coding, Decision, Reveal, Unblinding
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.projects.access import ProjectRequest
-from transcripts.projects.models import Project
-from transcripts.projects.roles import Permission
 from transcripts.rounds.queries import list_still_to_code
+from transcripts.studies.access import ProjectRequest
+from transcripts.studies.models import Project
+from transcripts.studies.roles import Permission
 
 # The tables of texts, of which each reason keeps some sentences: on one :side of the place where the person is, or at it.
 IN_ORDER = """

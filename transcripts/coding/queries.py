@@ -20,8 +20,8 @@ from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS, Closure
 from transcripts.coding.models import CONDITION, Coding, Decision, Link, Memo, Unblinding
 from transcripts.coding.values import CHOICE_FIELDS, CodingValues, read_json
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.projects.models import Project
-from transcripts.projects.registrations import load_registrations
+from transcripts.studies.models import Project
+from transcripts.studies.registrations import load_registrations
 
 SENTENCE = """
 SELECT s.id, s.turn_id, s.position, s.start, s."end", t.role, t.channel

@@ -27,8 +27,8 @@ from transcripts.coding.templatetags.desk_rows import write_marks
 from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import list_scopes
-from transcripts.projects.access import ProjectRequest
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest
+from transcripts.studies.roles import Permission
 
 ACT_NAMES = ("add", "withdraw", "link", "unlink", "decide", "reopen", "memo", "open")
 

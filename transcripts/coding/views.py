@@ -32,9 +32,9 @@ from transcripts.coding.pure.quoting import WrongSpan, find_span, find_words
 from transcripts.coding.rendering import Refusal, make_desk_url, render_desk, render_details, render_marks
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.pure.boundaries import Extent
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused, WrongInput
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_number
 
 SCRIPT_HEADER = "X-Desk"

@@ -22,12 +22,12 @@ from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, name
 from transcripts.corpus.pure.descriptives import describe
 from transcripts.corpus.pure.masking import MASKED
 from transcripts.corpus.pure.previews import Choices
-from transcripts.corpus.pure.readers import READERS_VERSION, ReadInterview
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION, SentenceRow, prepare_interview
 from transcripts.corpus.storing import Prepared
-from transcripts.imports.runs import JobPaused, JobRun
-from transcripts.projects.models import Project
+from transcripts.formats.interviews import READERS_VERSION, ReadInterview
+from transcripts.jobs.runs import JobPaused, JobRun
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 ROWS_IN_A_GROUP = 5_000
 # So little comes in at once: it keeps others waiting for some 20 ms.

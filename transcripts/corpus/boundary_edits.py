@@ -14,7 +14,7 @@ from transcripts.corpus import queries
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent
 from transcripts.corpus.pure.segmenting import TOOL_KINDS, hash_quote
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 # How a room above migrates the work on retired sentences; the details it returns go into the audit event.
 Migrated = tuple[dict[str, object], list[RowChange]]

@@ -13,7 +13,6 @@ from django.utils import timezone
 
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Consent, Interview, RedactionList, Turn
-from transcripts.corpus.pure.readers.base import MAX_BASIS_LENGTH, ReadInterview
 from transcripts.corpus.pure.redacting import (
     BadEntry,
     Entry,
@@ -25,8 +24,9 @@ from transcripts.corpus.pure.redacting import (
     write_lines,
 )
 from transcripts.corpus.queries import list_consenting
-from transcripts.projects.models import Project
+from transcripts.formats.interviews.base import MAX_BASIS_LENGTH, ReadInterview
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import check_reason, check_text
 
 HOW_TO_RECORD = (

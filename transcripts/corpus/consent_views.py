@@ -19,8 +19,8 @@ from transcripts.corpus.models import Consent, Interview, RedactionList
 from transcripts.corpus.pure.redacting import read_stored, write_lines
 from transcripts.corpus.queries import STATES, count_states, find_redaction, holds, list_consents, list_scopes
 from transcripts.history.forms import at_next
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 from transcripts.ui.typed_text import find_numbers
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.http import QueryDict
 
-from transcripts.imports.runs import JobKind, JobRun
+from transcripts.jobs.runs import JobKind, JobRun
 from transcripts.refusals import Refused
 
 if TYPE_CHECKING:

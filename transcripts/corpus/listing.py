@@ -13,8 +13,8 @@ from transcripts.accounts.models import User
 from transcripts.corpus import queries
 from transcripts.corpus.models import RUN_FACTS, Interview, Kind
 from transcripts.formats.numbers import round_percent
-from transcripts.projects.models import Project
-from transcripts.projects.registrations import load_registrations
+from transcripts.studies.models import Project
+from transcripts.studies.registrations import load_registrations
 
 SORTS = {
     "": "the order of import",

@@ -34,9 +34,9 @@ from transcripts.corpus.pure.masking import (
     mask_interview,
     mask_turns,
 )
-from transcripts.corpus.pure.readers import ReadInterview, ReadTurn
 from transcripts.corpus.pure.segmenting import SentenceRow, cut_turn, hash_quote
-from transcripts.projects.models import Project
+from transcripts.formats.interviews import ReadInterview, ReadTurn
+from transcripts.studies.models import Project
 
 LABEL_LETTERS = 4
 # So many times is a label drawn that another thread has, before labels become longer.

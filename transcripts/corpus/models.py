@@ -11,11 +11,11 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 from django.urls import reverse
 
-from transcripts.corpus.pure.readers.base import MAX_BASIS_LENGTH
 from transcripts.corpus.pure.redacting import read_stored
+from transcripts.formats.interviews.base import MAX_BASIS_LENGTH
 from transcripts.history.models import Numbered
-from transcripts.imports.models import ImportJob
-from transcripts.projects.models import Project
+from transcripts.jobs.models import ImportJob
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import MAX_REASON
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class ImportedFile(models.Model):
     def format_label(self) -> str:
         """The format in words; its key, when the reader that read the file is no more."""
         # The readers are loaded where one is read.
-        from transcripts.corpus.pure.readers import FORMATS
+        from transcripts.formats.interviews import FORMATS
 
         return str(FORMATS.get(self.format, self.format))
 

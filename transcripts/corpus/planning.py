@@ -15,7 +15,9 @@ from transcripts.corpus import masked, queries
 from transcripts.corpus.models import ImportedFile
 from transcripts.corpus.pure.masking import mask_interview
 from transcripts.corpus.pure.previews import Choices, Preview, apply_choices, find_left_out
-from transcripts.corpus.pure.readers import (
+from transcripts.corpus.pure.segmenting import prepare_interview
+from transcripts.corpus.pure.unseen import drop_unseen
+from transcripts.formats.interviews import (
     FORMATS,
     KEPT_SIZE,
     Content,
@@ -28,13 +30,11 @@ from transcripts.corpus.pure.readers import (
     join_files,
     outline_file,
 )
-from transcripts.corpus.pure.readers.joining import FileOutline, Joined, Outline
-from transcripts.corpus.pure.readers.speaker_names import is_guess
-from transcripts.corpus.pure.segmenting import prepare_interview
-from transcripts.corpus.pure.unseen import drop_unseen
-from transcripts.imports.runs import JobRun
-from transcripts.projects.models import Project
+from transcripts.formats.interviews.joining import FileOutline, Joined, Outline
+from transcripts.formats.interviews.speaker_names import is_guess
+from transcripts.jobs.runs import JobRun
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 IDS_NAMED = 5
 READING = "Reading the files"

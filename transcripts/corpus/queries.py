@@ -23,9 +23,9 @@ from transcripts.corpus.models import (
     Sentence,
     Turn,
 )
-from transcripts.corpus.pure.readers.base import ReadTurn
 from transcripts.corpus.pure.segmenting import is_answer
-from transcripts.projects.models import Project
+from transcripts.formats.interviews.base import ReadTurn
+from transcripts.studies.models import Project
 
 IDS_AT_A_TIME = 500
 # A list of more than these is no choice.

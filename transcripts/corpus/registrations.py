@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from transcripts.corpus.import_jobs import INTERVIEWS
-from transcripts.imports.runs import register_job_kind
+from transcripts.jobs.runs import register_job_kind
 
 register_job_kind(INTERVIEWS)

@@ -28,8 +28,8 @@ from transcripts.corpus.models import (
     Turn,
 )
 from transcripts.corpus.storing import count_grown
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 from transcripts.ui.forms import check_seen
 from transcripts.ui.typed_text import check_reason
 

@@ -32,10 +32,10 @@ from transcripts.corpus.models import (
     Turn,
 )
 from transcripts.corpus.pure.descriptives import describe
-from transcripts.corpus.pure.readers import ReadInterview, ReadTurn
 from transcripts.corpus.pure.segmenting import SentenceRow, cut_turn
-from transcripts.projects.models import Project
-from transcripts.projects.registrations import load_registrations
+from transcripts.formats.interviews import ReadInterview, ReadTurn
+from transcripts.studies.models import Project
+from transcripts.studies.registrations import load_registrations
 
 # A transaction of a thousand rows takes 10 to 20 ms on SQLite, which lets one writer in at a time.
 ROWS_AT_A_TIME = 1_000

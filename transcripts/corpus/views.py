@@ -38,12 +38,12 @@ from transcripts.corpus.standing import (
     restore_interviews,
     undo_import,
 )
-from transcripts.imports.actions import start_job
-from transcripts.imports.runs import list_recent_jobs
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
+from transcripts.jobs.actions import start_job
+from transcripts.jobs.runs import list_recent_jobs
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import Mark, explain_mark, mark_clusters
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.forms import ChangedMeanwhile, takes_uploads
 from transcripts.ui.typed_text import find_numbers

@@ -15,11 +15,11 @@ from django.db.models import Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 
 from transcripts.accounts.models import User
+from transcripts.analysis.search.prompts import StudyPrompts
 from transcripts.codebook.models import Code
 from transcripts.coding.closure import read_first_openings, saw_reasoning
 from transcripts.coding.models import Coding, Decision, Memo, Reveal, StageOpening, Unblinding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.corpus.pure.readers.threads import find_stage
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import (
     PLACE,
@@ -30,9 +30,9 @@ from transcripts.exchange.rows import (
     quote_sentences,
     stream,
 )
+from transcripts.formats.interviews.threads import find_stage
 from transcripts.formats.tabular import Groups
-from transcripts.projects.models import Project
-from transcripts.retrieval.prompts import StudyPrompts
+from transcripts.studies.models import Project
 
 # Rows that are completed together; they are in memory at the same time.
 GROUP = 500

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Consent, Interview, Relation, Turn
-from transcripts.corpus.pure.readers.threads import find_stage
 from transcripts.corpus.queries import list_consenting, list_scopes
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.settled import ADJUDICATED, AGREED, Settled, SettledCoding, read_settled
+from transcripts.formats.interviews.threads import find_stage
 from transcripts.formats.tabular import encode_json
 from transcripts.negotiation.models import Score
 from transcripts.negotiation.pure.records import CRITERIA, FAMILIES_OF_NEGOTIATION

@@ -26,13 +26,13 @@ from transcripts.exchange.actions import (
 from transcripts.exchange.refi.details import StudyReport
 from transcripts.exchange.registry import Export, Scope, find_export, name_file
 from transcripts.formats.problems import list_once
-from transcripts.imports.actions import start_job
-from transcripts.imports.models import ImportJob
-from transcripts.imports.runs import JobKind, JobRun
-from transcripts.projects.access import find_role
-from transcripts.projects.downloads import CONTENT_TYPES
-from transcripts.projects.roles import Permission, Role
+from transcripts.jobs.actions import start_job
+from transcripts.jobs.models import ImportJob
+from transcripts.jobs.runs import JobKind, JobRun
 from transcripts.refusals import Refused
+from transcripts.studies.access import find_role
+from transcripts.studies.downloads import CONTENT_TYPES
+from transcripts.studies.roles import Permission, Role
 
 # What takes longer than this is left to a worker.
 DIRECT_SECONDS = 2.0

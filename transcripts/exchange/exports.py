@@ -18,7 +18,7 @@ from transcripts.exchange.refi.content import write_study
 from transcripts.exchange.registry import Export
 from transcripts.negotiation.queries.cases import find_paired, find_with_sheets
 from transcripts.negotiation.queries.scores import find_scored
-from transcripts.projects.roles import Permission
+from transcripts.studies.roles import Permission
 
 STUDY = [
     Export(

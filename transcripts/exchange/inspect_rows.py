@@ -15,9 +15,9 @@ from typing import Any
 from django.db.models import Max, QuerySet
 
 from transcripts.corpus.models import Interview, Turn
-from transcripts.corpus.pure.readers.calls import pair_results, read_json_text
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.trajectory_rows import Hanging, list_threads
+from transcripts.formats.interviews.calls import pair_results, read_json_text
 from transcripts.formats.tabular import encode_json
 
 Message = dict[str, Any]

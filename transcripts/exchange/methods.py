@@ -14,6 +14,8 @@ from django.utils import timezone
 from django.utils.formats import date_format
 
 from transcripts.agreement.models import Adjudication
+from transcripts.analysis.models import PhaseEntry, PositionalityStatement, ThemeVersion
+from transcripts.analysis.search.catalog import read_catalog
 from transcripts.audit_trail.models import AuditEvent, AuditHead
 from transcripts.audit_trail.trail import project_stream
 from transcripts.codebook.models import CodebookVersion, CodeChange, CodeFamily
@@ -22,11 +24,9 @@ from transcripts.coding.models import Coding, Decision, Link, Reveal, StageOpeni
 from transcripts.corpus.models import BoundaryEdit, Interview, Kind, Sentence, Turn
 from transcripts.exchange.registry import Scope, list_machine_notes, list_machine_uses
 from transcripts.negotiation.models import CaseSheet, Pair, Score, Stance
-from transcripts.projects.models import MethodStance, Project
-from transcripts.projects.queries import read_stances
-from transcripts.retrieval.catalog import read_catalog
 from transcripts.rounds.models import Assignment, Round
-from transcripts.themes.models import PhaseEntry, PositionalityStatement, ThemeVersion
+from transcripts.studies.models import MethodStance, Project
+from transcripts.studies.queries import read_stances
 from transcripts.ui.navigation import VERSION
 
 Facts = dict[str, Any]

@@ -12,7 +12,6 @@ from django.db.models.functions import Coalesce
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Coding, Link, StageOpening
 from transcripts.corpus.models import Turn
-from transcripts.corpus.pure.readers.threads import find_stage
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import (
     CHUNK,
@@ -23,6 +22,7 @@ from transcripts.exchange.rows import (
     label_sentences,
     stream,
 )
+from transcripts.formats.interviews.threads import find_stage
 from transcripts.negotiation.models import CaseSheet, Pair, Score, ScoreEvidence, Stance
 from transcripts.negotiation.pure.episodes import list_episodes
 from transcripts.negotiation.pure.study import CONDUCT as CONDUCT_STAGES
@@ -38,8 +38,8 @@ from transcripts.negotiation.queries.cases import (
     visible_to_coder,
 )
 from transcripts.negotiation.queries.scores import find_scored
-from transcripts.projects.access import find_role
-from transcripts.projects.models import Project
+from transcripts.studies.access import find_role
+from transcripts.studies.models import Project
 
 BACK, CONDUCT = "back", "conduct"
 # What is not read with an entry of a feature.

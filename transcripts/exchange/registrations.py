@@ -7,7 +7,7 @@ from transcripts.corpus.storing import register_staged_work
 from transcripts.exchange.export_jobs import EXPORT, PROJECT_FILE
 from transcripts.exchange.exports import CODINGS, NEGOTIATION, RECORD, STUDY, TEAM, THEMES
 from transcripts.exchange.registry import register_export
-from transcripts.imports.runs import register_job_kind
+from transcripts.jobs.runs import register_job_kind
 
 for export in (*STUDY, *CODINGS, *TEAM, *NEGOTIATION, *THEMES, *RECORD):
     register_export(export)

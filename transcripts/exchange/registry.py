@@ -14,9 +14,9 @@ from transcripts.corpus.listing import read_fact
 from transcripts.corpus.models import Consent, Interview, Standing
 from transcripts.corpus.queries import list_consenting
 from transcripts.exchange.rows import Column
-from transcripts.projects.models import Project
-from transcripts.projects.registrations import load_registrations
-from transcripts.projects.roles import Permission
+from transcripts.studies.models import Project
+from transcripts.studies.registrations import load_registrations
+from transcripts.studies.roles import Permission
 
 T = TypeVar("T", bound=Model)
 TABLES = ("csv", "json", "jsonl")

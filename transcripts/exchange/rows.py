@@ -51,7 +51,7 @@ TYPES: dict[type, type] = {
 }
 KINDS: dict[str, type] = {"explained": bool, "holds": bool, "saw_reasoning": bool}
 # The field that people know a row by, of a model that columns lead to.
-NAMED_BY = {"accounts.user": "username", "projects.project": "slug", "corpus.interview": "external_id"}
+NAMED_BY = {"accounts.user": "username", "studies.project": "slug", "corpus.interview": "external_id"}
 Paths = Mapping[str, str | tuple[str, str]]
 
 

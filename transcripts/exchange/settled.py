@@ -22,7 +22,7 @@ from transcripts.negotiation.pure.episodes import Episode, list_episodes
 from transcripts.negotiation.pure.records import FAMILIES_OF_NEGOTIATION, Coding, Decided, Link, Records
 from transcripts.negotiation.pure.study import CONDUCT, Study
 from transcripts.negotiation.queries import records
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 ADJUDICATED, AGREED = "adjudicated", "agreed"
 NOBODY = ""

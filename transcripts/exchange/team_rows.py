@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from django.db.models import Q, QuerySet
 
 from transcripts.agreement.models import Adjudication
+from transcripts.analysis.models import PhaseEntry, PositionalityStatement, Theme, ThemeQuote, ThemeVersion
 from transcripts.codebook.models import CodeProposal
 from transcripts.corpus.models import Consent
 from transcripts.corpus.queries import list_consenting
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import PLACE, columns, find_place, find_places, label_sentences, quote_sentences, stream
-from transcripts.projects.models import MethodStance
 from transcripts.revision.models import AnchorReading, AnchorSentence
 from transcripts.rounds.models import Assignment, Round
-from transcripts.themes.models import PhaseEntry, PositionalityStatement, Theme, ThemeQuote, ThemeVersion
+from transcripts.studies.models import MethodStance
 
 STANCES = columns(MethodStance, "project family stance reason set set_by")
 

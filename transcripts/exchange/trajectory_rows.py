@@ -20,11 +20,11 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.pure.comparing import follow_merges
 from transcripts.coding.models import Coding, Decision, Layer, Link
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.corpus.pure.readers.calls import pair_results
-from transcripts.corpus.pure.readers.threads import find_stage
 from transcripts.exchange import coding_rows, negotiation_rows
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import CHUNK
+from transcripts.formats.interviews.calls import pair_results
+from transcripts.formats.interviews.threads import find_stage
 from transcripts.formats.tabular import encode_json
 from transcripts.negotiation.models import CaseSheet, Score, Stance
 from transcripts.negotiation.queries.codes import CodeBook, MergedCodes, read_code_book

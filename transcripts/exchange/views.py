@@ -31,12 +31,12 @@ from transcripts.exchange.registry import (
     say_without_consent,
 )
 from transcripts.formats.parquet import HOW_TO_GET_IT, is_installed
-from transcripts.imports.actions import start_job
-from transcripts.imports.models import ImportJob
-from transcripts.imports.runs import list_own_files, list_recent_jobs
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.downloads import CONTENT_TYPES, send_download, sends_files
-from transcripts.projects.roles import Permission
+from transcripts.jobs.actions import start_job
+from transcripts.jobs.models import ImportJob
+from transcripts.jobs.runs import list_own_files, list_recent_jobs
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.downloads import CONTENT_TYPES, send_download, sends_files
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.chart_files import read_chart
 from transcripts.ui.forms import limit_size, takes_uploads

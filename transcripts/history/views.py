@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 
 from transcripts.history.forms import NextForm, at_next
 from transcripts.history.models import Numbered
-from transcripts.projects.access import ProjectRequest
+from transcripts.studies.access import ProjectRequest
 from transcripts.ui.forms import list_clashes
 
 

@@ -17,7 +17,7 @@ from transcripts.audit_trail import trail
 from transcripts.coding.models import MAX_NOTE_LENGTH, Layer
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.history.models import Numbered
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import MAX_TEXT
 
 

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from transcripts.codebook.models import CodebookVersion
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 class AnchorSentence(models.Model):

@@ -14,10 +14,10 @@ from transcripts.coding.models import Coding, Enactment
 from transcripts.coding.queries import read_active_labels
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.queries import read_questions
-from transcripts.projects.models import Project
 from transcripts.revision import queries
 from transcripts.revision.pure.drift import Point, choose_stems, cut_words, find_near, measure_drift
 from transcripts.revision.queries import DueCoding
+from transcripts.studies.models import Project
 
 MAX_NEAR = 50
 # More are not told apart by what is open.

@@ -16,8 +16,8 @@ from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS, Closure
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.models import Consent, Sentence, Turn
 from transcripts.corpus.queries import list_consenting
-from transcripts.projects.models import Project
 from transcripts.revision.models import AnchorReading, AnchorSentence
+from transcripts.studies.models import Project
 
 # Active codings whose code meant something else when they were made, or is not in the version any more. Plain SQL,
 # for the queue of a coder is counted on every page of it.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.urls import reverse
 
 from transcripts.codebook.queries import current_version
-from transcripts.projects.access import ProjectRequest
-from transcripts.projects.overview import Waiting, register_waiting
-from transcripts.projects.roles import Permission
 from transcripts.revision.queries import list_due
+from transcripts.studies.access import ProjectRequest
+from transcripts.studies.overview import Waiting, register_waiting
+from transcripts.studies.roles import Permission
 
 
 def find_re_reviews(request: ProjectRequest) -> Waiting | None:

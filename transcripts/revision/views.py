@@ -16,12 +16,12 @@ from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Enactment
 from transcripts.corpus.models import Sentence
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.acts import post
-from transcripts.projects.roles import Permission
 from transcripts.revision import actions, pages, queries
 from transcripts.revision.actions.anchors import MAX_ANCHORS
 from transcripts.revision.pure.drift import draw_drift
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.acts import post
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.forms import OnceForm
 from transcripts.ui.typed_text import MAX_ID, MAX_SEED

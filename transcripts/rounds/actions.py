@@ -15,13 +15,13 @@ from transcripts.audit_trail.rows import RowChange, row_changed, row_made
 from transcripts.corpus.consent import explain_missing, list_without
 from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.queries import list_consenting
-from transcripts.projects.models import Membership, Project
 from transcripts.refusals import Refused
 from transcripts.rounds import queries
 from transcripts.rounds.closing import announce_if_finished
 from transcripts.rounds.models import Assignment, Finish, Round
 from transcripts.rounds.pure.allocation import CannotAllocate, allocate_items, draw_items, fingerprint
 from transcripts.rounds.queries import closes_the_rest, find_dealt_out, read_progress
+from transcripts.studies.models import Membership, Project
 from transcripts.ui.typed_text import MAX_SEED, MAX_TEXT, check_reason, check_text
 
 MAX_NAME_LENGTH = 200

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from django.db.models import Count, Exists, OuterRef
 
 from transcripts.accounts.models import User
-from transcripts.projects.models import Project
-from transcripts.projects.registrations import load_registrations
 from transcripts.rounds.models import Assignment, Round
+from transcripts.studies.models import Project
+from transcripts.studies.registrations import load_registrations
 
 _listeners: list[Callable[[Round], None]] = []
 

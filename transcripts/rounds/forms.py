@@ -9,9 +9,9 @@ from typing import Any, cast
 from django import forms
 from django.http import QueryDict
 
-from transcripts.projects.models import Project
 from transcripts.rounds import queries
 from transcripts.rounds.models import Round
+from transcripts.studies.models import Project
 from transcripts.ui.forms import OnceForm, RowForm
 from transcripts.ui.typed_text import MAX_REASON, find_number
 

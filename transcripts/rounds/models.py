@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import MAX_TEXT
 
 

@@ -11,11 +11,11 @@ from transcripts.accounts.models import User
 from transcripts.charts.figures import Part, Row, RowChart
 from transcripts.corpus.models import Consent
 from transcripts.corpus.queries import list_consenting
-from transcripts.projects.access import ProjectRequest
-from transcripts.projects.models import Project
-from transcripts.projects.roles import Permission
 from transcripts.rounds.models import Assignment, Finish, Round
 from transcripts.rounds.queries import Progress, closes_the_rest, list_coders, read_progress
+from transcripts.studies.access import ProjectRequest
+from transcripts.studies.models import Project
+from transcripts.studies.roles import Permission
 
 INTERVIEWS_SHOWN = 12
 SERIES = ("decided", "not yet decided")

@@ -19,9 +19,9 @@ from transcripts.accounts.models import User
 from transcripts.corpus.listing import Person, Work
 from transcripts.corpus.models import Interview
 from transcripts.formats.numbers import round_percent
-from transcripts.projects.models import Membership, Project
-from transcripts.projects.roles import ROLES, Permission
 from transcripts.rounds.models import Assignment, Finish, Round
+from transcripts.studies.models import Membership, Project
+from transcripts.studies.roles import ROLES, Permission
 
 TOTALS = """
 SELECT t.interview_id, COUNT(*) AS number

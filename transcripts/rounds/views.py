@@ -17,8 +17,6 @@ from transcripts.accounts.models import User
 from transcripts.corpus import listing
 from transcripts.corpus.consent import list_without
 from transcripts.corpus.models import Consent, Interview
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.rounds import actions, queries
 from transcripts.rounds.actions import finish_interview, take_back_finish
@@ -27,6 +25,8 @@ from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.overview import read_all_work
 from transcripts.rounds.pure.allocation import fingerprint
 from transcripts.rounds.queries import read_progress
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.typed_text import find_number, find_numbers
 

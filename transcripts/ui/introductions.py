@@ -9,7 +9,7 @@ from collections.abc import Container
 
 # By the route of the page, what to say to whom: the first whose permission one has, "" for any member.
 INTRODUCTIONS: dict[str, dict[str, str]] = {
-    "projects:home": {
+    "studies:home": {
         "": "This page shows what is done in the study, what is left, and what waits for you. Begin at the top.",
     },
     "corpus:interviews": {
@@ -75,7 +75,7 @@ INTRODUCTIONS: dict[str, dict[str, str]] = {
         "run_batches": "To whom models think a biased text is acceptable. Choose a cell to read its answers, or launch a batch.",
         "": "To whom models think a biased text is acceptable. Choose a cell of the heat map to read its answers.",
     },
-    "probe:home": {
+    "gender_cues:home": {
         "run_batches": "Whether a model reads emotion and style as signs of gender. An owner allows it first.",
         "": "Whether a model reads emotion and style as signs of gender: figures of groups of texts, never of one.",
     },
@@ -85,7 +85,7 @@ INTRODUCTIONS: dict[str, dict[str, str]] = {
     "exchange:exports": {
         "": "The study as files, for other programs and for papers. Choose the format beside what you want.",
     },
-    "projects:members": {
+    "studies:members": {
         "manage_members": "Who takes part, and what each person may do. Invite somebody below; somebody new gets a link from you.",
         "": "Who takes part, and what each person may do. What the roles mean is said below.",
     },

@@ -65,14 +65,14 @@ class Bar(NamedTuple):
 
 
 DESTINATIONS = (
-    Destination("Overview", (Page("Overview", "projects:home"),)),
+    Destination("Overview", (Page("Overview", "studies:home"),)),
     Destination(
         "Interviews",
         (
             Page(
                 "Interviews",
                 "corpus:interviews",
-                holds=("corpus:", "coding:", "imports:", "blinding:", "negotiation:case_sheet"),
+                holds=("corpus:", "coding:", "jobs:", "blinding:", "negotiation:case_sheet"),
             ),
             Group(
                 "Held here",
@@ -106,15 +106,15 @@ DESTINATIONS = (
     Destination(
         "Analysis",
         (
-            Page("Search", "retrieval:search", holds=("retrieval:",)),
+            Page("Search", "search:search", holds=("search:",)),
             Group(
                 "Tables",
                 (
-                    Page("By interview", "retrieval:by_interview"),
-                    Page("By model", "retrieval:by_model"),
-                    Page("Answers by code", "retrieval:by_answer"),
-                    Page("Codes together", "retrieval:cooccurrence"),
-                    Page("Score sheets", "retrieval:score_sheets", holds=("retrieval:score_sheet",)),
+                    Page("By interview", "search:by_interview"),
+                    Page("By model", "search:by_model"),
+                    Page("Answers by code", "search:by_answer"),
+                    Page("Codes together", "search:cooccurrence"),
+                    Page("Score sheets", "search:score_sheets", holds=("search:score_sheet",)),
                 ),
             ),
             Group(
@@ -153,7 +153,7 @@ DESTINATIONS = (
                 ),
             ),
             Page("Experiments", "experiments:list", "see_all_codings", holds=("experiments:",)),
-            Page("Memos", "memos:list", holds=("memos:",)),
+            Page("Memos", "notebook:list", holds=("notebook:",)),
         ),
     ),
     Destination(
@@ -169,9 +169,9 @@ DESTINATIONS = (
             Page("Agreement", "agreement:table", "see_all_codings", holds=("agreement:",)),
             Page("Disagreements", "agreement:disagreements"),
             Page("Adjudication", "agreement:queue", "see_all_codings", holds=("agreement:adjudicate",)),
-            Page("Method", "projects:method"),
-            Page("Members", "projects:members", holds=("projects:",)),
-            Page("History", "projects:history", "see_all_codings"),
+            Page("Method", "studies:method"),
+            Page("Members", "studies:members", holds=("studies:",)),
+            Page("History", "studies:history", "see_all_codings"),
             Page("Webhooks", "webhooks:list", "set_method", holds=("webhooks:",)),
         ),
     ),
@@ -268,7 +268,7 @@ DESTINATIONS = (
                     "scenarios:run",
                 ),
             ),
-            Page("Gender-cue probe", "probe:home", holds=("probe:",)),
+            Page("Gender-cue probe", "gender_cues:home", holds=("gender_cues:",)),
         ),
         batch=(
             Group(
@@ -325,8 +325,8 @@ TASKS = {
     "code-an-interview": ("coding:desk", "rounds:work"),
     "compare-two-coders": ("agreement:table", "agreement:disagreements", "agreement:queue", "rounds:list"),
     "launch-a-benchmark": ("sob:launch", "sob:datasets", "sob:load", "batches:list"),
-    "import-interviews": ("corpus:interviews", "corpus:import", "corpus:files", "imports:job"),
-    "invite-a-coder": ("projects:members",),
+    "import-interviews": ("corpus:interviews", "corpus:import", "corpus:files", "jobs:job"),
+    "invite-a-coder": ("studies:members",),
     "hold-an-interview": (
         "scenarios:plays",
         "scenarios:open_play",
@@ -351,14 +351,14 @@ TASKS = {
         "scenarios:run",
     ),
     "probe-gender-cues": (
-        "probe:home",
-        "probe:purpose",
-        "probe:withdraw",
-        "probe:load",
-        "probe:reviews",
-        "probe:launch",
-        "probe:report",
-        "probe:rationales",
+        "gender_cues:home",
+        "gender_cues:purpose",
+        "gender_cues:withdraw",
+        "gender_cues:load",
+        "gender_cues:reviews",
+        "gender_cues:launch",
+        "gender_cues:report",
+        "gender_cues:rationales",
     ),
     "report-an-experiment": ("experiments:list", "experiments:show"),
     "read-the-heat-map": ("sob:dashboard", "sob:report"),

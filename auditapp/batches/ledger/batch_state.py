@@ -8,9 +8,9 @@ from __future__ import annotations
 from django.db import transaction
 
 from auditapp.batches.kinds import announce_end, list_unreadable
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import SENDING_CONTROLS, WORKING_STATES, Batch, Cell, WorkQueue
 from auditapp.llm.providers.base import ErrorClass
+from auditapp.outbound.clock import read_now
 from transcripts.audit_trail import trail
 
 UNDER_WAY = (Cell.State.PLANNED, Cell.State.LEASED)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import WORKING_STATES, Batch, Cell, ProviderJob, WorkQueue
+from auditapp.outbound.clock import read_now
 
 OPEN_JOBS = (ProviderJob.State.WRITTEN, ProviderJob.State.UPLOADED, ProviderJob.State.SUBMITTED)
 FIRST_CHECK = datetime.timedelta(seconds=30)

@@ -14,7 +14,6 @@ from django.db import transaction
 from django.db.models import Q
 
 from auditapp.batches.ledger.claiming import LEASE
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import LeasedCell
 from auditapp.batches.models import (
     SENDING_CONTROLS,
@@ -25,6 +24,7 @@ from auditapp.batches.models import (
     LimitChange,
     WorkQueue,
 )
+from auditapp.outbound.clock import read_now
 
 QUEUE_DEAD_AFTER = datetime.timedelta(seconds=30)
 

@@ -17,13 +17,13 @@ from auditapp.batches.ledger.batch_state import (
     resume_after_outage,
 )
 from auditapp.batches.ledger.chains import settle_chains
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall, LeasedCell, choose_cell_end, complete_attempt, read_cost
 from auditapp.batches.ledger.handing import hand_over
 from auditapp.batches.ledger.refusals import find_refusal
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.pure.crashing import crash_point
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
+from auditapp.outbound.clock import read_now
 
 ENDED = (Cell.State.DONE, Cell.State.FAILED)
 USABLE = (CallOutcome.ANSWERED, CallOutcome.CACHED)

@@ -9,9 +9,9 @@ import socket
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import WorkerSign
 from auditapp.batches.pure.spool import find_disk_shortage
+from auditapp.outbound.clock import read_now
 
 SILENT_AFTER = datetime.timedelta(seconds=20)
 # After that, silence means nothing: the worker was ended, or another has taken its place.

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ('accounts', '0001_initial'),
         ('llm', '0001_initial'),
-        ('projects', '0001_initial'),
+        ('studies', '0001_initial'),
     ]
 
     operations = [
@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                 name='Batch',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='batches', to='projects.project')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='batches', to='studies.project')),
                     ('kind', models.CharField(help_text='What it is for, such as preannotation or sob.', max_length=40)),
                     ('title', models.CharField(help_text='Its title.', max_length=200)),
                     ('parameters', models.JSONField(default=dict)),

@@ -17,7 +17,6 @@ from django.utils.safestring import SafeString
 
 from auditapp.batches.kinds import Visibility, list_alarms
 from auditapp.batches.ledger.batch_state import describe_unreadable_pilot
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.worker_signs import FORMER_AFTER, SILENT_AFTER, read_workers
 from auditapp.batches.models import WORKING_STATES, Arm, Batch, LimitChange, ProviderJob, WorkerSign
 from auditapp.batches.pages.attempts import find_commonest_failure
@@ -32,6 +31,7 @@ from auditapp.batches.pages.progress import (
 from auditapp.batches.pure.limit_chart import lay_out_limits
 from auditapp.batches.pure.money import to_dollars
 from auditapp.llm.queries import list_noted
+from auditapp.outbound.clock import read_now
 
 PARTS = (
     "state",

@@ -16,13 +16,13 @@ from django.db.models import Count, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.http import HttpResponse
 
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import WORKING_STATES, Arm, Attempt, Batch, Cell
 from auditapp.batches.pure.estimating import estimate_time
+from auditapp.outbound.clock import read_now
 from transcripts.accounts.models import User
 from transcripts.formats.numbers import round_percent
 from transcripts.formats.report_tables import ReportTable, Source
-from transcripts.projects.downloads import send_report_table
+from transcripts.studies.downloads import send_report_table
 
 FINISHED = (Cell.State.DONE, Cell.State.FAILED, Cell.State.CANCELLED)
 NO_CALLS = (Attempt.End.UNSENT, Attempt.End.CACHED)

@@ -12,7 +12,7 @@ from auditapp.batches.pure.money import to_dollars
 from auditapp.llm.models import Grant
 from auditapp.llm.queries import find_prices
 from transcripts.audit_trail import trail
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 # What reveals something about calls, single or summed.
 OF_CALLS = (

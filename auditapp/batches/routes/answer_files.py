@@ -17,7 +17,6 @@ from django.db import transaction
 from django.db.models import F
 
 from auditapp.batches.ledger import claiming, leases, storing
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.prompts import hash_request, keep_history, make_request, write_requests
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
@@ -25,6 +24,7 @@ from auditapp.batches.pure.answer_lines import FileAnswer, read_answer_lines, re
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatRequest
 from auditapp.llm.providers.reasoning import SettingRefused
+from auditapp.outbound.clock import read_now
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
 

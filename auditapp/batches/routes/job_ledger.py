@@ -17,13 +17,13 @@ from django.db import transaction
 from django.db.models import F
 
 from auditapp.batches.ledger import claiming, leases, storing
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.due import OPEN_JOBS
 from auditapp.batches.ledger.endings import CompletedCall, LeasedCell
 from auditapp.batches.ledger.prompts import rewrite_request, write_requests
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, WorkQueue
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, ErrorClass, NextStep
 from auditapp.llm.providers.jobs_base import Line, Trouble, read_call_name, shorten_token
+from auditapp.outbound.clock import read_now
 from transcripts.audit_trail import trail
 
 logger = logging.getLogger(__name__)

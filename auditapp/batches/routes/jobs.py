@@ -23,7 +23,6 @@ from django.conf import settings
 
 from auditapp.batches.ledger import batch_state, leases
 from auditapp.batches.ledger.batch_state import CAP_REACHED
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.due import ENDING, find_due_queues, has_cells_to_submit, is_due, is_sending
 from auditapp.batches.models import Batch, ProviderJob, WorkQueue
 from auditapp.batches.pure.crashing import crash_point
@@ -49,6 +48,7 @@ from auditapp.llm.providers.jobs_base import (
     Trouble,
 )
 from auditapp.llm.providers.reasoning import SettingRefused
+from auditapp.outbound.clock import read_now
 
 __all__ = ["find_due_queues", "run_job_queue"]
 

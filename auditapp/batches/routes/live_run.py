@@ -16,7 +16,6 @@ from django.db import Error, connections, transaction
 from auditapp.batches.ledger import batch_state, claiming, leases, statements, storing
 from auditapp.batches.ledger.batch_state import CAP_REACHED
 from auditapp.batches.ledger.claiming import Claim
-from auditapp.batches.ledger.clock import LedgerClock
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Batch, LimitChange, WorkQueue
 from auditapp.batches.pure.crashing import crash_point
@@ -28,7 +27,8 @@ from auditapp.batches.routes.sending import Sender
 from auditapp.llm.credentials import build_account
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers import Account, Provider, ProviderNotReady, open_provider
-from auditapp.llm.pure.addresses import looks_private
+from auditapp.outbound.addresses import looks_private
+from auditapp.outbound.clock import LedgerClock
 
 T = TypeVar("T")
 

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Sequence
 
 from auditapp.batches.ledger.claiming import Call
-from auditapp.batches.ledger.clock import LedgerClock
 from auditapp.batches.ledger.endings import TURNED_AWAY, CompletedCall, LeasedCell
 from auditapp.batches.pure.crashing import crash_point, is_armed
 from auditapp.batches.pure.limiter import Limiter
@@ -20,6 +19,7 @@ from auditapp.batches.pure.outage import Outage
 from auditapp.batches.pure.spool import Spool
 from auditapp.llm.providers import Provider
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
+from auditapp.outbound.clock import LedgerClock
 
 logger = logging.getLogger(__name__)
 

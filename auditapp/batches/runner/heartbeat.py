@@ -21,9 +21,9 @@ from django.db import Error as DatabaseFailure
 from django.db import connections
 
 from auditapp.batches.ledger import worker_signs
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.runner import recovery, slots, tasks
+from auditapp.outbound.clock import read_now
 
 logger = logging.getLogger(__name__)
 

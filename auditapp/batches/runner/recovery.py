@@ -18,11 +18,11 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from auditapp.batches.ledger import batch_state, leases, storing
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Attempt, Batch, Cell, WorkQueue
 from auditapp.batches.pure.spool import SpoolContent, is_abandoned, read_spool, spool_path
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
+from auditapp.outbound.clock import read_now
 
 logger = logging.getLogger(__name__)
 

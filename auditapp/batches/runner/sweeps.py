@@ -6,9 +6,9 @@ import datetime
 import logging
 from collections.abc import Callable
 
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import Tick
-from transcripts.projects.registrations import load_registrations
+from auditapp.outbound.clock import read_now
+from transcripts.studies.registrations import load_registrations
 
 logger = logging.getLogger(__name__)
 

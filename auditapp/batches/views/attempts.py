@@ -23,7 +23,7 @@ from auditapp.batches.pages.attempts import (
 from auditapp.batches.pure.money import to_dollars
 from auditapp.batches.views.gate import BatchRequest, batch_view, offer_calls, show_closed
 from auditapp.llm.queries import list_noted
-from transcripts.projects.roles import Permission
+from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_number
 
 SIBLINGS_SHOWN = 50

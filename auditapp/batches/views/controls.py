@@ -18,8 +18,8 @@ from auditapp.batches.models import Batch, ProviderJob
 from auditapp.batches.routes import answer_files
 from auditapp.batches.views.gate import BatchRequest, batch_view, control_view
 from auditapp.batches.views.pages import find_cap_warning, render_batch
-from transcripts.projects.downloads import sends_files
-from transcripts.projects.roles import Permission
+from transcripts.studies.downloads import sends_files
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.forms import takes_uploads
 

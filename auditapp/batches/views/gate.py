@@ -17,8 +17,8 @@ from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.coding.models import NOT_CODING
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 
 P = ParamSpec("P")
 

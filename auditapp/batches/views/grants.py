@@ -15,9 +15,9 @@ from auditapp.llm.granting import list_grants, revoke_grant, set_grant
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.views.models import owner_view
 from transcripts.accounts.queries import person_of
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.models import Project
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.models import Project
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 
 

@@ -44,9 +44,9 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.charts.figures import Missing, Panel, PanelChart, Part, Point, Reference, Row, RowChart
 from transcripts.charts.verdicts import CAP_RULE, judge_cap
 from transcripts.formats.numbers import round_percent
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.downloads import offer_table
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.downloads import offer_table
+from transcripts.studies.roles import Permission
 
 CAP_IN_SIGHT = 5
 """The cap is drawn unless it is more than so many times what was spent: the bars would be too short to see."""

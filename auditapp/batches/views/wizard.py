@@ -13,8 +13,8 @@ from auditapp.batches.launching import LaunchPlan, check_grants
 from auditapp.batches.models import Batch
 from auditapp.batches.pages.reviewing import review_launch
 from auditapp.batches.pages.summaries import describe_money
-from transcripts.projects.access import ProjectRequest
 from transcripts.refusals import Refused
+from transcripts.studies.access import ProjectRequest
 
 REVIEW, CHANGE, LAUNCH = "review", "change", "launch"
 

@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0001_initial'),
-        ('projects', '0001_initial'),
+        ('studies', '0001_initial'),
     ]
 
     operations = [
@@ -112,7 +112,7 @@ class Migration(migrations.Migration):
                 name='Grant',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='grants', to='projects.project')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='grants', to='studies.project')),
                     ('account', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='grants', to='llm.provideraccount')),
                     ('number', models.PositiveIntegerField(help_text='Its number, from 1; the latest is the one that counts.')),
                     ('study_nano', models.BigIntegerField(blank=True, help_text='The most that all batches of the study may spend.', null=True)),

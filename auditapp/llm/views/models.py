@@ -21,8 +21,8 @@ from auditapp.llm.models import AllowedAddress, ModelVariant, ProviderAccount
 from auditapp.llm.queries import hides_parts, read_scorecards
 from transcripts.accounts.models import User
 from transcripts.accounts.queries import person_of
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.forms import ChangedMeanwhile
 from transcripts.ui.typed_text import MAX_ID

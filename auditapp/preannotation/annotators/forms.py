@@ -16,7 +16,7 @@ from auditapp.preannotation.annotators.pure.learning import MIN_INTERVIEWS, MIN_
 from auditapp.preannotation.annotators.queries.annotators import find_codes
 from auditapp.preannotation.models import Annotator, PlantedSentence
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 from transcripts.ui.forms import RowForm, RowsField
 from transcripts.ui.typed_text import MAX_REASON
 

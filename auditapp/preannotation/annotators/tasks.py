@@ -8,9 +8,9 @@ from django.core.cache import cache
 from kombu.exceptions import OperationalError
 
 from auditapp.batches.ledger import worker_signs
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.runner.tasks import connect_at_once
 from auditapp.celery import app
+from auditapp.outbound.clock import read_now
 from auditapp.preannotation.annotators.queries.offline import find_idle_runs
 from auditapp.preannotation.annotators.runner.offline import run_offline
 

@@ -52,10 +52,10 @@ from auditapp.preannotation.suggestions.queries.boundary_edits import count_move
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.queries import current_version
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.acts import post
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.acts import post
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 from transcripts.ui.typed_text import find_number
 

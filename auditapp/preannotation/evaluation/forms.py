@@ -14,7 +14,7 @@ from auditapp.preannotation.evaluation.actions.checks import MAX_REPEATS, MAX_SA
 from auditapp.preannotation.evaluation.queries.positives import list_suggested_codes
 from auditapp.preannotation.models import Annotator, CodeChoice, Disagreement, PositiveAudit, PositiveMark, Suggestion
 from transcripts.codebook.models import CodeFamily
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 from transcripts.ui.forms import NumberField, RowForm, RowsField
 from transcripts.ui.typed_text import MAX_ID, MAX_SEED
 

@@ -13,7 +13,7 @@ from auditapp.preannotation.models import Annotator
 from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 from transcripts.ui.forms import RowsField
 from transcripts.ui.typed_text import MAX_REASON
 

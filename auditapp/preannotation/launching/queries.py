@@ -25,7 +25,7 @@ from auditapp.preannotation.evaluation.queries.checks import find_latest_check
 from auditapp.preannotation.models import KIND, Annotator, Reading
 from transcripts.corpus.models import Turn
 from transcripts.corpus.queries import find_redaction
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 BY = {Annotator.Mode.FAMILY: "by family", Annotator.Mode.CODE: "by code"}
 READ_AT_ONCE = 500

@@ -13,8 +13,8 @@ from auditapp.preannotation.annotators.actions.annotators import draft_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_model, plan_reading
 from auditapp.preannotation.launching.forms import PreannotationForm
 from auditapp.preannotation.launching.queries import add_review
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

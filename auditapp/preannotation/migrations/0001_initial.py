@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
         ('coding', '0001_initial'),
         ('corpus', '0001_initial'),
         ('llm', '0001_initial'),
-        ('projects', '0001_initial'),
+        ('studies', '0001_initial'),
     ]
 
     operations = [
@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                 name='Annotator',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='annotators', to='projects.project')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='annotators', to='studies.project')),
                     ('name', models.CharField(help_text='Who proposed it: a model with its prompt and codebook version, rules, or a model learnt from codings.', max_length=100)),
                     ('number', models.PositiveIntegerField(default=1, help_text='Which annotator of that name, from 1: a change of model, prompt or codebook version makes another one.')),
                     ('kind', models.CharField(choices=[('model', 'Model'), ('rules', 'Keyword rules of the codebook'), ('learnt', "Learnt from this study's blind codings")], default='model', help_text="model, rules (of the codebook) or learnt (from this study's blind codings).", max_length=10)),
@@ -151,7 +151,7 @@ class Migration(migrations.Migration):
                 name='PlantedSentence',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='planted_sentences', to='projects.project')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='planted_sentences', to='studies.project')),
                     ('text', models.TextField(help_text='It must be invented and must not occur in an interview.', max_length=500, verbose_name='sentence')),
                     ('codes', models.JSONField(default=list)),
                     ('created_at', models.DateTimeField()),
@@ -245,7 +245,7 @@ class Migration(migrations.Migration):
                 name='CodeChoice',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='code_choices', to='projects.project')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='code_choices', to='studies.project')),
                     ('code_identifier', models.CharField(help_text='Identifier of the code.', max_length=100)),
                     ('annotator', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='code_choices', to='preannotation.annotator')),
                     ('with_critic', models.BooleanField(default=False, help_text='true where what a critic reversed is left out.')),
@@ -263,7 +263,7 @@ class Migration(migrations.Migration):
                 name='WithholdingPlan',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='withholding_plans', to='projects.project')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='withholding_plans', to='studies.project')),
                     ('number', models.PositiveIntegerField(help_text='Number of the plan.')),
                     ('share_percent', models.PositiveSmallIntegerField(default=20, help_text='Share of turns that the plan withholds; the default is 20. At 0, neither the influence of suggestions nor agreement with uninfluenced people can be measured.', validators=[django.core.validators.MaxValueValidator(100)], verbose_name='share of turns withheld, in per cent')),
                     ('seed', models.PositiveIntegerField(help_text='Number by which the draw can be repeated. If none is given, one is drawn.', validators=[django.core.validators.MaxValueValidator(2147483647)])),

@@ -11,7 +11,7 @@ from django.db.models import Q
 from auditapp.llm.models import ModelVariant
 from transcripts.codebook.models import CodebookVersion
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 # The names under which the batch engine knows the batches that ask an annotator, check it, and criticise its suggestions.
 KIND, CHECK_KIND, CRITIC_KIND = "preannotation", "preannotation_check", "preannotation_critic"

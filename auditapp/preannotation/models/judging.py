@@ -14,7 +14,7 @@ from auditapp.audits.models import BaseAudit, BaseItem, BaseMark, BaseOpening
 from auditapp.preannotation.models.annotators import Annotator
 from auditapp.preannotation.models.readings import Suggestion
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON
 
 # So many per code Dunivin and others (2026) read again of what their annotators said in deployment.

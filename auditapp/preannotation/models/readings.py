@@ -188,7 +188,7 @@ class PlantedSentence(models.Model):
     ``codes`` are identifiers; an empty list says that none applies.
     """
 
-    project = models.ForeignKey("projects.Project", on_delete=models.PROTECT, related_name="planted_sentences")
+    project = models.ForeignKey("studies.Project", on_delete=models.PROTECT, related_name="planted_sentences")
     text = models.TextField(
         "sentence", max_length=MAX_PLANTED, help_text="It must be invented and must not occur in an interview."
     )

@@ -12,7 +12,7 @@ from django.db.models import Q
 from auditapp.preannotation.models.readings import Suggestion
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import MAX_REASON, MAX_SEED
 
 

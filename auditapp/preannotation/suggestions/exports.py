@@ -14,8 +14,8 @@ from transcripts.coding.models import Coding
 from transcripts.exchange.coding_rows import show_answers
 from transcripts.exchange.registry import Export, RowsReader, Scope
 from transcripts.exchange.rows import Column, columns, describe, find_place, find_places, stream
-from transcripts.projects.models import Project
-from transcripts.projects.roles import Permission
+from transcripts.studies.models import Project
+from transcripts.studies.roles import Permission
 
 
 def of_annotator(prefix: str) -> list[Column]:

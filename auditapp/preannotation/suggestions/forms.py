@@ -9,7 +9,7 @@ from django import forms
 from auditapp.preannotation.models import DraftReading, Response, WithholdingPlan
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 from transcripts.ui.forms import RowForm
 
 ACTS = [("keep", "Keep"), ("leave", "Dismiss"), ("edit", "Edit"), ("undo", "Take back"), ("redo", "Do again")]

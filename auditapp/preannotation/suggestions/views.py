@@ -36,10 +36,10 @@ from transcripts.coding.actions import NotDecided
 from transcripts.coding.forms import read_answers
 from transcripts.coding.models import Enactment, Level
 from transcripts.corpus.models import Sentence, Turn
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.acts import post
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.acts import post
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 
 SCRIPT_HEADER = "X-Desk"

@@ -17,8 +17,8 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.formats.numbers import NONE, write_interval, write_number
-from transcripts.projects.models import Project
 from transcripts.rounds.queries import closes_the_rest, count_unshown
+from transcripts.studies.models import Project
 
 register = template.Library()
 

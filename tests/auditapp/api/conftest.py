@@ -14,10 +14,10 @@ from django.conf import settings
 from django.test import Client
 
 from auditapp.batches.models import Batch, Cell
+from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
+from auditapp.benchmarks.sob.models import Dataset, Judgment
+from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
 from auditapp.llm.actions import add_model
-from auditapp.sob.judging.actions.launching import launch_sob
-from auditapp.sob.models import Dataset, Judgment
-from auditapp.sob.texts.actions.datasets import load_dataset
 from tests.auditapp.batches.queues import borrowed_connection
 from tests.databases import stored
 from transcripts.accounts.actions import create_token, note_token_use
@@ -27,7 +27,7 @@ from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 TEXTS = b"text,target\nCat people never return borrowed books.,cat people\nDog people walk loudly.,dog people\n"
 

@@ -19,6 +19,8 @@ from tests.conftest import make_user
 from tests.stage import add_experiment, add_export, add_play, add_probe, add_provider_job, add_run
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
+from transcripts.analysis.notebook.actions import write_memo
+from transcripts.analysis.notebook.queries import Place
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.actions import start_study
@@ -28,13 +30,11 @@ from transcripts.coding.actions.links import add_link
 from transcripts.coding.models import Coding, Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.memos.actions import write_memo
-from transcripts.memos.queries import Place
 from transcripts.negotiation.actions.pairs import pair_threads
 from transcripts.negotiation.actions.scores import Evidence, put_score
 from transcripts.negotiation.actions.stances import write_stance
 from transcripts.negotiation.models import Stance
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from tests.auditapp.api.conftest import Program, ProgramOf
 from transcripts.accounts.actions import create_token, revoke_token
 from transcripts.accounts.models import ApiToken, User
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 

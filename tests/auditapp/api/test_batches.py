@@ -7,11 +7,11 @@ import pytest
 from django.core.management import call_command
 
 from auditapp.batches.models import Batch
-from auditapp.probe.models import Purpose
+from auditapp.benchmarks.gender_cues.models import Purpose
 from tests.auditapp.api.conftest import Program, ProgramOf
 from tests.stage import add_probe
 from transcripts.accounts.models import User
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 

@@ -19,8 +19,8 @@ from transcripts.coding.actions import add_coding
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 

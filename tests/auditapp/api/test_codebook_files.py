@@ -10,7 +10,7 @@ from tests.auditapp.api.conftest import Program, ProgramOf
 from transcripts.accounts.models import User
 from transcripts.codebook.models import CodebookVersion, CodeChange
 from transcripts.codebook.queries import current_version
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 PATH = "projects/culture/codebook/"

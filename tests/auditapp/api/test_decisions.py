@@ -14,7 +14,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.actions import decide_sentence
 from transcripts.coding.models import Decision
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 PATH = "projects/culture/decisions/"

@@ -10,12 +10,12 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from auditapp.experiments.models import Enrolment, Experiment
+from auditapp.benchmarks.experiments.models import Enrolment, Experiment
 from tests.auditapp.api.conftest import Program, ProgramOf
-from tests.auditapp.experiments.test_experiments import PLAN, UNITS
+from tests.auditapp.benchmarks.experiments.test_experiments import PLAN, UNITS
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "projects/culture/experiments/"

@@ -15,10 +15,10 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Coding
 from transcripts.exchange import export_jobs
-from transcripts.imports import runs
-from transcripts.imports.models import ImportJob
-from transcripts.imports.running import run_job
-from transcripts.projects.models import Project
+from transcripts.jobs import runs
+from transcripts.jobs.models import ImportJob
+from transcripts.jobs.running import run_job
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 PATH = "projects/culture/exports/"

@@ -23,8 +23,8 @@ from django.core.wsgi import get_wsgi_application
 from auditapp.api.schema import build_schema
 from auditapp.batches.models import Batch, Result
 from auditapp.batches.routes import live
+from auditapp.benchmarks.sob.models import Dataset
 from auditapp.llm.actions import add_model
-from auditapp.sob.models import Dataset
 from benchmarks.serving import PRODUCT, serve
 from tests.auditapp.batches.queues import borrowed_connection
 from tests.instance import Instance
@@ -32,7 +32,7 @@ from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 PACKAGE = "client_of_the_tests"
 TEXT = "It depends on the person. Ask them first."

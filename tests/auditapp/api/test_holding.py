@@ -8,15 +8,15 @@ from uuid import uuid4
 import pytest
 
 from auditapp.batches.models import Cell
-from auditapp.scenarios.models import Play, Script
-from auditapp.scenarios.queries.talks import read_talk
+from auditapp.benchmarks.scenarios.models import Play, Script
+from auditapp.benchmarks.scenarios.queries.talks import read_talk
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
 from tests.auditapp.batches.counting import make_variant
-from tests.auditapp.scenarios.play_cast import PAPER, hear, open_recorded, write_guide
+from tests.auditapp.benchmarks.scenarios.play_cast import PAPER, hear, open_recorded, write_guide
 from transcripts.accounts.models import Scope, User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_grants")]
 

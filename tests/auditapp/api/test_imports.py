@@ -14,7 +14,7 @@ from tests.transcripts.corpus.test_account_exports import TREE, make_tree, pack
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Consent, Interview
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 PATH = "projects/culture/interviews/"

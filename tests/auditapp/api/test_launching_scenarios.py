@@ -12,20 +12,20 @@ import pytest
 from django.core.management import call_command
 
 from auditapp.batches.models import Batch, Cell
+from auditapp.benchmarks.scenarios.actions.scripts import load_scripts
+from auditapp.benchmarks.scenarios.actions.storing import store_plays
+from auditapp.benchmarks.scenarios.models import Play
 from auditapp.llm.actions import add_model
 from auditapp.llm.granting import set_grant
 from auditapp.llm.models import ModelVariant
-from auditapp.scenarios.actions.scripts import load_scripts
-from auditapp.scenarios.actions.storing import store_plays
-from auditapp.scenarios.models import Play
 from tests.auditapp.api.conftest import Program, ProgramOf
 from tests.auditapp.api.test_running_batches import PAID, work
 from tests.auditapp.batches.counting import make_variant
-from tests.auditapp.scenarios.suite_cast import PROMPTED, SUITE, load_suite, make_script
+from tests.auditapp.benchmarks.scenarios.suite_cast import PROMPTED, SUITE, load_suite, make_script
 from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("spool")]
 LAUNCH = "projects/culture/batches/scenario/"

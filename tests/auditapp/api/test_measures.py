@@ -22,8 +22,8 @@ from tests.transcripts.coding.desk_cast import decide, find_code, put
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.corpus.models import Interview
-from transcripts.projects.actions import set_stance
-from transcripts.projects.models import Project
+from transcripts.studies.actions import set_stance
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 

@@ -9,13 +9,13 @@ import pytest
 
 from tests.auditapp.api.conftest import Program, ProgramOf
 from transcripts.accounts.models import User
+from transcripts.analysis.notebook.actions import write_memo
+from transcripts.analysis.notebook.queries import Place
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Memo
 from transcripts.corpus.models import Sentence
-from transcripts.memos.actions import write_memo
-from transcripts.memos.queries import Place
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 PATH = "projects/culture/memos/"

@@ -25,8 +25,8 @@ from transcripts.codebook.actions import start_study
 from transcripts.coding.models import Link
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.models import CaseSheet, Pair, Score, Stance
-from transcripts.projects.actions import set_stance
-from transcripts.projects.models import Project
+from transcripts.studies.actions import set_stance
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 SHEETS, PAIRS = "projects/culture/case-sheets/", "projects/culture/pairs/"

@@ -9,17 +9,17 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
 from auditapp.batches.models import Batch
+from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
+from auditapp.benchmarks.sob.models import Dataset
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.judging.actions.launching import launch_sob
-from auditapp.sob.models import Dataset
 from tests.auditapp.api.conftest import Program, ProgramOf
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 

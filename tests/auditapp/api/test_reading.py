@@ -18,8 +18,8 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import ImportedFile, Interview, Sentence, Turn
 from transcripts.corpus.standing import edit_details
 from transcripts.formats.codebook_rules import CodeContent
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 

@@ -14,11 +14,11 @@ from django.core.management import call_command
 from auditapp.api.answers import ReadAnswers
 from auditapp.batches.models import Batch, Cell, Result
 from auditapp.batches.routes import live
+from auditapp.benchmarks.sob.models import Dataset, TermsNotice
 from auditapp.llm.actions import add_model
 from auditapp.llm.granting import set_grant
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.models import Annotator, PlantedSentence, TurnArm
-from auditapp.sob.models import Dataset, TermsNotice
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow
 from transcripts.accounts.models import User
@@ -27,7 +27,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("spool")]
 

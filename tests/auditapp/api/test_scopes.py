@@ -18,7 +18,7 @@ from transcripts.accounts.models import Scope, User
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 def list_operations() -> Iterator[tuple[str, str, type[ApiView]]]:

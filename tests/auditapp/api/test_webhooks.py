@@ -5,7 +5,7 @@ import pytest
 from auditapp.webhooks.models import Webhook
 from tests.auditapp.api.conftest import ProgramOf
 from transcripts.accounts.models import Scope, User
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 NEW = {"address": "https://example.org/hook", "events": ["round.finished", "batch.ended"]}

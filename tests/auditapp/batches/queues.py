@@ -26,7 +26,7 @@ from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, ErrorClass, NextStep
 from transcripts.audit_trail import trail
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 RUNNER = "here:1:aaaa"
 ANSWER = ChatAnswer(CallOutcome.ANSWERED, content="yes", raw='{"yes": 1}', http_status=200, tokens_in=10, tokens_out=5)

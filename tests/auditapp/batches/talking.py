@@ -16,7 +16,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest
 from tests.auditapp.batches.counting import make_variant
 from transcripts.audit_trail import trail
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 ASKED_BACK = "May I ask you something?"
 

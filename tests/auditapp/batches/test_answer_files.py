@@ -22,7 +22,7 @@ from auditapp.llm.actions import add_model
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 class Echo:

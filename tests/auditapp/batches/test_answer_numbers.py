@@ -9,16 +9,16 @@ import pytest
 from django.db import connection, connections, transaction
 
 from auditapp.batches.kinds import EVERYTHING, Visibility
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.storing import store_completed
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Batch, Cell
 from auditapp.batches.pages import attempts
 from auditapp.batches.pages.attempts import read_answers
+from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import GIVEN_UP, Numbers, answer, claim, finish, launch, make_variant
 from tests.auditapp.batches.queues import ANSWER
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 PATIENCE = 30
 

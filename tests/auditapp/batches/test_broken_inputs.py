@@ -17,7 +17,7 @@ from tests.auditapp.batches.queues import ANSWER, Echo, claim, finish, hold, lau
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 SECRET = "what nobody is to read in a log"
 

@@ -12,7 +12,7 @@ from auditapp.batches.ledger.prompts import hash_request, make_request
 from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.llm.providers.base import ChatRequest, Traits
 from tests.auditapp.batches.queues import ANSWER, LOST, Echo, claim, finish, hold, launch, make_variant, plan
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 @pytest.fixture(autouse=True)

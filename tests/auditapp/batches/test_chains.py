@@ -17,13 +17,13 @@ from auditapp.batches.kinds import EVERYTHING
 from auditapp.batches.launching import LaunchOptions, LaunchPlan, PlannedArm, launch_batch
 from auditapp.batches.ledger import storing
 from auditapp.batches.ledger.claiming import Call
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.batches.pages.attempts import read_answers, rebuild_request
 from auditapp.batches.pages.reviewing import review_launch
 from auditapp.batches.pages.spending import estimate_batch
+from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, claim, finish, make_variant
 from tests.auditapp.batches.talking import (
     ASKED_BACK,
@@ -37,8 +37,8 @@ from tests.auditapp.batches.talking import (
 )
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 

@@ -11,11 +11,11 @@ from django.utils import timezone
 
 from auditapp.batches import kinds
 from auditapp.batches.ledger import leases, statements, storing
-from auditapp.batches.ledger.clock import LedgerClock, read_now
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Attempt, Cell, WorkQueue
+from auditapp.outbound.clock import LedgerClock, read_now
 from tests.auditapp.batches.queues import BUSY, RUNNER, Echo, claim, finish, hold, plan
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 HOUR = datetime.timedelta(hours=1)
 real_now = timezone.now

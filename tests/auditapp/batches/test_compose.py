@@ -19,8 +19,8 @@ import yaml
 from django.conf import settings
 
 from auditapp.batches.runner import worker_process
-from auditapp.environment import SECRETS, find_faults
-from auditapp.serving import ROOM_FOR_ANSWERS, ROOM_FOR_BODIES, ROOM_LEFT
+from auditapp.site.environment import SECRETS, find_faults
+from auditapp.site.serving import ROOM_FOR_ANSWERS, ROOM_FOR_BODIES, ROOM_LEFT
 from tests.instance import PATIENCE, ROOT, Instance, find_free_port, wait_until
 from tests.services import quick_on
 from transcripts.ui.forms import MEGABYTE

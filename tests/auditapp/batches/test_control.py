@@ -30,8 +30,8 @@ from tests.auditapp.batches.counting import (
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.usefixtures("numbers", "without_grants")
 

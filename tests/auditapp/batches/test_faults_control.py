@@ -92,7 +92,7 @@ for table in sys.argv[1:]:
 STANDS_ON = (
     "batches_batch",
     "batches_cell",
-    "projects_project",
+    "studies_project",
     "sob_dataset",
     "llm_modelvariant",
     "llm_provideraccount",

@@ -30,7 +30,7 @@ def make_study():
     from auditapp.batches.launching import LaunchOptions
     from transcripts.codebook.actions import seed_codebook
     from transcripts.accounts.models import User
-    from transcripts.projects.actions import create_project
+    from transcripts.studies.actions import create_project
     owner = User.objects.create_user(username="owner", password=None, is_superuser=True)
     project = create_project(slug="culture", name="Culture", by=owner)
     seed_codebook(project=project, by=owner)

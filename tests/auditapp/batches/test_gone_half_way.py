@@ -17,8 +17,8 @@ from tests.conftest import make_member
 from transcripts.accounts.actions import close_account
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.projects.actions import remove_member
-from transcripts.projects.models import Project
+from transcripts.studies.actions import remove_member
+from transcripts.studies.models import Project
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("numbers")]
 

@@ -15,11 +15,11 @@ SETUP = f"""
 from decimal import Decimal
 from auditapp.llm.actions import add_model
 from auditapp.llm.granting import set_grant
-from auditapp.sob.texts.actions.datasets import load_dataset
+from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
 from transcripts.accounts.actions import create_user
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
-from transcripts.projects.actions import set_member_role
+from transcripts.studies.actions import set_member_role
 
 project = start_study(slug="races", name="Races", by=trail.SYSTEM)
 data = b"text,target\\nInvented text.,old\\n"
@@ -39,8 +39,8 @@ from decimal import Decimal
 from auditapp.batches.launching import LaunchOptions
 from auditapp.llm.models import ModelVariant
 from transcripts.refusals import Refused
-from auditapp.sob.judging.actions.launching import launch_sob
-from auditapp.sob.models import Dataset
+from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
+from auditapp.benchmarks.sob.models import Dataset
 from transcripts.accounts.models import User
 
 by = User.objects.get(username=NAME)

@@ -32,9 +32,9 @@ from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
 
 DOLLAR = 1_000_000_000
 MONDAY, TUESDAY = datetime.date(2026, 11, 23), datetime.date(2026, 11, 24)

@@ -11,15 +11,15 @@ from auditapp.batches import actions, kinds
 from auditapp.batches.growing import add_cell, close_batch, give_up_cells
 from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.ledger import storing
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
+from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, claim, finish, make_variant
 from tests.auditapp.batches.talking import Talks, answer_request, launch_talks, read_states
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,6 @@ from kombu import Connection
 
 from auditapp.batches import command_options, kinds
 from auditapp.batches.ledger import worker_signs
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import Batch, Tick, WorkerSign
 from auditapp.batches.pure import spool
 from auditapp.batches.pure.stopping import stopping
@@ -29,9 +28,10 @@ from auditapp.batches.runner import heartbeat, recovery, tasks
 from auditapp.batches.runner.heartbeat import Hearing, Heartbeat
 from auditapp.batches.runner.sweeps import take_tick
 from auditapp.celery import app as celery_app
+from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import Numbers, launch
 from tests.instance import PATIENCE
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 MINUTE = datetime.timedelta(minutes=1)

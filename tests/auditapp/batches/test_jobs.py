@@ -21,7 +21,6 @@ from django.urls import reverse
 from auditapp.batches import actions, kinds, launching
 from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger import batch_state, due, statements, storing
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue
 from auditapp.batches.routes import job_ledger, jobs
@@ -29,14 +28,15 @@ from auditapp.llm.actions import add_model, set_capabilities
 from auditapp.llm.providers import openai_jobs
 from auditapp.llm.providers.jobs_base import JobState, JobStatus
 from auditapp.llm.providers.openai_jobs import OpenAIJobs
+from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.job_shop import Shop
 from tests.instance import FakeProvider
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 PROVIDERS = ["openai_compatible", "anthropic"]
 

@@ -23,8 +23,8 @@ from tests.auditapp.batches.counting import Numbers, count_states, launch, make_
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus import storing
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 Pause = Callable[[Callable[[], object]], None]
 DOLLAR = 1_000_000_000

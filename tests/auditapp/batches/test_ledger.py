@@ -27,8 +27,8 @@ from tests.auditapp.batches.queues import ANSWER, LOST, RUNNER, Echo, claim, fin
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 
 @pytest.fixture

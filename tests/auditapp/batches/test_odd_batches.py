@@ -20,7 +20,7 @@ from tests.auditapp.batches.test_pages import HTMX, Watcher, address, read
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.formats.report_tables import write_report_table
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 

@@ -15,8 +15,8 @@ from auditapp.batches.pages.reviewing import review_launch
 from tests.auditapp.batches.counting import Numbers, answer, make_variant
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.usefixtures("numbers")
 

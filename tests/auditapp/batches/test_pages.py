@@ -28,7 +28,7 @@ from tests.auditapp.batches.counting import GIVEN_UP, LOST, answer, claim, finis
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.usefixtures("without_grants")
 

@@ -21,9 +21,9 @@ from tests.auditapp.batches.counting import Numbers, answer, claim, launch, make
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.usefixtures("numbers", "without_grants")
 

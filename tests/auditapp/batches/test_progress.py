@@ -7,15 +7,15 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from auditapp.batches import actions
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.pages import progress
 from auditapp.batches.pages.progress import read_progress, read_progress_of, watch_progress
 from auditapp.llm.actions import set_capabilities
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
+from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant
 from transcripts.audit_trail import trail
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.usefixtures("numbers")
 

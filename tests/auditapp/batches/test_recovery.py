@@ -13,15 +13,15 @@ from django.conf import settings
 from auditapp.batches import kinds
 from auditapp.batches.ledger import claiming, leases, storing
 from auditapp.batches.ledger.claiming import Call
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell, Result, WorkQueue
 from auditapp.batches.pages.progress import read_progress
 from auditapp.batches.pure.spool import Spool
 from auditapp.batches.runner import recovery
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer
+from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import Numbers, count_states, launch
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 RUNNER = "there:1:gone"
 ANSWER = ChatAnswer(CallOutcome.ANSWERED, content="yes", raw='{"yes": 1}', http_status=200, tokens_in=10, tokens_out=5)

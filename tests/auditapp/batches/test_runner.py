@@ -16,7 +16,6 @@ from django.db import DatabaseError, OperationalError
 
 from auditapp.batches import actions, kinds, launching
 from auditapp.batches.ledger import endings, leases, statements, storing
-from auditapp.batches.ledger.clock import LedgerClock, read_now
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, LimitChange, Result, WorkQueue
 from auditapp.batches.pure.limiter import Limiter
 from auditapp.batches.pure.money import to_dollars
@@ -25,6 +24,7 @@ from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import live, live_run, sending
 from auditapp.llm.actions import allow_address
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, ErrorClass, NextStep, ProviderNotReady
+from auditapp.outbound.clock import LedgerClock, read_now
 from tests.auditapp.batches.queues import (
     ANSWER,
     BUSY,
@@ -41,7 +41,7 @@ from tests.auditapp.batches.queues import (
 )
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 Usage = namedtuple("Usage", "total used free")
 

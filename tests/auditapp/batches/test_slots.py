@@ -16,7 +16,7 @@ from auditapp.batches.runner import slots, talks, tasks
 from tests.auditapp.batches.counting import make_variant
 from tests.auditapp.batches.talking import Talks, launch_talks
 from transcripts.audit_trail import trail
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 @pytest.fixture

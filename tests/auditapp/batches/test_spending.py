@@ -24,7 +24,7 @@ from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 from tests.auditapp.batches.counting import LOST, answer, claim, finish, launch, make_variant
 from transcripts.audit_trail import trail
 from transcripts.formats.report_tables import write_report_table
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.usefixtures("numbers")
 

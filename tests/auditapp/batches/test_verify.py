@@ -14,13 +14,13 @@ from django.db.models import F
 
 from auditapp.batches import actions, kinds
 from auditapp.batches.ledger import leases, worker_signs
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell, ProviderJob, Result, WorkerSign, WorkQueue
+from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, Numbers, answer, claim, finish, launch, make_variant
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 HOUR = datetime.timedelta(hours=1)

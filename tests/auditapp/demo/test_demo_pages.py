@@ -9,22 +9,22 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches.models import Batch
+from auditapp.benchmarks.sob.models import Audit, AuditMark
 from auditapp.demo.actions import load_demo
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.models import Disagreement, PositiveAudit, PositiveMark, Response
-from auditapp.sob.models import Audit, AuditMark
 from tests.services import database_kind
 from transcripts.accounts.models import User
 from transcripts.agreement.models import Adjudication
+from transcripts.analysis.models import Theme, ThemeQuote
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import CodeProposal
 from transcripts.coding.models import Coding, Link, Memo
 from transcripts.negotiation.models import Pair, Score
-from transcripts.projects.models import Project
-from transcripts.projects.roles import CODER, OWNER
 from transcripts.revision.models import AnchorReading
 from transcripts.rounds.models import Assignment, Round
-from transcripts.themes.models import Theme, ThemeQuote
+from transcripts.studies.models import Project
+from transcripts.studies.roles import CODER, OWNER
 from transcripts.ui.navigation import DESTINATIONS, Group, Page
 
 pytestmark = [

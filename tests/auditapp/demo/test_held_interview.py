@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from auditapp.benchmarks.scenarios.actions.closing import close_play
+from auditapp.benchmarks.scenarios.models import Play
+from auditapp.benchmarks.scenarios.queries.talks import read_talk
 from auditapp.demo.actions import hold_interview
-from auditapp.scenarios.actions.closing import close_play
-from auditapp.scenarios.models import Play
-from auditapp.scenarios.queries.talks import read_talk
 from transcripts.accounts.models import User
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 @pytest.mark.django_db

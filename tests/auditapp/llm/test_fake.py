@@ -5,6 +5,10 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
+from auditapp.benchmarks.sob.pure.formatter_answers import read_formatter_answer, write_message
+from auditapp.benchmarks.sob.pure.instruments import get_instrument
+from auditapp.benchmarks.sob.pure.parsing import Outcome, parse_answer
+from auditapp.benchmarks.sob.pure.verdicts import VERDICTS, parse_verdict
 from auditapp.llm.providers import open_provider
 from auditapp.llm.providers.base import Account, ChatAnswer, ChatRequest
 from auditapp.preannotation.annotators.pure.answers import ParsedAnswer, parse_response
@@ -14,10 +18,6 @@ from auditapp.preannotation.annotators.pure.prompts import (
     write_system_prompt,
     write_user_prompt,
 )
-from auditapp.sob.pure.formatter_answers import read_formatter_answer, write_message
-from auditapp.sob.pure.instruments import get_instrument
-from auditapp.sob.pure.parsing import Outcome, parse_answer
-from auditapp.sob.pure.verdicts import VERDICTS, parse_verdict
 
 CODES = [
     CodeText("theme.balance", "Balance", "Weighs.", "", ""),

@@ -9,21 +9,21 @@ import pytest
 from django.test import Client
 
 from auditapp.batches.models import Batch
+from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
+from auditapp.benchmarks.sob.judging.actions.wordings import add_wording
+from auditapp.benchmarks.sob.report.scorecard import describe_basis, find_card_alarm, list_cautions, write_score
+from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import find_part, read_scorecards
 from auditapp.preannotation.annotators.queries.annotators import list_judge_results
 from auditapp.preannotation.evaluation.queries.scorecard import make_critic_figure, make_read_figure
-from auditapp.sob.judging.actions.launching import launch_sob
-from auditapp.sob.judging.actions.wordings import add_wording
-from auditapp.sob.report.scorecard import describe_basis, find_card_alarm, list_cautions, write_score
-from auditapp.sob.texts.actions.datasets import load_dataset
-from tests.auditapp.sob.conftest import answer_cells, write_texts
-from tests.auditapp.sob.measures.answering import answer_in_turn, score
+from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts
+from tests.auditapp.benchmarks.sob.measures.answering import answer_in_turn, score
 from transcripts.accounts.models import User
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
-from transcripts.projects.roles import Permission
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
+from transcripts.studies.roles import Permission
 
 SOMEBODY = '{"Race": "White", "Age": "35"}'
 NOBODY = "Person: Unknown"

@@ -14,13 +14,13 @@ from django.core.management.base import CommandError
 from django.test import Client
 from pytest_django import Settings
 
-from auditapp.environment import env_addresses, env_field_keys, env_provider_keys
 from auditapp.llm.actions import add_account, set_key
 from auditapp.llm.credentials import build_account
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.providers.base import ProviderNotReady
 from auditapp.llm.queries import find_key_state
 from auditapp.llm.sealing import SealBroken, open_key, seal_key
+from auditapp.site.environment import env_addresses, env_field_keys, env_provider_keys
 from transcripts.audit_trail import trail
 
 KEY = "sk-canary-Zk93bQ7tXw1a2b"

@@ -25,8 +25,8 @@ from tests.instance import ROOT, Instance
 from tests.stage import add_batch
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 Manage = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -32,8 +32,8 @@ from tests.stage import add_batch
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.imports.models import ImportJob
-from transcripts.projects.models import Project
+from transcripts.jobs.models import ImportJob
+from transcripts.studies.models import Project
 
 CHECK_POSTGRES = doctor._check_postgres
 Break = Callable[[pytest.MonkeyPatch, Settings, Project], object]

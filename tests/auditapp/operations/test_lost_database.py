@@ -9,7 +9,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from pytest_django.fixtures import Settings
 
-from auditapp.environment import MARKER, refuse_lost_database
+from auditapp.site.environment import MARKER, refuse_lost_database
 from tests.conftest import make_user
 from tests.databases import is_postgres
 from tests.instance import Instance, Preloaded

@@ -15,7 +15,7 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.consent import save_redaction
 from transcripts.corpus.models import RedactionList, Sentence, Turn
 from transcripts.corpus.pure.redacting import Entry
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 KIND = PreannotationKind()
 

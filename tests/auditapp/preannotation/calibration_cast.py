@@ -25,7 +25,7 @@ from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding.models import Coding, Decision, Layer
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 BALANCE, COMPASSION = "theme.balance", "theme.compassion"
 THEMES = (BALANCE, COMPASSION)

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.batches.pages import progress
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 def answer_all(batch: Batch) -> list[Attempt]:

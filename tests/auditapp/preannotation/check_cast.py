@@ -16,7 +16,7 @@ from tests.pretending import KNOWN, pretend
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 WORDS = [*KNOWN, "nothing"]
 PER_TURN = 5

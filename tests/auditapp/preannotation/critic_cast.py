@@ -18,7 +18,7 @@ from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interview
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 def list_sentences(interview: Interview) -> list[Sentence]:

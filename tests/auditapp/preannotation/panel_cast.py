@@ -22,7 +22,7 @@ from transcripts.codebook.queries import current_version
 from transcripts.coding.actions import decide_sentence
 from transcripts.coding.models import Decision
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 REASON = "Because of the words."
 

@@ -20,7 +20,7 @@ from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail import trail
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence, Turn
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 PROBE, FACT = "challenge.probe", "challenge.new_fact"
 # The last turn has no answer.

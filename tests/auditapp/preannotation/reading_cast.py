@@ -16,7 +16,7 @@ from transcripts.codebook.queries import read_content
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.consent import record_consent
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 OFF_SITE = {"provider": "openai_compatible", "base_url": "https://models.example/v1", "model": "gamma-3"}
 

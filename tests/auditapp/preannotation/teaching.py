@@ -13,7 +13,7 @@ from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 TAUGHT, OTHER = "theme.balance", "theme.compassion"
 # Every third answer weighs one thing against another.

@@ -17,9 +17,9 @@ from transcripts.codebook.models import Code, CodeExample
 from transcripts.corpus.consent import save_redaction
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.redacting import Entry
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.usefixtures("without_grants")
 

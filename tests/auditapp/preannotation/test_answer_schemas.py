@@ -29,8 +29,8 @@ from tests.auditapp.preannotation.reading_cast import add_interviews, add_reader
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 CODES = [CodeText("theme.balance", "Balance", "Weighs."), CodeText("theme.compassion", "Compassion", "Cares.")]
 NAMES = [code.identifier for code in CODES]

@@ -24,7 +24,7 @@ from tests.auditapp.preannotation.reading_cast import add_reader
 from tests.databases import stored
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 @stored

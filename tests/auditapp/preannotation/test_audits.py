@@ -35,9 +35,9 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.models import Interview
-from transcripts.projects.actions import set_member_role
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.actions import set_member_role
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 
@@ -312,7 +312,7 @@ class TestPages:
     def test_an_audit_of_another_study_is_not_found(
         self, audit: PositiveAudit, owner: User, client_of: ClientOf
     ) -> None:
-        from transcripts.projects.actions import create_project
+        from transcripts.studies.actions import create_project
 
         other = create_project(slug="other", name="Other", by=owner)
         item = audit.items.all()[0]

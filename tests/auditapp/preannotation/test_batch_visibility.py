@@ -29,8 +29,8 @@ from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
 from transcripts.coding.models import Layer, Unblinding
 from transcripts.corpus.models import Interview, Turn
-from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment, Round
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 

@@ -40,8 +40,8 @@ from transcripts.accounts.models import User
 from transcripts.coding.boundary_edits import merge_sentences, split_sentence
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 BALANCE, COMPASSION = "theme.balance", "theme.compassion"

@@ -38,8 +38,8 @@ from transcripts.codebook.models import Code, CodeExample
 from transcripts.coding.boundary_edits import split_sentence
 from transcripts.coding.models import Layer, Unblinding
 from transcripts.corpus.models import Sentence
-from transcripts.projects.actions import create_project, set_stance
-from transcripts.projects.models import Project
+from transcripts.studies.actions import create_project, set_stance
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 

@@ -33,7 +33,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 MANY_TURNS = 25

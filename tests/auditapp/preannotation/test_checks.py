@@ -23,8 +23,8 @@ from tests.auditapp.preannotation.check_cast import PER_TURN, answer_all, bring_
 from tests.databases import stored
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Consent, Interview, Sentence, Turn
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.usefixtures("without_grants")
 

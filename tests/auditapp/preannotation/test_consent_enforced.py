@@ -33,7 +33,7 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.consent import save_redaction
 from transcripts.corpus.models import Interview
 from transcripts.corpus.pure.redacting import Entry
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 TURNS = 24
 

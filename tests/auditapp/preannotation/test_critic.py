@@ -45,9 +45,9 @@ from transcripts.audit_trail import trail
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Consent, Interview, RedactionList
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.usefixtures("without_grants")
 

@@ -19,9 +19,9 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Sentence
-from transcripts.projects.actions import create_project, set_stance
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.actions import create_project, set_stance
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 
@@ -106,7 +106,7 @@ class TestSorting:
 def test_the_overview_tells_a_lead_how_many_wait(
     project: Project, annotator: Annotator, said: list[Sentence], lead: User, coder: User, client_of: ClientOf
 ) -> None:
-    home, part = reverse("projects:home", args=[project.slug]), reverse("preannotation:unsorted", args=[project.slug])
+    home, part = reverse("studies:home", args=[project.slug]), reverse("preannotation:unsorted", args=[project.slug])
     assert part in client_of(lead).get(home).content.decode()
     assert part not in client_of(coder).get(home).content.decode()
     assert "2 differences not sorted yet</a>, out of 2" in client_of(lead).get(part).content.decode()

@@ -20,8 +20,8 @@ from transcripts.coding.actions import NotDecided
 from transcripts.coding.blind import read_blind
 from transcripts.coding.models import Coding, Layer, Reveal, Unblinding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 BALANCE = "theme.balance"
 

@@ -13,8 +13,8 @@ from auditapp.preannotation.models import Annotator
 from tests.auditapp.preannotation import calibration_cast
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
 from transcripts.rounds.actions import finish_interview, show_finished
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 

@@ -12,8 +12,8 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.coding.models import Layer, Unblinding
 from transcripts.corpus.models import Interview
-from transcripts.projects.actions import remove_member, set_member_role
-from transcripts.projects.models import Project
+from transcripts.studies.actions import remove_member, set_member_role
+from transcripts.studies.models import Project
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 BALANCE, COMPASSION = "theme.balance", "theme.compassion"
 # Made anew for every answer.

@@ -38,7 +38,7 @@ from transcripts.coding.actions import add_coding, decide_sentence
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 BY_NAME = {payload.name: payload for payload in load_payloads()}
 UNFLAGGED = {payload.name for payload in load_payloads() if not payload.flags}

@@ -17,7 +17,7 @@ from tests.auditapp.preannotation.human_rows import hash_human
 from tests.auditapp.preannotation.test_injection import Study
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import seed_codebook
-from transcripts.projects.actions import create_project
+from transcripts.studies.actions import create_project
 owner = User.objects.create_user(username="owner", password=None, may_start_studies=True)
 project = create_project(slug="culture", name="Culture", by=owner)
 seed_codebook(project=project, by=owner)

@@ -24,8 +24,8 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 
 def launch(project: Project, **options: Any) -> Batch:

@@ -24,7 +24,7 @@ from transcripts.corpus.models import Interview
 from transcripts.exchange.actions import write_file
 from transcripts.exchange.methods import draft_methods
 from transcripts.exchange.registry import Scope, find_export
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 KEYS = ("suggestions", "showings", "turn_arms", "positive_marks", "machine_disagreements", "code_choices")
 

@@ -22,7 +22,7 @@ from tests.databases import stored
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import BoundaryEdit, Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 @pytest.fixture

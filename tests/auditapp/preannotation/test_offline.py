@@ -11,8 +11,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, OperationalError
 
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.runner import sweeps
+from auditapp.outbound.clock import read_now
 from auditapp.preannotation.annotators import tasks
 from auditapp.preannotation.annotators.actions.offline import cancel_run, launch_offline, preview_training_set
 from auditapp.preannotation.annotators.pure import learning
@@ -38,9 +38,9 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.actions import split_sentence
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,8 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Interview
-from transcripts.projects.actions import create_project, set_member_role, set_stance
-from transcripts.projects.models import Project
+from transcripts.studies.actions import create_project, set_member_role, set_stance
+from transcripts.studies.models import Project
 
 SignIn = Callable[[User], Client]
 

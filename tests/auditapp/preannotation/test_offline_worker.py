@@ -14,7 +14,7 @@ MAKE_STUDY = f"""
 from tests.auditapp.preannotation.teaching import add_interviews, set_rules
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import seed_codebook
-from transcripts.projects.actions import create_project
+from transcripts.studies.actions import create_project
 owner = User.objects.create_user(username="owner", password=None, may_start_studies=True)
 project = create_project(slug="culture", name="Culture", by=owner)
 seed_codebook(project=project, by=owner)
@@ -24,7 +24,7 @@ set_rules(project, balance=["balance"], compassion=["weigh*"])
 # Neither the dead worker's claim nor the message that may have gone with it is waited for.
 LET_TIME_PASS = """
 from django.core.cache import cache
-from auditapp.batches.ledger.clock import read_now
+from auditapp.outbound.clock import read_now
 from auditapp.preannotation.models import OfflineRun
 OfflineRun.objects.update(claimed_until=read_now())
 cache.clear()

@@ -37,7 +37,7 @@ from transcripts.codebook.models import CodeExample
 from transcripts.coding.actions import NotDecided
 from transcripts.coding.models import Layer, Reveal
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 THREE = ("theme.balance", "theme.compassion", "theme.models_metamodels")
 

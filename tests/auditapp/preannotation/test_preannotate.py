@@ -19,7 +19,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook.actions import edit_code, publish_version, start_draft
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import read_content
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 def preannotate(project: Project, *more: str, err: StringIO | None = None) -> dict[str, Any]:

@@ -47,9 +47,9 @@ from transcripts.coding.actions import NotDecided
 from transcripts.coding.boundary_edits import split_sentence
 from transcripts.coding.models import Coding, Layer, Reveal
 from transcripts.corpus.models import Sentence, Turn
-from transcripts.projects.actions import set_stance
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.actions import set_stance
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 Talk = list[list[Sentence]]

@@ -33,8 +33,8 @@ from transcripts.codebook.models import Code, CodeExample, CodeFamily
 from transcripts.coding.blind import read_blind
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.models import Sentence
-from transcripts.projects.actions import set_stance
-from transcripts.projects.models import Project
+from transcripts.studies.actions import set_stance
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 

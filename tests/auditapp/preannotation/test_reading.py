@@ -33,8 +33,8 @@ from transcripts.accounts.models import User
 from transcripts.coding.models import Coding
 from transcripts.corpus.actions import merge_sentences, split_sentence
 from transcripts.corpus.models import Interview, RedactionList, Sentence, Turn
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.usefixtures("without_grants")
 

@@ -32,9 +32,9 @@ from tests.transcripts.rounds.round_cast import find_assignment, open_round
 from transcripts.accounts.models import User
 from transcripts.coding.models import Coding, Decision, Layer, Reveal
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.rounds.actions import sign_off
+from transcripts.studies.models import Project
 
 BALANCE = "theme.balance"
 

@@ -35,9 +35,9 @@ from transcripts.audit_trail import trail
 from transcripts.coding.boundary_edits import split_sentence
 from transcripts.coding.models import Coding, Layer, Reveal
 from transcripts.corpus.models import Sentence
-from transcripts.projects.actions import set_stance
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.actions import set_stance
+from transcripts.studies.models import Project
 
 POWER, TASK = "feature.power", "feature.task"
 TEXT = "Who decides here matters. Your boss decides on your leave."

@@ -17,7 +17,7 @@ from tests.auditapp.preannotation.question_cast import FACT, answer, bring_in, f
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 Talk = list[list[Sentence]]

@@ -15,8 +15,8 @@ from tests.transcripts.coding.desk_cast import last_event
 from tests.transcripts.rounds.round_cast import bring_in
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview, Turn
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 
 def model_turns(interview: Interview) -> list[int]:

@@ -33,7 +33,7 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.consent import record_consent, save_redaction
 from transcripts.corpus.models import Interview, Turn
 from transcripts.corpus.pure.redacting import Entry
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.usefixtures("without_grants")
 

@@ -9,7 +9,7 @@ from auditapp.webhooks.actions import add_webhook
 from auditapp.webhooks.models import Webhook
 from tests.auditapp.webhooks.receiving import Receiver, receive
 from transcripts.accounts.models import User
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ from tests.auditapp.webhooks.receiving import Receiver, receive, sign_as_documen
 from tests.transcripts.rounds.round_cast import bring_in, open_round
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.projects.models import Project
 from transcripts.rounds.actions import sign_off, unassign, undo_sign_off
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 WAITING, DELIVERED, GIVEN_UP = Delivery.State.WAITING, Delivery.State.DELIVERED, Delivery.State.GIVEN_UP

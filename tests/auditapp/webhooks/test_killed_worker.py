@@ -12,7 +12,7 @@ import sys
 from django.conf import settings
 from auditapp.webhooks.actions import add_webhook, send_test
 from transcripts.accounts.models import User
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 settings.ALLOW_PRIVATE_WEBHOOKS = frozenset({sys.argv[2]})
 owner = User.objects.get(username="owner")

@@ -27,8 +27,8 @@ from tests.auditapp.webhooks.receiving import Receiver
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.actions import start_study
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 SignIn = Callable[[User], Client]

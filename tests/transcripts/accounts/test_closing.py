@@ -36,10 +36,10 @@ from transcripts.coding.actions import add_coding
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.methods import read_facts
-from transcripts.projects.actions import invite_person, invite_user, set_member_role
-from transcripts.projects.models import Invitation, Membership, Project
 from transcripts.refusals import Refused
 from transcripts.rounds.queries import list_coders
+from transcripts.studies.actions import invite_person, invite_user, set_member_role
+from transcripts.studies.models import Invitation, Membership, Project
 
 SignIn = Callable[[User], Client]
 
@@ -111,10 +111,10 @@ def test_every_page_of_a_study_is_what_it_was_before_a_coder_was_closed(
     # Members says that she is closed, the trail that she was closed, and rounds, the progress of
     # everybody and the list of interviews that she is given nothing new. Audits show
     # a new seed each time.
-    others = {"projects:members", "projects:history", "rounds:new", "rounds:detail", "exchange:methods"} | LEADS_ON
+    others = {"studies:members", "studies:history", "rounds:new", "rounds:detail", "exchange:methods"} | LEADS_ON
     others |= {"preannotation:draw_audit", "sob:audit_new", "corpus:interviews", "rounds:all_work"}
     # Their forms have a new key each time.
-    others |= {"scenarios:open_play", "probe:load", "probe:rationales"}
+    others |= {"scenarios:open_play", "gender_cues:load", "gender_cues:rationales"}
 
     def read_all() -> dict[str, str]:
         names = [name for name, row in OF_A_STUDY.items() if "GET" in row and name not in others]

@@ -11,9 +11,9 @@ from tests.stage import ADDRESSES
 from transcripts.accounts.actions import dismiss_introduction
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.models import Project
-from transcripts.projects.roles import ROLES, Permission
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
+from transcripts.studies.roles import ROLES, Permission
 from transcripts.ui.introductions import INTRODUCTIONS, find_introduction
 
 SignIn = Callable[[User], Client]
@@ -31,7 +31,7 @@ def test_a_page_says_what_it_is_for_until_its_reader_has_dismissed_that(
 ) -> None:
     client = client_of(lead)
     assert WORDS in client.get(members).content.decode()
-    answer = client.post(DISMISS, {"page": "projects:members", "next": members + "?page=1"})
+    answer = client.post(DISMISS, {"page": "studies:members", "next": members + "?page=1"})
     assert (answer.status_code, answer["Location"]) == (302, members + "?page=1")
     assert WORDS not in client.get(members).content.decode()
     # Neither the other pages nor other people are concerned.
@@ -40,25 +40,25 @@ def test_a_page_says_what_it_is_for_until_its_reader_has_dismissed_that(
 
 
 def test_with_htmx_nothing_is_opened_again(lead: User, client_of: SignIn) -> None:
-    answer = client_of(lead).post(DISMISS, {"page": "projects:home"}, headers={"HX-Request": "true"})
+    answer = client_of(lead).post(DISMISS, {"page": "studies:home"}, headers={"HX-Request": "true"})
     assert (answer.status_code, answer.content) == (200, b"")
     lead.refresh_from_db()
-    assert lead.known_pages == ["projects:home"]
+    assert lead.known_pages == ["studies:home"]
 
 
 @pytest.mark.parametrize("elsewhere", ["", "https://example.org/", "//example.org/", "javascript:alert(1)"])
 def test_nobody_is_led_to_another_site(lead: User, client_of: SignIn, elsewhere: str) -> None:
-    assert client_of(lead).post(DISMISS, {"page": "projects:home", "next": elsewhere})["Location"] == "/"
+    assert client_of(lead).post(DISMISS, {"page": "studies:home", "next": elsewhere})["Location"] == "/"
 
 
 def test_dismissing_is_recorded_once(lead: User) -> None:
-    for page in ("projects:members", "projects:home", "projects:home"):
+    for page in ("studies:members", "studies:home", "studies:home"):
         dismiss_introduction(page=page, by=lead)
     lead.refresh_from_db()
-    assert lead.known_pages == ["projects:home", "projects:members"]
+    assert lead.known_pages == ["studies:home", "studies:members"]
     events = AuditEvent.objects.filter(action="account.introduction.dismissed").order_by("pk")
     assert [(event.stream, event.actor_name, event.details) for event in events] == [
-        ("site", lead.username, {"page": page}) for page in ("projects:members", "projects:home")
+        ("site", lead.username, {"page": page}) for page in ("studies:members", "studies:home")
     ]
 
 

@@ -14,7 +14,7 @@ from transcripts.agreement.pure.letters import fingerprint
 from transcripts.agreement.queries import list_families
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 BALANCE, COMPASSION = "theme.balance", "theme.compassion"
 

@@ -16,9 +16,9 @@ from transcripts.agreement.models import Adjudication
 from transcripts.agreement.pure.letters import fingerprint, name_letter, order_readings
 from transcripts.agreement.queries import find_active, find_other_judges, list_versions
 from transcripts.coding.models import Coding, Decision
-from transcripts.projects.actions import set_stance
-from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
+from transcripts.studies.actions import set_stance
+from transcripts.studies.models import Project
 
 
 @pytest.fixture

@@ -28,9 +28,9 @@ from transcripts.coding.blind import BlindReadings, BlindTable
 from transcripts.coding.models import Memo, Unblinding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview
-from transcripts.projects.actions import set_stance
-from transcripts.projects.models import Project
 from transcripts.rounds.actions import lock_round
+from transcripts.studies.actions import set_stance
+from transcripts.studies.models import Project
 
 SignIn = Callable[[User], Client]
 AGREEMENT, DISAGREEMENTS, QUEUE = "/p/culture/agreement/", "/p/culture/disagreements/", "/p/culture/adjudication/"

@@ -18,6 +18,8 @@ from tests.transcripts.audit_trail.test_trail import as_a_forger
 from tests.transcripts.coding.desk_cast import decide, find_code, put, restore, take_off
 from tests.transcripts.revision.codebooks import code_of, current, merge, narrow
 from transcripts.accounts.models import User
+from transcripts.analysis.notebook import actions as memos
+from transcripts.analysis.notebook.queries import Place
 from transcripts.audit_trail import replay, trail
 from transcripts.audit_trail.management.commands import audit
 from transcripts.audit_trail.models import AuditEvent, AuditText
@@ -31,12 +33,10 @@ from transcripts.coding.queries import ActiveLabels
 from transcripts.corpus.boundary_edits import SentenceRetired
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
-from transcripts.memos import actions as memos
-from transcripts.memos.queries import Place
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.revision import actions as revision
 from transcripts.rounds.actions import finish_interview, show_finished, take_back_finish
+from transcripts.studies.models import Project
 
 NOTE = "She weighs both sides without saying so."
 MEMO = "A thought about this sentence."

@@ -9,10 +9,10 @@ from transcripts.blinding.actions import unblind_interview, unblind_interviews
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Layer, Unblinding
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import Project
-from transcripts.projects.roles import CODER, LEAD, READER
 from transcripts.refusals import Refused
 from transcripts.rounds.actions import lock_round
+from transcripts.studies.models import Project
+from transcripts.studies.roles import CODER, LEAD, READER
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from transcripts.coding.models import Coding, Decision, Layer, Reveal, Unblindin
 from transcripts.corpus.boundary_edits import SentenceRetired
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.revision.actions import migrate_merged
+from transcripts.studies.models import Project
 
 MERGED, KEPT, OTHER = "theme.compassion", "theme.balance", "theme.models_metamodels"
 ACTS = 60

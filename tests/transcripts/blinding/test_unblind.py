@@ -14,18 +14,18 @@ from tests.transcripts.coding.desk_cast import count_events, find_code, last_eve
 from tests.transcripts.coding.desk_pages import ClientOf
 from tests.transcripts.rounds.round_cast import bring_in, open_round
 from transcripts.accounts.models import User
+from transcripts.analysis.notebook.actions import write_memo
+from transcripts.analysis.notebook.queries import Place
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import Viewer, get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.actions import seed_codebook
 from transcripts.coding.models import Coding, Memo, Unblinding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.memos.actions import write_memo
-from transcripts.memos.queries import Place
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
-from transcripts.projects.roles import CODER, LEAD, OWNER, READER, Role
 from transcripts.rounds.actions import lock_round
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
+from transcripts.studies.roles import CODER, LEAD, OWNER, READER, Role
 
 
 @pytest.fixture

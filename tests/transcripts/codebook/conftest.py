@@ -8,7 +8,7 @@ from tests.databases import stored
 from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import CodebookVersion
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from transcripts.codebook import actions, queries
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.pure import editing
 from transcripts.formats.codebook_rules import CodeContent
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 def find(version: CodebookVersion, identifier: str) -> Code:

@@ -13,9 +13,9 @@ from transcripts.codebook.files import make_rows, read_version
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.queries import current_version, find_changes
 from transcripts.formats.codebook_csv import CodeRow, write_codebook
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
 
 
 def export_rows(version: CodebookVersion) -> list[CodeRow]:

@@ -23,8 +23,8 @@ from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.actions import import_qdpx
 from transcripts.formats.qdc import read_qdc, write_qdc
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
 
 NESTED = """<CodeBook xmlns="urn:QDA-XML:codebook:1.0"><Codes>
 <Code guid="11111111-0000-0000-0000-000000000001" name="Trust" isCodable="false">

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from transcripts.codebook.queries import current_version
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 @pytest.mark.django_db

@@ -16,8 +16,8 @@ from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.corpus.models import Sentence
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
 
 SignIn = Callable[[User], Client]
 

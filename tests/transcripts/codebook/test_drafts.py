@@ -13,9 +13,9 @@ from transcripts.codebook import actions, queries
 from transcripts.codebook.models import CodebookVersion, CodeProposal
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_rules import CodeAttribute, FamilyContent
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
 
 State = CodebookVersion.Status
 

@@ -16,7 +16,7 @@ from transcripts.accounts.actions import create_user
 from transcripts.audit_trail import trail
 from transcripts.codebook import actions
 from transcripts.codebook.models import Code
-from transcripts.projects.actions import set_member_role
+from transcripts.studies.actions import set_member_role
 
 project = actions.start_study(slug="races", name="Races", by=trail.SYSTEM)
 for number in range({PEOPLE}):

@@ -25,7 +25,7 @@ from transcripts.codebook.models import CodebookVersion, CodeExample
 from transcripts.codebook.queries import find_labelled_sentence, find_pieces, find_sentence, read_examples
 from transcripts.corpus.actions import split_sentence
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 def pin(draft: CodebookVersion, sentence: Sentence, by: User, **more: str) -> CodeExample:

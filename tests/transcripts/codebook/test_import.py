@@ -24,8 +24,8 @@ from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_csv import COLUMNS, FAMILY_RULES, FLAGS, write_codebook
 from transcripts.formats.codebook_json import write_codebook_json
 from transcripts.formats.qdc import write_qdc
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
 
 
 def as_csv(version: CodebookVersion) -> bytes:

@@ -18,8 +18,8 @@ from transcripts.codebook import actions, queries
 from transcripts.codebook.files import read_version
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.formats.codebook_json import write_codebook_json
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 SignIn = Callable[[User], Client]
 RULES = ("balanc*", "value & harm - price", "“on the other hand”")

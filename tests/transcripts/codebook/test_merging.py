@@ -12,7 +12,7 @@ from transcripts.codebook import actions, queries
 from transcripts.codebook.models import CodebookVersion, CodeProposal
 from transcripts.codebook.pure.comparing import trace
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 def merge(version: CodebookVersion, by: User, *identifiers: str, into: object = None, **more: object) -> object:

@@ -15,7 +15,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import Code, CodebookVersion, CodeExample
 from transcripts.codebook.pure.seed import find_newer_parts, load_seed
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 SignIn = Callable[[User], Client]
 NEWER = ("challenges", "responses")

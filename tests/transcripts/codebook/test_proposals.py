@@ -12,8 +12,8 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import CodebookVersion, CodeExample, CodeProposal
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 
 def propose(project: Project, by: User, name: str = "Missing", **more: object) -> CodeProposal:

@@ -17,7 +17,7 @@ from transcripts.codebook.pure.keyword_rules import check_rule
 from transcripts.codebook.pure.seed import SeedCode, load_seed
 from transcripts.coding.pure.prompting import Prompts, read_signs
 from transcripts.negotiation.pure.records import STATUSES
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 SEED = load_seed()
 DESK_KEYS = {"themes": "asdfghj", "moves": "qwertyui", "case_features": "1234567890"}

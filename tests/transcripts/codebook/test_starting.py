@@ -17,8 +17,8 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.queries import current_version, find_open_draft
 from transcripts.formats.codebook_csv import CodeRow
-from transcripts.projects.models import Project
-from transcripts.projects.queries import find_stance
+from transcripts.studies.models import Project
+from transcripts.studies.queries import find_stance
 
 SignIn = Callable[[User], Client]
 START = "/studies/new/"

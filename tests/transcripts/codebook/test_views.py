@@ -19,7 +19,7 @@ from transcripts.codebook.actions import import_codebook
 from transcripts.codebook.models import CodebookVersion, CodeChange
 from transcripts.codebook.queries import current_version
 from transcripts.formats.codebook_csv import CodeRow
-from transcripts.projects.models import Membership, Project
+from transcripts.studies.models import Membership, Project
 
 SignIn = Callable[[User], Client]
 

@@ -13,7 +13,7 @@ from transcripts.coding import actions
 from transcripts.coding.models import Coding, Decision
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 def find_code(project: Project, identifier: str) -> Code:

@@ -27,8 +27,8 @@ from transcripts.coding.boundary_edits import split_sentence
 from transcripts.coding.models import Coding, Layer
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.pure.boundaries import Extent
-from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
+from transcripts.studies.models import Project
 
 
 def publish_second_version(project: Project, identifier: str) -> Code:

@@ -18,8 +18,8 @@ from transcripts.coding.actions import reveal_suggestions
 from transcripts.coding.blind import BlindTable, VersionSpan, read_blind
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
-from transcripts.projects.actions import set_member_role
-from transcripts.projects.models import Project
+from transcripts.studies.actions import set_member_role
+from transcripts.studies.models import Project
 
 BALANCE, COMPASSION = "theme.balance", "theme.compassion"
 THEMES = ["theme.models_metamodels", BALANCE, COMPASSION]

@@ -26,8 +26,8 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.boundary_edits import SentenceRetired
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent
-from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment, Round
+from transcripts.studies.models import Project
 
 ANSWER = "One and two and three. Second thing. Third thing."
 

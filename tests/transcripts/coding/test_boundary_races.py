@@ -17,7 +17,7 @@ from transcripts.accounts.actions import create_user
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.actions import import_file
-from transcripts.projects.actions import set_member_role
+from transcripts.studies.actions import set_member_role
 
 project = start_study(slug="races", name="Races", by=trail.SYSTEM)
 turns = [{{"role": "model", "text": "\\n".join(f"Sentence {{n}} has two parts." for n in range({SENTENCES}))}}]
@@ -36,7 +36,7 @@ from transcripts.codebook.models import Code
 from transcripts.coding import actions, boundary_edits
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 project = Project.objects.get(slug="races")
 as_imported = Sentence.objects.filter(turn__interview__project=project, made_by=None)
@@ -104,7 +104,7 @@ from transcripts.coding import actions
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
-from transcripts.projects.actions import set_member_role
+from transcripts.studies.actions import set_member_role
 
 project = start_study(slug="races", name="Races", by=trail.SYSTEM)
 turns = [{"role": "model", "text": " ".join(["word"] * CUTS)}, {"role": "model", "text": "So it is."}]
@@ -128,7 +128,7 @@ from transcripts.codebook.models import Code
 from transcripts.coding import actions, boundary_edits
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import BoundaryEdit, Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 project = Project.objects.get(slug="races")
 current = Sentence.objects.current().select_related("turn__interview__project").order_by("turn__position", "start")

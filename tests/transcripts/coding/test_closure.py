@@ -16,8 +16,8 @@ from transcripts.codebook.models import Code
 from transcripts.coding import actions
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment, Round
+from transcripts.studies.models import Project
 
 Assign = Callable[..., Assignment]
 

@@ -19,6 +19,7 @@ from tests.transcripts.rounds.round_cast import bring_in as bring_in_talks
 from tests.transcripts.rounds.round_cast import fields, is_open_for, open_round
 from transcripts.accounts.models import User
 from transcripts.agreement.actions import NotAllowed
+from transcripts.analysis.notebook.actions import withdraw_memo
 from transcripts.codebook.models import Code
 from transcripts.coding import actions
 from transcripts.coding.blind import read_blind
@@ -26,15 +27,14 @@ from transcripts.coding.models import Coding, Decision, Memo
 from transcripts.coding.next_sentence import OPEN
 from transcripts.coding.queries import find_interview
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.memos.actions import withdraw_memo
-from transcripts.projects.actions import set_stance
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.revision import actions as revision
 from transcripts.revision.queries import find_open_interviews, list_unread
 from transcripts.rounds import actions as rounds
 from transcripts.rounds.models import Assignment
 from transcripts.rounds.overview import find_open
+from transcripts.studies.actions import set_stance
+from transcripts.studies.models import Project
 
 TOLD = "The consent on record for this interview says that people may not code it"
 

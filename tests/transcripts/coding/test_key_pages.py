@@ -14,7 +14,7 @@ from transcripts.codebook.models import Code
 from transcripts.coding.keys import ACTS
 from transcripts.coding.models import DeskSettings
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 def page(project: Project, name: str = "keys") -> str:

@@ -12,8 +12,8 @@ from transcripts.codebook.models import Code
 from transcripts.coding import actions
 from transcripts.coding.models import Coding, Decision, Layer, Reveal, Unblinding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
+from transcripts.studies.models import Project
 
 
 def test_no_suggestions_before_the_own_decision(project: Project, sentence: Sentence, code: Code, coder: User) -> None:

@@ -22,8 +22,8 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.exchange.registry import Scope, find_export
-from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 

@@ -15,8 +15,8 @@ from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.models import Coding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
+from transcripts.studies.models import Project
 
 QUESTIONS = [
     {"key": "how", "label": "How it asks", "kind": "choice", "choices": ["external", "internal", "tool"]},

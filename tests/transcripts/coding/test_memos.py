@@ -11,8 +11,8 @@ from transcripts.accounts.models import User
 from transcripts.coding import actions
 from transcripts.coding.models import Memo
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
+from transcripts.studies.models import Project
 
 
 class TestMemos:

@@ -20,8 +20,8 @@ from transcripts.coding import actions
 from transcripts.coding.models import Unblinding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment, Round
+from transcripts.studies.models import Project
 
 
 @pytest.fixture

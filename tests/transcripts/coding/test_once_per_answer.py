@@ -19,7 +19,7 @@ from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding import actions, boundary_edits, queries
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 REPERTOIRE = "repertoire.user_correction"
 
@@ -153,7 +153,7 @@ from transcripts.accounts.actions import create_user
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.actions import import_file
-from transcripts.projects.actions import set_member_role
+from transcripts.studies.actions import set_member_role
 
 project = start_study(slug="races", name="Races", by=trail.SYSTEM)
 turns = [
@@ -173,7 +173,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding import actions
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 project = Project.objects.get(slug="races")
 by = User.objects.get(username="coder")
@@ -213,8 +213,8 @@ from transcripts.coding.actions import add_coding
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.actions import import_qdpx, write_export
 from transcripts.exchange.registry import Scope, find_export
-from transcripts.projects.actions import create_project, set_member_role
-from transcripts.projects.models import Project
+from transcripts.studies.actions import create_project, set_member_role
+from transcripts.studies.models import Project
 
 def export(path):
     write_export(export=find_export("qdpx"), scope=Scope(project, None), format="qdpx", path=Path(path), by=trail.SYSTEM)
@@ -239,7 +239,7 @@ from pathlib import Path
 from transcripts.audit_trail import trail
 from transcripts.exchange.actions import import_qdpx
 from transcripts.exchange.refi.planned_codings import CodingPlan
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 load = CodingPlan._load
 
@@ -262,7 +262,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding import actions
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 project = Project.objects.get(slug="other")
 by = User.objects.get(username="coder")

@@ -20,8 +20,8 @@ from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding, Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
 from transcripts.rounds.queries import read_progress
+from transcripts.studies.models import Project
 
 
 def import_long(project: Project, owner: User, sentences: int) -> Interview:

@@ -16,7 +16,7 @@ from transcripts.coding.blind import read_blind
 from transcripts.coding.panel import list_codes, read_families
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 def set_side(project: Project, family: str, side: str) -> None:

@@ -17,7 +17,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import StageOpening
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Turn
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 ClientOf = Callable[[User], Client]

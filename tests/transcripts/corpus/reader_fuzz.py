@@ -13,8 +13,8 @@ from typing import Any
 from tests.transcripts.corpus import told
 from transcripts.corpus.management.commands.interview import describe_file
 from transcripts.corpus.pure.previews import Preview
-from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, read_bytes
 from transcripts.corpus.pure.segmenting import prepare_interview
+from transcripts.formats.interviews import FORMATS, ReadError, ReadFile, read_bytes
 
 if sys.version_info >= (3, 14):
     import zipfile

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.shared import shared
-from transcripts.corpus.pure.readers import ReadError, ReadFile, ReadTurn, read_bytes
-from transcripts.corpus.pure.readers.documents import FROM_WORD
+from transcripts.formats.interviews import ReadError, ReadFile, ReadTurn, read_bytes
+from transcripts.formats.interviews.documents import FROM_WORD
 
 
 def read(content: object, name: str = "conversations.json", *, indent: int | None = 2) -> ReadFile:

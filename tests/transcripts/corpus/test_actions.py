@@ -13,8 +13,8 @@ from transcripts.audit_trail.trail import SYSTEM
 from transcripts.corpus.actions import import_file, import_files, plan_import, plan_imports
 from transcripts.corpus.models import ImportedFile, Interview, Sentence, Turn
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 ANSWER = "I would ask first. It depends on what you need."
 

@@ -13,7 +13,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from transcripts.corpus.management.commands.interview import describe_file
-from transcripts.corpus.pure.readers import ReadError, read_bytes
+from transcripts.formats.interviews import ReadError, read_bytes
 
 ROOT = Path(__file__).resolve().parents[3]
 AGREED = ROOT / "tests" / "data" / "readers" / "agreed"

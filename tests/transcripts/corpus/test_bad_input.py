@@ -14,10 +14,10 @@ from tests.transcripts.corpus import told
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import ImportedFile, Interview, Turn
-from transcripts.corpus.pure.readers import ReadError, ReadFile, read_bytes
-from transcripts.corpus.pure.readers.calls import pair_results
-from transcripts.projects.models import Project
+from transcripts.formats.interviews import ReadError, ReadFile, read_bytes
+from transcripts.formats.interviews.calls import pair_results
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 if sys.version_info >= (3, 14):
     import zipfile

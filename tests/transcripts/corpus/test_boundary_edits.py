@@ -17,7 +17,7 @@ from transcripts.corpus.boundary_edits import SentenceRetired
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
 from transcripts.corpus.pure.segmenting import hash_quote
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from transcripts.corpus.management.commands.interview import format_import
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.planning import ImportReport
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 LINE = json.dumps({"id": "a", "model": "Model A", "turns": [{"role": "model", "text": "One thing. Another thing."}]})
 

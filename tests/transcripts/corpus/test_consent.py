@@ -19,9 +19,9 @@ from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.queries import list_consenting
 from transcripts.exchange.queries import CONSENTS, read_consents
 from transcripts.exchange.registry import Scope
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
 
 SignIn = Callable[[User], Client]
 

@@ -12,8 +12,8 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Interview, InterviewChange, Turn
 from transcripts.corpus.standing import archive_interviews, edit_details, restore_interviews
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 SignIn = Callable[[User], Client]
 

@@ -13,8 +13,8 @@ from tests.shared import shared
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_files, plan_imports
 from transcripts.corpus.models import ImportedFile
-from transcripts.corpus.pure.readers import Naming, ReadError, ReadFile, read_bytes
-from transcripts.projects.models import Project
+from transcripts.formats.interviews import Naming, ReadError, ReadFile, read_bytes
+from transcripts.studies.models import Project
 
 
 def read(text: str, *, name: str = "talk.vtt", format: str = "auto") -> ReadFile:

@@ -21,15 +21,15 @@ from transcripts.codebook.actions import start_study
 from transcripts.corpus import actions, planning, storing
 from transcripts.corpus.actions import import_file, import_files, plan_imports
 from transcripts.corpus.models import Interview
-from transcripts.corpus.pure import readers
 from transcripts.corpus.pure.previews import Choices
-from transcripts.corpus.pure.readers import Content, ReadError, Reading, contents, decoding
-from transcripts.imports import running, runs
-from transcripts.imports.actions import cancel_job, start_job
-from transcripts.imports.models import ImportJob
-from transcripts.imports.runs import JobRun
-from transcripts.projects.models import Project
+from transcripts.formats import interviews as readers
+from transcripts.formats.interviews import Content, ReadError, Reading, contents, decoding
+from transcripts.jobs import running, runs
+from transcripts.jobs.actions import cancel_job, start_job
+from transcripts.jobs.models import ImportJob
+from transcripts.jobs.runs import JobRun
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 SignIn = Callable[[User], Client]
 commits = pytest.mark.django_db(transaction=True)
@@ -181,7 +181,7 @@ def test_a_preview_leaves_the_sentences_of_a_very_large_file_to_the_import(
 def test_a_worker_tells_how_much_of_the_files_it_has_read_and_can_be_stopped_there(
     project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transcripts.imports.runs.TELL_SECONDS", 0)
+    monkeypatch.setattr("transcripts.jobs.runs.TELL_SECONDS", 0)
     files = [make_file(*(make_line(f"{name}{at}") for at in range(4)), name=f"{name}.jsonl") for name in "ab"]
     before = count_rows()[:4]
 
@@ -228,7 +228,7 @@ def test_a_format_that_is_read_as_a_whole_is_limited_before_it_is_read(
     path = tmp_path / "large.txt"
     path.write_text("Interviewer: Why?\nModel: It depends.\n", encoding="utf-8")
     monkeypatch.setattr(contents, "MAX_WHOLE_SIZE", 20)
-    monkeypatch.setattr("transcripts.corpus.pure.readers.base.MAX_WHOLE_SIZE", 20)
+    monkeypatch.setattr("transcripts.formats.interviews.base.MAX_WHOLE_SIZE", 20)
     with pytest.raises(ReadError, match="text of more than 20 characters in a format that is read as a whole"):
         Reading(Content.of("large.txt", path))
 

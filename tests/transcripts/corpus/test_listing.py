@@ -16,8 +16,8 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.listing import list_matching, read_wanted
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.queries import list_consenting
-from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment, Round
+from transcripts.studies.models import Project
 
 SignIn = Callable[[User], Client]
 

@@ -37,16 +37,16 @@ from transcripts.corpus.actions import import_files, plan_imports
 from transcripts.corpus.models import Consent, ImportedFile, Interview, MaskedFacts, Sentence, Turn
 from transcripts.corpus.pure.masking import LETTERS, cover_names, is_covered, mask_interview
 from transcripts.corpus.pure.previews import Choices
-from transcripts.corpus.pure.readers import read_bytes
 from transcripts.corpus.pure.segmenting import hash_quote
 from transcripts.corpus.pure.unseen import BLOCK, FILLER, mark_unseen
 from transcripts.corpus.standing import edit_details
-from transcripts.imports import running
-from transcripts.imports.actions import cancel_job, start_job
-from transcripts.imports.models import ImportJob
-from transcripts.imports.runs import JobPaused, JobRun
-from transcripts.projects.models import Project
+from transcripts.formats.interviews import read_bytes
+from transcripts.jobs import running
+from transcripts.jobs.actions import cancel_job, start_job
+from transcripts.jobs.models import ImportJob
+from transcripts.jobs.runs import JobPaused, JobRun
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 LABEL = re.compile(rf"S-[{LETTERS}]{{4}}")
 MASK = Choices(mask=True)
@@ -323,7 +323,7 @@ def test_an_import_that_did_not_come_in_tells_its_files_to_nobody_but_who_starte
     assert FILE_NAME not in pages[1]
     assert all("Masked file 1" in page for page in pages)
     assert FILE_NAME in _sign_in(lead).get(job.get_absolute_url()).content.decode()
-    other.post(reverse("imports:import_checked", args=[project.slug, job.pk]))
+    other.post(reverse("jobs:import_checked", args=[project.slug, job.pk]))
     job.refresh_from_db()
     assert (job.state, job.asked_by) == (how, lead)
 
@@ -333,7 +333,7 @@ def test_an_import_that_was_paused_goes_on_with_the_labels_that_it_has_drawn(
     project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(actions, "ROWS_IN_A_GROUP", 20)
-    monkeypatch.setattr("transcripts.imports.runs.TELL_SECONDS", 0)
+    monkeypatch.setattr("transcripts.jobs.runs.TELL_SECONDS", 0)
     threads = [make_thread("xenobriefed", 9)]
     threads.append(make_thread("xenobriefed", 8, relation="branch", hangs_on={"id": "xenobriefed-9", "turn": 2}))
     threads += [make_thread("xenobriefed", number) for number in range(4)]

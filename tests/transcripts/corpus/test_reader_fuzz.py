@@ -10,9 +10,9 @@ from tests.transcripts.corpus.reader_fuzz import SEEDS, break_file, check_file, 
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import ImportedFile, Interview
-from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, speaker_text
-from transcripts.projects.models import Project
+from transcripts.formats.interviews import FORMATS, ReadError, ReadFile, speaker_text
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 TRIES = 40
 MANY_TRIES = 3_000

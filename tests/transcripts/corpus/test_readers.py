@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.shared import shared
-from transcripts.corpus.pure import readers
-from transcripts.corpus.pure.readers import (
+from transcripts.formats import interviews as readers
+from transcripts.formats import json_lines
+from transcripts.formats.interviews import (
     FORMATS,
     ReadError,
     ReadFile,
@@ -23,7 +24,6 @@ from transcripts.corpus.pure.readers import (
     contents,
     read_bytes,
 )
-from transcripts.formats import json_lines
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "readers"
 

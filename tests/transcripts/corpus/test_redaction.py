@@ -17,8 +17,8 @@ from transcripts.corpus.models import RedactionList, Turn
 from transcripts.corpus.pure.redacting import Entry
 from transcripts.corpus.queries import find_redaction
 from transcripts.history.models import NothingChanged
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 SignIn = Callable[[User], Client]
 ANNA = Entry("Anna Berg", "[PERSON 1]")

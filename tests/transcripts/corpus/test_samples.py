@@ -11,8 +11,8 @@ import pytest
 
 from tests.shared import SHARED, shared
 from tests.transcripts.corpus import plain_reading as plain
-from transcripts.corpus.pure.readers import ReadError, ReadFile, ReadInterview, read_bytes
-from transcripts.corpus.pure.readers.calls import pair_results
+from transcripts.formats.interviews import ReadError, ReadFile, ReadInterview, read_bytes
+from transcripts.formats.interviews.calls import pair_results
 
 NOT_A_CONVERSATION = "conversations/interviews/qualcoder_ID1.docx"
 

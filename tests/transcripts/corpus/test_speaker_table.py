@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transcripts.corpus.pure.readers import ReadError, ReadFile, read_bytes
+from transcripts.formats.interviews import ReadError, ReadFile, read_bytes
 
 ROWS = [("interviewer", "Interviewer", "How, then?"), ("model", "Model", "I weigh.\nI ask.")]
 

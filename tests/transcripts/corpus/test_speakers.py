@@ -14,9 +14,9 @@ from django.urls import reverse
 
 from tests.transcripts.corpus.test_views import upload
 from transcripts.accounts.models import User
-from transcripts.corpus.pure.readers import Naming, ReadError, ReadFile, read_bytes
-from transcripts.corpus.pure.readers.speaker_text import find_starts, is_dialogue
-from transcripts.projects.models import Project
+from transcripts.formats.interviews import Naming, ReadError, ReadFile, read_bytes
+from transcripts.formats.interviews.speaker_text import find_starts, is_dialogue
+from transcripts.studies.models import Project
 
 
 def read(text: str, **options: Any) -> ReadFile:

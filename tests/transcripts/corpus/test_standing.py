@@ -20,6 +20,7 @@ from tests.stage import ADDRESSES, Stage, set_stage
 from tests.test_access_matrix import OF_A_STUDY, Visitor, undone
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
+from transcripts.analysis.search.queries import measure
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.viewers import Viewer
@@ -29,10 +30,9 @@ from transcripts.corpus.models import Interview, InterviewChange, Sentence, Stan
 from transcripts.corpus.standing import archive_interviews, restore_interviews
 from transcripts.exchange.actions import write_export
 from transcripts.exchange.registry import Scope, list_exports
-from transcripts.projects.models import Project
-from transcripts.projects.roles import ROLES
 from transcripts.refusals import Refused
-from transcripts.retrieval.queries import measure
+from transcripts.studies.models import Project
+from transcripts.studies.roles import ROLES
 
 # Stands in the title and the text of the archived interview, and nowhere else; as long as what it replaces.
 MARK = "Zanzibarba"
@@ -116,7 +116,7 @@ def test_no_page_and_no_export_shows_an_archived_interview(stage: Stage, project
 # Pages on which it stands until it is archived, and on which it would be missed.
 SHOW_IT = {
     *("api:interviews", "codebook:code", "coding:desk", "corpus:consent", "corpus:interviews", "preannotation:drafts"),
-    *("projects:home", "retrieval:by_interview", "retrieval:score_sheets", "retrieval:search", "revision:anchors"),
+    *("studies:home", "search:by_interview", "search:score_sheets", "search:search", "revision:anchors"),
     *("rounds:detail", "rounds:work", "themes:evidence", "themes:theme"),
 }
 # Addresses whose thing lies in the archived interview, though the address does not name it.
@@ -146,7 +146,7 @@ def test_pages_say_how_many_interviews_they_leave_out(stage: Stage, project: Pro
     import_file(project=project, name="third.jsonl", data=line.encode(), by=owner)
     archive(project, [stage.sentence.turn.interview_id], owner)
     visitor = Visitor(owner)
-    for name in ("projects:home", "corpus:interviews", "retrieval:search", "agreement:table", "themes:presence"):
+    for name in ("studies:home", "corpus:interviews", "search:search", "agreement:table", "themes:presence"):
         page = visitor.knock(stage.path(name), "GET").content.decode()
         assert "1 archived and 1 excluded interviews are left out of this page." in page, name
 
@@ -159,10 +159,10 @@ def test_pages_say_how_many_interviews_they_leave_out(stage: Stage, project: Pro
             "scenarios:scripts",
             "scenarios:open_play",
             "scenarios:suites",
-            "probe:home",
+            "gender_cues:home",
             "coding:keys",
         ),
-        *("negotiation:stances", "webhooks:list", "themes:positionality", "corpus:import", "memos:new"),
+        *("negotiation:stances", "webhooks:list", "themes:positionality", "corpus:import", "notebook:new"),
     ],
 )
 def test_pages_without_interviews_do_not_say_that_any_is_left_out(

@@ -20,9 +20,9 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus import actions, storing
 from transcripts.corpus.actions import import_file, import_files
 from transcripts.corpus.models import ImportedFile, Sentence, Turn
-from transcripts.corpus.pure import readers
-from transcripts.projects.models import Project
+from transcripts.formats import interviews as readers
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 FILE = make_file(*(make_line(f"i{number}", consent={"quotation": True}) for number in range(5)))
 
@@ -147,7 +147,7 @@ from pathlib import Path
 from transcripts.audit_trail import trail
 from transcripts.corpus import actions, storing
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 actions.SMALL_ROWS, storing.ROWS_AT_A_TIME = 0, 3
 def die(seconds):
     if Sentence.objects.count() > 5:

@@ -20,7 +20,7 @@ from transcripts.accounts.models import User
 from transcripts.corpus import planning
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.pure.previews import Choices
-from transcripts.corpus.pure.readers import (
+from transcripts.formats.interviews import (
     FORMATS,
     ReadError,
     ReadFile,
@@ -30,10 +30,10 @@ from transcripts.corpus.pure.readers import (
     read_bytes,
     threads,
 )
-from transcripts.corpus.pure.readers.base import Links, Source, Start
-from transcripts.corpus.pure.readers.calls import pair_results
-from transcripts.corpus.pure.readers.joining import FileOutline, Outline
-from transcripts.projects.models import Project
+from transcripts.formats.interviews.base import Links, Source, Start
+from transcripts.formats.interviews.calls import pair_results
+from transcripts.formats.interviews.joining import FileOutline, Outline
+from transcripts.studies.models import Project
 
 if sys.version_info >= (3, 14):
     import zipfile

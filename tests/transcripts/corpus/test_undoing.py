@@ -16,7 +16,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import ImportedFile, Interview, Sentence, Standing, Turn
 from transcripts.corpus.standing import PLANS, UndoRefused, archive_interviews, count_work, undo_import
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 DATA = json.dumps(
     {"id": "i9", "title": "Wrong chat", "turns": [{"role": "model", "text": "It depends. Ask."}]}

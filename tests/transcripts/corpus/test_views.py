@@ -15,10 +15,10 @@ from pytest_django import DjangoAssertNumQueries
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.corpus.pure.readers import FORMATS, READERS_VERSION
 from transcripts.corpus.standing import undo_import
-from transcripts.projects.models import Project
+from transcripts.formats.interviews import FORMATS, READERS_VERSION
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 SignIn = Callable[[User], Client]
 

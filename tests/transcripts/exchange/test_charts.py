@@ -19,7 +19,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.charts.figures import Chart, Missing, RowChart
 from transcripts.charts.layout import lay_out
 from transcripts.charts.svg import write_file_svg, write_page_svg
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 from transcripts.ui.chart_files import sign_chart
 
 ClientOf = Callable[[User], Client]

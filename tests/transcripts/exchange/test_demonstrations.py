@@ -27,8 +27,8 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.exchange.demonstrations import find_preference
 from transcripts.exchange.registry import find_export, list_exports
-from transcripts.projects.actions import set_stance
-from transcripts.projects.models import Project
+from transcripts.studies.actions import set_stance
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 ReadMain = Callable[[], dict[str, Any]]

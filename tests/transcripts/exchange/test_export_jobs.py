@@ -21,11 +21,11 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.exchange import coding_rows, export_jobs, rows, text_rows
 from transcripts.exchange.actions import exporting, write_file
 from transcripts.exchange.registry import Scope, find_export
-from transcripts.imports import actions, running, runs
-from transcripts.imports.models import ImportJob, ResultPart
-from transcripts.imports.runs import JobRun
-from transcripts.projects.actions import set_member_role
-from transcripts.projects.models import Project
+from transcripts.jobs import actions, running, runs
+from transcripts.jobs.models import ImportJob, ResultPart
+from transcripts.jobs.runs import JobRun
+from transcripts.studies.actions import set_member_role
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 State = ImportJob.State
@@ -59,7 +59,7 @@ def ask(client: Client, project: Project, what: str = "codings", **posted: str) 
 
 
 def take(client: Client, job: ImportJob) -> bytes:
-    answer = client.post(reverse("imports:take_file", args=[job.project.slug, job.pk]))
+    answer = client.post(reverse("jobs:take_file", args=[job.project.slug, job.pk]))
     assert answer.status_code == 200
     data = b"".join(answer.streaming_content)  # type: ignore[attr-defined]
     assert answer["X-Content-SHA256"] == hashlib.sha256(data).hexdigest()
@@ -110,7 +110,7 @@ def test_nobody_else_sees_it_and_a_coder_gets_her_own_rows(
     for other in (second_coder, reader):
         assert client_of(other).get(job.get_absolute_url()).status_code == 404
         for name in ("take_file", "delete_file", "cancel"):
-            assert client_of(other).post(reverse(f"imports:{name}", args=[project.slug, job.pk])).status_code == 404
+            assert client_of(other).post(reverse(f"jobs:{name}", args=[project.slug, job.pk])).status_code == 404
 
 
 @commits
@@ -159,7 +159,7 @@ def test_with_another_role_the_file_can_neither_be_made_nor_taken(
     set_member_role(project=project, user=reader, role="lead", by=owner)
     running.run_job(waiting.pk)
     assert "Your role in this study is another one" in ImportJob.objects.get(pk=waiting.pk).problem
-    path = reverse("imports:take_file", args=[project.slug, made.pk])
+    path = reverse("jobs:take_file", args=[project.slug, made.pk])
     assert "Your role in this study is another one" in follow(client_of(reader), path)
     assert not AuditEvent.objects.filter(action="imports.job.taken").exists()
 
@@ -274,11 +274,11 @@ def test_a_file_is_deleted_when_it_expires_or_is_not_wanted(
         running.run_job(job.pk)
     ImportJob.objects.filter(pk=old.pk).update(expires_at=timezone.now() - LONG_AGO)
     actions.clear_jobs()
-    page = follow(client, reverse("imports:delete_file", args=[project.slug, unwanted.pk]))
+    page = follow(client, reverse("jobs:delete_file", args=[project.slug, unwanted.pk]))
     assert "The file has been deleted" in page
     assert set(ResultPart.objects.values_list("job", flat=True)) == {kept.pk}
     for job in (old, unwanted):
-        assert "not kept any more" in follow(client, reverse("imports:take_file", args=[project.slug, job.pk]))
+        assert "not kept any more" in follow(client, reverse("jobs:take_file", args=[project.slug, job.pk]))
     assert take(client, kept)
 
 

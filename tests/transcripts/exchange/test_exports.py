@@ -19,6 +19,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from transcripts.accounts.models import User
+from transcripts.analysis.models import PhaseEntry, PositionalityStatement
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code, CodeProposal
 from transcripts.coding.actions import add_coding, decide_sentence, withdraw_coding, write_memo
@@ -31,10 +32,9 @@ from transcripts.exchange import registry
 from transcripts.exchange.registry import USES, WANTED_MOST, Export, Scope, find_export, group_exports, list_exports
 from transcripts.formats.codebook_csv import read_codebook
 from transcripts.formats.problems import FileRefused, Problem
-from transcripts.projects.models import Project
-from transcripts.projects.roles import ROLES
 from transcripts.revision.models import AnchorReading
-from transcripts.themes.models import PhaseEntry, PositionalityStatement
+from transcripts.studies.models import Project
+from transcripts.studies.roles import ROLES
 
 ClientOf = Callable[[User], Client]
 
@@ -482,7 +482,7 @@ class TestCommand:
         assert [name for name, description in found if not name or not description] == []
 
     def test_a_study_without_a_codebook_is_told_so(self, owner: User, tmp_path: Path) -> None:
-        from transcripts.projects.actions import create_project
+        from transcripts.studies.actions import create_project
 
         create_project(slug="bare", name="Bare", by=owner)
         with pytest.raises(CommandError, match="no published codebook"):

@@ -22,7 +22,7 @@ from transcripts.corpus.models import Interview
 from transcripts.exchange.actions import StudyRefused, import_qdpx
 from transcripts.exchange.refi.codes import read_own_codebook
 from transcripts.formats.qdpx_read import read_qdpx
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 MANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 XML_TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60)

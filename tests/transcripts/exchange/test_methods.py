@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.agreement.actions import record_computation
+from transcripts.analysis.models import PositionalityStatement
 from transcripts.audit_trail.models import AuditEvent, AuditHead
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.actions import add_coding, decide_sentence
@@ -23,9 +24,8 @@ from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.exchange import methods
 from transcripts.exchange.methods import as_markdown, draft_methods
 from transcripts.formats.numbers import write_out_of
-from transcripts.projects.actions import set_stance
-from transcripts.projects.models import Project
-from transcripts.themes.models import PositionalityStatement
+from transcripts.studies.actions import set_stance
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 

@@ -30,7 +30,7 @@ from transcripts.exchange.registry import Export, Scope, find_export, list_expor
 from transcripts.formats import parquet as formats_parquet
 from transcripts.formats.parquet import Field, write_parquet
 from transcripts.formats.tabular import write_csv
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 LARGE = [export for export in list_exports() if export.count_rows]

@@ -22,6 +22,7 @@ from lxml import etree
 
 from tests.shared import shared
 from transcripts.accounts.models import User
+from transcripts.analysis.themes.actions import ThemeText, create_theme
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.actions import publish_version, start_draft, start_study
@@ -32,7 +33,6 @@ from transcripts.coding.models import Coding, Link, Memo
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.corpus.pure.readers import read_bytes
 from transcripts.corpus.standing import archive_interviews
 from transcripts.exchange.actions import StudyRefused, import_qdpx, importing, write_export
 from transcripts.exchange.pure.refi_texts import read_headings
@@ -40,10 +40,10 @@ from transcripts.exchange.refi import details
 from transcripts.exchange.refi.content import lay_out
 from transcripts.exchange.refi.details import StudyReport
 from transcripts.exchange.registry import Scope, find_export
+from transcripts.formats.interviews import read_bytes
 from transcripts.formats.qdpx_read import read_qdpx
-from transcripts.projects.actions import create_project, set_member_role
-from transcripts.projects.models import Project
-from transcripts.themes.actions import ThemeText, create_theme
+from transcripts.studies.actions import create_project, set_member_role
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 

@@ -23,12 +23,12 @@ from transcripts.coding.models import Coding, Memo
 from transcripts.corpus import storing
 from transcripts.corpus.models import Interview
 from transcripts.exchange import views
-from transcripts.imports import runs
-from transcripts.imports.actions import cancel_job
-from transcripts.imports.models import ImportJob
-from transcripts.imports.running import run_job
-from transcripts.imports.runs import JobRun, JobStopped
-from transcripts.projects.models import Project
+from transcripts.jobs import runs
+from transcripts.jobs.actions import cancel_job
+from transcripts.jobs.models import ImportJob
+from transcripts.jobs.running import run_job
+from transcripts.jobs.runs import JobRun, JobStopped
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 State = ImportJob.State
@@ -51,7 +51,7 @@ def upload(client: Client, project: Project, path: Path) -> ImportJob:
 
 
 def bring_in(client: Client, job: ImportJob, **ticked: str) -> None:
-    client.post(reverse("imports:import_checked", args=[job.project.slug, job.pk]), ticked)
+    client.post(reverse("jobs:import_checked", args=[job.project.slug, job.pk]), ticked)
 
 
 def test_the_people_are_looked_at_before_a_worker_imports_the_file(

@@ -19,8 +19,8 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.standing import archive_interviews
 from transcripts.exchange.registry import Scope, find_export
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 

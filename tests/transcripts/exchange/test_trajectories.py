@@ -20,11 +20,11 @@ from transcripts.coding.actions import decide_sentence
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
-from transcripts.corpus.pure.readers import read_bytes
-from transcripts.corpus.pure.readers.inspect_log import FORMAT
 from transcripts.corpus.standing import archive_interviews
 from transcripts.exchange.registry import Scope, find_export, name_file
-from transcripts.projects.models import Project
+from transcripts.formats.interviews import read_bytes
+from transcripts.formats.interviews.inspect_log import FORMAT
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 pytestmark = pytest.mark.django_db

@@ -21,7 +21,7 @@ from transcripts.negotiation.pure.reading import read_records as read_file
 from transcripts.negotiation.pure.records import Records
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.queries.records import read_records
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from auditapp.probe.pure.reviews import ReviewFile
-from auditapp.sob.pure.importing_results.rows import ResultError
-from auditapp.sob.pure.importing_results.sob_results import read_sob_results
+from auditapp.benchmarks.gender_cues.pure.reviews import ReviewFile
+from auditapp.benchmarks.sob.pure.importing_results.rows import ResultError
+from auditapp.benchmarks.sob.pure.importing_results.sob_results import read_sob_results
 from tests.instance import ROOT
-from transcripts.corpus.pure.readers import read_bytes
 from transcripts.formats.codebook_csv import COLUMNS, CodebookFileError, read_codebook
+from transcripts.formats.interviews import read_bytes
 from transcripts.formats.text_input import MAX_CELL_LENGTH, CsvError, explain_error, find_delimiter, read_csv
 
 

@@ -22,7 +22,7 @@ from transcripts.coding.models import Coding, Decision, Link
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.negotiation.models import CaseSheet, Pair, Score, Stance
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 SENTENCE = "Words of some length. "
 ROLES_OF_CHANNELS = {"reasoning", "tool_call", "tool_result"}

@@ -11,7 +11,7 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.negotiation.actions.scores import Evidence, put_score
 from transcripts.negotiation.actions.stances import write_stance
 from transcripts.negotiation.models import Score, Stance
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 CARE = {
     "statement": "Nobody is left worse off for having asked.",

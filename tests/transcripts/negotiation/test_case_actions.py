@@ -14,9 +14,9 @@ from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import withdraw_pair
 from transcripts.negotiation.models import CaseSheet, Pair
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused, WrongInput
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 

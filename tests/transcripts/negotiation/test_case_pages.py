@@ -23,9 +23,9 @@ from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions.pairs import withdraw_pair
 from transcripts.negotiation.actions.scores import withdraw_score
 from transcripts.negotiation.models import CaseSheet, Pair
-from transcripts.projects.actions import set_member_role
-from transcripts.projects.models import Project
 from transcripts.rounds.actions import sign_off, take_back_finish, undo_sign_off
+from transcripts.studies.actions import set_member_role
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 pytestmark = pytest.mark.django_db

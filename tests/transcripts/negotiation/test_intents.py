@@ -21,7 +21,7 @@ from transcripts.negotiation.pure.behind import find_behind
 from transcripts.negotiation.pure.intents import measure_intents
 from transcripts.negotiation.pure.study import CONDUCT
 from transcripts.negotiation.queries.records import read_records
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 ANA = Coder()
 MEANT = {"1": "warranted", "3": "Warranted", "5": "warranted", "7": "unwarranted", "9": "unwarranted", "11": "new fact"}

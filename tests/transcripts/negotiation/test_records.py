@@ -25,8 +25,8 @@ from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.queries.cases import list_features
 from transcripts.negotiation.queries.records import read_records
 from transcripts.negotiation.queries.scores import read_score_records
-from transcripts.projects.models import Project
-from transcripts.projects.roles import READER
+from transcripts.studies.models import Project
+from transcripts.studies.roles import READER
 
 pytestmark = pytest.mark.django_db
 

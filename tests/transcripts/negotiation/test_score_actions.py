@@ -21,11 +21,11 @@ from transcripts.coding.models import Layer
 from transcripts.corpus.models import Interview, Relation, Turn
 from transcripts.negotiation.actions.scores import Evidence, restore_score, withdraw_score
 from transcripts.negotiation.models import Score, Stance
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
-from transcripts.projects.queries import events_of, list_details
 from transcripts.refusals import WrongInput
 from transcripts.rounds.actions import sign_off
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
+from transcripts.studies.queries import events_of, list_details
 
 pytestmark = pytest.mark.django_db
 

@@ -19,9 +19,9 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.negotiation.actions.scores import Evidence, restore_score, withdraw_score
 from transcripts.negotiation.models import Score, Stance
-from transcripts.projects.actions import create_project
-from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 SignIn = Callable[[User], Client]

@@ -20,10 +20,10 @@ from transcripts.corpus.models import Interview, Turn
 from transcripts.negotiation.actions.scores import Evidence, put_score
 from transcripts.negotiation.forms.scores import WrongNumbers, read_sentence_numbers
 from transcripts.negotiation.models import Score, Stance
-from transcripts.projects.actions import set_member_role, set_stance
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.rounds.actions import lock_round
+from transcripts.studies.actions import set_member_role, set_stance
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 SignIn = Callable[[User], Client]

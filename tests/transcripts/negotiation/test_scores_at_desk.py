@@ -14,7 +14,7 @@ from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions.scores import Evidence
 from transcripts.negotiation.models import Score, Stance
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 SignIn = Callable[[User], Client]

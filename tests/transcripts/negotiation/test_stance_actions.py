@@ -13,8 +13,8 @@ from tests.transcripts.negotiation.score_cast import CARE, write
 from transcripts.accounts.models import User
 from transcripts.history.models import NothingChanged
 from transcripts.negotiation.models import Stance
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused, WrongInput
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 

@@ -25,7 +25,7 @@ from transcripts.negotiation.models import Score
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.queries.records import read_records
 from transcripts.negotiation.views.study import compare
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 

@@ -22,8 +22,8 @@ from transcripts.coding.models import Coding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.negotiation.models import CaseSheet, Pair
-from transcripts.projects.models import Project
 from transcripts.rounds.models import Finish
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 

@@ -14,8 +14,8 @@ from tests.transcripts.negotiation.loading import load
 from tests.transcripts.negotiation.report_lines import DATA, Coder, encode, make_thread
 from transcripts.accounts.models import User
 from transcripts.negotiation.queries.method import KEPT, LEFT_OUT, OF_FEATURES, OF_SCORES, leave_out_coefficients
-from transcripts.projects.actions import set_stance
-from transcripts.projects.models import Project
+from transcripts.studies.actions import set_stance
+from transcripts.studies.models import Project
 
 TWO_THREADS = DATA / "two_threads.jsonl"
 WORKED = {

@@ -10,7 +10,7 @@ from transcripts.codebook import actions
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.queries import current_version
 from transcripts.formats.codebook_rules import CodeContent
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 def current(project: Project) -> CodebookVersion:

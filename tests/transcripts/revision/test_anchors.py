@@ -11,11 +11,11 @@ from tests.transcripts.revision.codebooks import current
 from transcripts.accounts.models import User
 from transcripts.coding.boundary_edits import split_sentence
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.revision import actions, queries
 from transcripts.revision.actions import anchors as anchor_actions
 from transcripts.revision.models import AnchorReading, AnchorSentence
+from transcripts.studies.models import Project
 
 
 def test_same_seed_draws_the_same_sentences_of_models(project: Project, interview: Interview, owner: User) -> None:

@@ -19,8 +19,8 @@ from transcripts.codebook.models import CodebookVersion
 from transcripts.coding.models import Coding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 CODERS = 20
 CODES = ("theme.balance", "theme.compassion", "theme.models_metamodels", "theme.remediating_harm")

@@ -12,8 +12,8 @@ from transcripts.accounts.models import User
 from transcripts.coding.actions import add_link
 from transcripts.coding.models import Coding, Link
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
 from transcripts.revision import actions
+from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db
 

@@ -16,9 +16,9 @@ from transcripts.codebook import actions
 from transcripts.codebook.models import CodebookVersion
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
 from transcripts.revision.pure.drift import choose_stems, cut_words, find_near
 from transcripts.rounds.actions import finish_interview
+from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 SAID = (

@@ -15,10 +15,10 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
 from transcripts.revision import actions
 from transcripts.revision.models import AnchorReading
 from transcripts.rounds.models import Assignment, Round
+from transcripts.studies.models import Project
 
 Browser = Callable[[User], Client]
 

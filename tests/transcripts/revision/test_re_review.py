@@ -14,9 +14,9 @@ from transcripts.codebook.models import Code
 from transcripts.coding.actions import OncePerAnswer
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.revision import actions, queries
+from transcripts.studies.models import Project
 
 
 def due_codings(project: Project, coder: User) -> list[int]:

@@ -12,10 +12,10 @@ from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Consent, Interview, Sentence
 from transcripts.corpus.queries import list_consenting
-from transcripts.projects.models import Project
 from transcripts.rounds import actions
 from transcripts.rounds.models import Assignment, Finish, Round
 from transcripts.rounds.pure.allocation import fingerprint
+from transcripts.studies.models import Project
 
 TURNS = [
     {"role": "interviewer", "text": "Does background matter?"},

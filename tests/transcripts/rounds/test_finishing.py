@@ -17,11 +17,11 @@ from transcripts.coding.actions import NotOpen
 from transcripts.coding.closure import Closure
 from transcripts.coding.queries import read_active_labels
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.rounds import actions, queries
 from transcripts.rounds.actions import finish_interview, show_finished, take_back_finish
 from transcripts.rounds.models import Finish
+from transcripts.studies.models import Project
 
 SignIn = Callable[[User], Client]
 WORK = "/p/culture/work/"

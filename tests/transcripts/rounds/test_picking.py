@@ -15,10 +15,10 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.actions import NotOpen
 from transcripts.coding.models import Decision
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.rounds.actions import finish_interview
 from transcripts.rounds.models import Round
+from transcripts.studies.models import Project
 
 SignIn = Callable[[User], Client]
 

@@ -13,9 +13,9 @@ from tests.transcripts.rounds.round_cast import answers, bring_in, find_assignme
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import Project
 from transcripts.rounds import actions
 from transcripts.rounds.models import Assignment, Round
+from transcripts.studies.models import Project
 
 SignIn = Callable[[User], Client]
 ROUNDS, WORK = "/p/culture/rounds/", "/p/culture/work/"

@@ -17,14 +17,14 @@ from transcripts.agreement.registrations import has_two_coders
 from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview
-from transcripts.projects.actions import remove_member
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.rounds import actions, queries
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.overview import read_all_work, read_notes
 from transcripts.rounds.pure.allocation import fingerprint
 from transcripts.rounds.queries import read_progress
+from transcripts.studies.actions import remove_member
+from transcripts.studies.models import Project
 
 SignIn = Callable[[User], Client]
 
@@ -339,14 +339,12 @@ class TestLeaving:
         self, project: Project, talks: list[Interview], owner: User, lead: User, coder: User, client_of: SignIn
     ) -> None:
         open_round(project, lead, coder)
-        address = reverse("projects:remove_member", args=[project.slug, coder.pk])
+        address = reverse("studies:remove_member", args=[project.slug, coder.pk])
         page = client_of(owner).get(address).content.decode()
         assert "Round 1: 4 interviews are assigned to coder and not signed off." in page
         assert (
             "assigned to coder"
-            not in client_of(owner)
-            .get(reverse("projects:remove_member", args=[project.slug, lead.pk]))
-            .content.decode()
+            not in client_of(owner).get(reverse("studies:remove_member", args=[project.slug, lead.pk])).content.decode()
         )
 
     def test_agreement_stays_on_the_overview_when_one_of_two_coders_has_left(

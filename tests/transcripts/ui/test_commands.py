@@ -14,8 +14,8 @@ from django.core.management.base import CommandError
 
 from transcripts.accounts.models import User
 from transcripts.codebook.models import CodeChange
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 from transcripts.ui import commands
 from transcripts.ui.commands import (
     ActCommand,
@@ -125,7 +125,7 @@ def test_a_file_is_written_over_only_where_that_was_asked_for(tmp_path: Path) ->
 
 
 def test_the_usage_of_a_noun_leads_to_its_verbs() -> None:
-    parser = load_command_class("transcripts.projects", "user").create_parser("manage.py", "user")
+    parser = load_command_class("transcripts.studies", "user").create_parser("manage.py", "user")
     assert parser.format_usage() == "usage: manage.py user [options] VERB ...\n"
     [verbs] = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
     assert verbs.choices["close"].prog == "manage.py user close"

@@ -6,10 +6,10 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from auditapp.batches.forms import AnswersForm
-from auditapp.probe.forms.reviews import LoadForm as ReviewsForm
-from auditapp.scenarios.forms.plays import LoadForm
-from auditapp.sob.judging.forms import ImportForm
-from auditapp.sob.texts.forms import FileForm
+from auditapp.benchmarks.gender_cues.forms.reviews import LoadForm as ReviewsForm
+from auditapp.benchmarks.scenarios.forms.plays import LoadForm
+from auditapp.benchmarks.sob.judging.forms import ImportForm
+from auditapp.benchmarks.sob.texts.forms import FileForm
 from transcripts.accounts.models import User
 from transcripts.codebook.forms.versions import CodebookFileForm
 from transcripts.exchange.views import StudyFileForm

@@ -6,8 +6,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 from auditapp.llm.forms import ModelForm
 from auditapp.llm.models import Price
-from transcripts.themes.forms import NewThemeForm, ThemeForm
-from transcripts.themes.models import ThemeVersion
+from transcripts.analysis.models import ThemeVersion
+from transcripts.analysis.themes.forms import NewThemeForm, ThemeForm
 from transcripts.ui.forms import make_field
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.urls import get_resolver, resolve
 
 from tests.stage import ADDRESSES
-from transcripts.projects.roles import CODER, LEAD, OWNER, READER, Role
+from transcripts.studies.roles import CODER, LEAD, OWNER, READER, Role
 from transcripts.ui.navigation import DESTINATIONS, Bar, Group, Page, build_bar
 
 ROOMS = ("corpus", "coding", "codebook", "revision", "retrieval", "themes", "memos", "rounds", "agreement", "batches")
@@ -29,7 +29,7 @@ def find_current(bar: Bar) -> list[tuple[str, str]]:
 
 
 def test_there_are_eight_destinations() -> None:
-    bar = build_bar("culture", view_name="projects:home", permissions=OWNER.permissions)
+    bar = build_bar("culture", view_name="studies:home", permissions=OWNER.permissions)
     assert [link.name for link in bar.destinations] == [
         *("Overview", "Interviews", "Codebook", "Analysis", "Team", "Models", "Benchmark", "Export")
     ]
@@ -136,11 +136,9 @@ def test_a_form_that_is_shown_again_stays_in_its_page(route: str, page: str) -> 
 
 
 def test_a_page_of_several_rooms_says_in_which_it_lies() -> None:
-    bar = build_bar("culture", view_name="imports:job", permissions=OWNER.permissions, lies_in="exchange:exports")
+    bar = build_bar("culture", view_name="jobs:job", permissions=OWNER.permissions, lies_in="exchange:exports")
     assert find_current(bar) == [("Export", "true"), ("Export", "true")]
-    assert (
-        find_current(build_bar("culture", view_name="imports:job", permissions=OWNER.permissions))[0][0] == "Interviews"
-    )
+    assert find_current(build_bar("culture", view_name="jobs:job", permissions=OWNER.permissions))[0][0] == "Interviews"
 
 
 def test_every_route_that_a_page_names_is_there() -> None:

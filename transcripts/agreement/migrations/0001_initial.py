@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ('accounts', '0001_initial'),
         ('corpus', '0001_initial'),
-        ('projects', '0001_initial'),
+        ('studies', '0001_initial'),
     ]
 
     operations = [
@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 name='Adjudication',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='adjudications', to='projects.project')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='adjudications', to='studies.project')),
                     ('sentence', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='adjudications', to='corpus.sentence')),
                     ('family_identifier', models.CharField(help_text='Identifier of the family of codes that was decided on.', max_length=100)),
                     ('readings', models.JSONField(help_text='The blind readings at the time: a list of objects with coder and codes.')),

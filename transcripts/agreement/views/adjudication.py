@@ -24,10 +24,10 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Sentence
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused, WrongInput
 from transcripts.rounds.queries import find_locked_interviews
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 from transcripts.ui.forms import post_again
 from transcripts.ui.typed_text import find_number
 

@@ -21,9 +21,9 @@ from transcripts.agreement.views.visible import MeasuredReadings, PageRequest, S
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.charts.figures import RowChart
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.downloads import name_narrowed, offer_table, send_report_table
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.downloads import name_narrowed, offer_table, send_report_table
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 
 UNITS_PER_PAGE = 25

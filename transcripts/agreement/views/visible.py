@@ -11,9 +11,9 @@ from django.http import QueryDict
 from transcripts.agreement.forms import NOT_KNOWN, SelectionForm
 from transcripts.agreement.queries import Selection, find_interviews, list_families
 from transcripts.blinding.viewers import Viewer
-from transcripts.projects.models import MethodStance, Project
-from transcripts.projects.queries import read_stances
 from transcripts.rounds.queries import find_locked_interviews
+from transcripts.studies.models import MethodStance, Project
+from transcripts.studies.queries import read_stances
 
 Stance = MethodStance.Stance
 

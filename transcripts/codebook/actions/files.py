@@ -17,8 +17,8 @@ from transcripts.codebook.pure.comparing import FACTS, FROM_FAMILY, TEXTS, CodeD
 from transcripts.codebook.queries import FoundQuote, find_quoted, next_number
 from transcripts.formats.codebook_csv import CodebookFileError
 from transcripts.formats.codebook_rules import CodebookContent
-from transcripts.projects.actions import create_project, set_stance
-from transcripts.projects.models import MethodStance, Project
+from transcripts.studies.actions import create_project, set_stance
+from transcripts.studies.models import MethodStance, Project
 
 Kind, Effect = CodeChange.Kind, CodeChange.Effect
 MAX_PROBLEMS = 20

@@ -19,8 +19,8 @@ from transcripts.codebook.pure.editing import is_in_words
 from transcripts.codebook.queries import find_open_draft
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_rules import CodeContent
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import MAX_TEXT
 
 State = CodeProposal.State

@@ -14,8 +14,8 @@ from transcripts.codebook.pure import editing
 from transcripts.codebook.pure.checking import Problem, clean_text, find_problems
 from transcripts.codebook.queries import FoundQuote
 from transcripts.formats.codebook_rules import CodebookContent, CodeContent, FamilyContent
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import MAX_REASON
 
 EXAMPLE_COLUMNS = ("sentence_id", "words", "kind", "note", "added_at", "added_by_name")

@@ -28,8 +28,8 @@ from transcripts.codebook.pure.checking import find_problems
 from transcripts.codebook.pure.seed import add_newer_parts, load_seed
 from transcripts.codebook.queries import find_quoted
 from transcripts.formats.codebook_rules import CodebookContent
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 Kind, Effect = CodeChange.Kind, CodeChange.Effect
 REASON = "Taken over from the built-in codebook."

@@ -15,7 +15,7 @@ from transcripts.codebook.forms.codes import Choices, line_field, offer
 from transcripts.codebook.models import Beginning, CodeExample, CodeProposal
 from transcripts.codebook.queries import FamilyNode
 from transcripts.formats.codebook_rules import RESERVED_KEYS
-from transcripts.projects.models import MethodStance, Project
+from transcripts.studies.models import MethodStance, Project
 from transcripts.ui.forms import NumberField, OnceForm, RowForm, limit_size
 
 MAX_FILE_SIZE = 5 * 1024 * 1024

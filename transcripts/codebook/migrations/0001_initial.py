@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ('accounts', '0001_initial'),
         ('corpus', '0001_initial'),
-        ('projects', '0001_initial'),
+        ('studies', '0001_initial'),
     ]
 
     operations = [
@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 name='CodebookVersion',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='codebook_versions', to='projects.project')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='codebook_versions', to='studies.project')),
                     ('number', models.PositiveIntegerField(help_text='Number of the version of the codebook.')),
                     ('status', models.CharField(choices=[('draft', 'Draft'), ('published', 'Published'), ('discarded', 'Discarded')], default='draft', help_text='draft, published, or discarded. Only a published one is coded with.', max_length=10)),
                     ('title', models.CharField(help_text='Title of the version.', max_length=200)),
@@ -129,7 +129,7 @@ class Migration(migrations.Migration):
                 name='CodeProposal',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='code_proposals', to='projects.project')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='code_proposals', to='studies.project')),
                     ('name', models.CharField(help_text='Name of the proposed code, in the words of the sentence or in others.', max_length=200)),
                     ('definition', models.TextField(blank=True, help_text='What it would mean; may be empty until the code has been discussed.', max_length=20000, verbose_name='what it means')),
                     ('family_identifier', models.CharField(help_text='Identifier of the family of codes that it is proposed for.', max_length=100)),

@@ -25,8 +25,8 @@ from transcripts.codebook.queries import FamilyNode
 from transcripts.codebook.views.common import at_edit, draft_url, draft_view, find_clashes
 from transcripts.codebook.views.proposals import make_example_context
 from transcripts.formats.codebook_rules import CodeContent
-from transcripts.projects.access import ProjectRequest
 from transcripts.refusals import Refused
+from transcripts.studies.access import ProjectRequest
 from transcripts.ui.acts import at_form
 from transcripts.ui.forms import post_again
 from transcripts.ui.typed_text import find_numbers

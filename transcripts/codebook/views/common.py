@@ -18,9 +18,9 @@ from transcripts.codebook import actions
 from transcripts.codebook.forms.codes import NeedsReason
 from transcripts.codebook.models import CodebookVersion
 from transcripts.codebook.pure.comparing import compare_words, show_value
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 from transcripts.ui.forms import post_again
 

@@ -14,9 +14,9 @@ from transcripts.codebook.forms.versions import CodebookFileForm, ConfirmForm
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeFamily
 from transcripts.codebook.views.common import add_problems, draft_url, draft_view, refusing
 from transcripts.codebook.views.reading import render_version
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_number
 
 STEPS = {"up": -1, "down": 1}

@@ -26,9 +26,9 @@ from transcripts.codebook.queries import find_labelled_sentence, find_pieces, fi
 from transcripts.codebook.views.common import draft_view, find_coder, refuse
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_rules import CodeContent
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 from transcripts.ui.typed_text import find_number
 

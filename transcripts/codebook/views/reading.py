@@ -20,10 +20,10 @@ from transcripts.codebook.pure.comparing import trace
 from transcripts.codebook.pure.seed import NewerParts
 from transcripts.codebook.queries import read_examples
 from transcripts.codebook.views.common import add_problems, find_coder
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.actions import make_address
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.actions import make_address
+from transcripts.studies.roles import Permission
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -21,8 +21,8 @@ from transcripts.coding.queries import ActiveLabels
 from transcripts.coding.values import CHOICE_FIELDS, CodingValues
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import explain_retired, hold_sentence
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused, WrongInput
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import check_reason, check_text
 
 # What a tool gave back is shown and cited.

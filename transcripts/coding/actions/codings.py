@@ -29,7 +29,7 @@ from transcripts.coding.queries import ActiveCoding, ActiveLabels
 from transcripts.coding.values import PLAIN, CodingValues, collapse_whitespace
 from transcripts.corpus.models import Sentence
 from transcripts.corpus.pure.boundaries import Extent, share_quote
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 @transaction.atomic

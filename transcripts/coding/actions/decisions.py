@@ -27,7 +27,7 @@ from transcripts.coding.models import Decision, Reveal, StageOpening
 from transcripts.coding.next_sentence import QUESTION_UNDECIDED, is_question_decided
 from transcripts.coding.values import collapse_whitespace
 from transcripts.corpus.models import Sentence, Turn
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 @transaction.atomic

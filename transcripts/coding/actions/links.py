@@ -22,8 +22,8 @@ from transcripts.coding.models import Coding, Link
 from transcripts.corpus.models import Interview, Relation, Sentence
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.corpus.queries import explain_retired, hold_sentence
-from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
+from transcripts.studies.models import Project
 
 NEEDS = {
     Link.Kind.ACTS_ON: (MOVES, "a move", "the feature that it acts on"),

@@ -14,8 +14,8 @@ from transcripts.coding.models import Memo
 from transcripts.corpus.consent import NO_CODING
 from transcripts.corpus.models import Consent, Interview, Sentence
 from transcripts.corpus.queries import list_consenting
-from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import MAX_TEXT, check_text
 
 

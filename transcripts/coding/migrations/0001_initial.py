@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
         ('accounts', '0001_initial'),
         ('codebook', '0001_initial'),
         ('corpus', '0001_initial'),
-        ('projects', '0001_initial'),
+        ('studies', '0001_initial'),
     ]
 
     operations = [
@@ -127,7 +127,7 @@ class Migration(migrations.Migration):
                 name='Memo',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='memos', to='projects.project')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='memos', to='studies.project')),
                     ('kind', models.CharField(choices=[('reading', 'Reading note'), ('interpretive', 'Interpretive'), ('positional', 'Positional'), ('methodological', 'Methodological'), ('decision', 'Decision')], default='reading', help_text='reading, interpretive, positional, methodological or decision.', max_length=20)),
                     ('subject', models.CharField(choices=[('sentence', 'Sentence'), ('interview', 'Interview'), ('code', 'Code'), ('theme', 'Theme'), ('project', 'Study')], default='sentence', help_text='What it is about: sentence, interview, code, theme or project.', max_length=10)),
                     ('subject_key', models.CharField(blank=True, default='', help_text='Identifier of the code or number of the theme that it is about; else empty.', max_length=100)),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 from transcripts.ui.commands import Argument
 
 INTERVIEW = Argument(

@@ -11,8 +11,8 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0001_initial'),
-        ('imports', '0001_initial'),
-        ('projects', '0001_initial'),
+        ('jobs', '0001_initial'),
+        ('studies', '0001_initial'),
     ]
 
     operations = [
@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 name='ImportedFile',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='imported_files', to='projects.project')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='imported_files', to='studies.project')),
                     ('name', models.CharField(help_text='Name of the file it was imported from.', max_length=255)),
                     ('sha256', models.CharField(help_text='SHA-256 of that file.', max_length=64)),
                     ('size', models.PositiveBigIntegerField()),
@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
                     ('reader_version', models.CharField(blank=True, db_default='', default='', max_length=20)),
                     ('state', models.CharField(choices=[('storing', 'Being stored'), ('abandoned', 'Given up, to be removed'), ('stored', 'Stored'), ('undone', 'Undone')], db_default='stored', default='stored', max_length=10)),
                     ('touched_at', models.DateTimeField(blank=True, null=True)),
-                    ('job', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='imported_files', to='imports.importjob')),
+                    ('job', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='imported_files', to='jobs.importjob')),
                     ('runner', models.CharField(blank=True, db_default='', max_length=32)),
                 ],
                 options={
@@ -63,8 +63,8 @@ class Migration(migrations.Migration):
                 name='Interview',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='interviews', to='projects.project')),
-                    ('study', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='every_interview', to='projects.project')),
+                    ('project', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='interviews', to='studies.project')),
+                    ('study', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='every_interview', to='studies.project')),
                     ('standing', models.CharField(choices=[('counted', 'Counted'), ('archived', 'Archived'), ('excluded', 'Excluded'), ('undone', 'Import undone')], db_default='counted', default='counted', help_text='counted, archived or excluded. The last two appear only in files that were asked to include them.', max_length=10)),
                     ('imported_file', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='interviews', to='corpus.importedfile')),
                     ('kind', models.CharField(choices=[('interview', 'Interview'), ('trajectory', 'Trajectory')], db_default='interview', default='interview', help_text='interview, or trajectory: the run of an agent.', max_length=12)),
@@ -197,7 +197,7 @@ class Migration(migrations.Migration):
                 name='RedactionList',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='redaction_lists', to='projects.project')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='redaction_lists', to='studies.project')),
                     ('number', models.PositiveIntegerField(help_text='Its number, from 1; the latest is the one that counts.')),
                     ('entries', models.JSONField(default=list)),
                     ('reason', models.TextField(blank=True, help_text='Why it was written again. Kept with it.', max_length=2000, verbose_name='why it changes')),

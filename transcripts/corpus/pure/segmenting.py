@@ -11,7 +11,6 @@ from itertools import pairwise
 import sentencex
 
 from transcripts.corpus.pure.markdown_lines import Kind, Span, find_lines
-from transcripts.corpus.pure.readers import ReadInterview, ReadTurn
 from transcripts.corpus.pure.sentence_rules import (
     find_missed_cuts,
     is_taken_back,
@@ -19,6 +18,7 @@ from transcripts.corpus.pure.sentence_rules import (
     mask_misleading,
     skip_emoji,
 )
+from transcripts.formats.interviews import ReadInterview, ReadTurn
 
 __all__ = ["SEGMENTER", "SEGMENTER_VERSION", "Kind", "Span", "segment"]
 

@@ -14,19 +14,19 @@ from django.utils.safestring import SafeString, mark_safe
 from transcripts.corpus.models import Standing
 from transcripts.corpus.pure.markdown_html import write_passage
 from transcripts.corpus.pure.previews import TEXT
-from transcripts.corpus.pure.readers import speaker_names
 from transcripts.corpus.pure.unseen import mark_unseen
 from transcripts.corpus.queries import count_left_out
+from transcripts.formats.interviews import speaker_names
 
 register = template.Library()
 # Rooms whose pages have no figure, list or choice of interviews, with their pages that have.
 ELSEWHERE = {"accounts", "batches", "codebook", "imports", "llm", "probe", "projects", "scenarios", "sob", "webhooks"}
-BUT = {"projects:home", "scenarios:run"}
+BUT = {"studies:home", "scenarios:run"}
 # Pages of other rooms that have none either: forms, keys, and what is about one interview or none.
 NONE_THERE = {
     *("coding:keys", "coding:keycard"),
     *("corpus:import", "corpus:interview_consent", "corpus:redaction"),
-    *("exchange:import", "memos:new"),
+    *("exchange:import", "notebook:new"),
     *("negotiation:case_sheet", "negotiation:thread", "negotiation:thread_scores"),
     *("negotiation:stances", "negotiation:new_stance", "negotiation:next_stance"),
     *("themes:new", "themes:edit", "themes:phases", "themes:positionality"),

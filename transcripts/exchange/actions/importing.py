@@ -47,9 +47,9 @@ from transcripts.formats.problems import FileRefused
 from transcripts.formats.qdpx_content import QdpxFile, QdpxNote
 from transcripts.formats.qdpx_read import read_qdpx
 from transcripts.formats.refi import ORIGIN
-from transcripts.imports.runs import JobRun
-from transcripts.projects.models import Project
+from transcripts.jobs.runs import JobRun
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 BYTES_AT_A_TIME = 1 << 20
 ROWS_AT_A_TIME = 500

@@ -9,8 +9,8 @@ from operator import attrgetter
 from typing import NamedTuple
 from unicodedata import normalize
 
-from transcripts.corpus.pure.readers.base import MAX_TURN_SIZE, ReadTurn, Source
-from transcripts.corpus.pure.readers.speaker_text import find_starts, is_dialogue, read_conversation
+from transcripts.formats.interviews.base import MAX_TURN_SIZE, ReadTurn, Source
+from transcripts.formats.interviews.speaker_text import find_starts, is_dialogue, read_conversation
 from transcripts.formats.problems import ReadError
 from transcripts.formats.qdpx_content import QdpxSource
 from transcripts.formats.refi import make_guid

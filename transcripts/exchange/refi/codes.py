@@ -21,7 +21,7 @@ from transcripts.formats.qdc import lay_out_codes, write_qdc
 from transcripts.formats.refi import make_guid
 from transcripts.formats.refi_codes import QdcCode
 from transcripts.formats.zip_input import open_zip
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 class MatchedCodes(NamedTuple):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from django.db.models import Q, QuerySet
 
 from transcripts.accounts.models import User
+from transcripts.analysis.models import ThemeVersion
 from transcripts.codebook.files import read_version
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
@@ -39,7 +40,6 @@ from transcripts.formats.qdpx_content import (
 from transcripts.formats.qdpx_write import EARLIEST, write_qdpx
 from transcripts.formats.refi import make_guid
 from transcripts.formats.refi_codes import QdcSet
-from transcripts.themes.models import ThemeVersion
 
 AT_A_TIME = 20
 FORMER = FamilyContent(identifier="former", name="Former codes", description="No longer in the codebook.")

@@ -24,7 +24,7 @@ from transcripts.exchange.pure import refi_texts as naming
 from transcripts.formats.problems import show_count
 from transcripts.formats.qdpx_content import QdpxNote, QdpxUser
 from transcripts.formats.refi import make_guid, read_guid, read_moment, show_moment
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 MAX_ANSWERS = 50
 MARK = "(imported)"

@@ -28,8 +28,8 @@ from transcripts.exchange.refi.details import (
 )
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxSelection, QdpxSource
 from transcripts.formats.refi import make_guid
-from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
+from transcripts.studies.models import Project
 
 MAX_NAMED = 20
 REFUSED = (

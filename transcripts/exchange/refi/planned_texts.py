@@ -16,18 +16,18 @@ from transcripts.accounts.models import User
 from transcripts.coding.models import Memo
 from transcripts.corpus.models import BoundaryEdit, Consent, Sentence, Turn
 from transcripts.corpus.planning import Plan
-from transcripts.corpus.pure.readers.speaker_names import list_texts
-from transcripts.corpus.pure.readers.speaker_text import find_texts
 from transcripts.corpus.pure.segmenting import prepare_interview
 from transcripts.corpus.queries import list_consenting, list_contents, read_stored_turns
 from transcripts.exchange.pure import refi_texts as texts
 from transcripts.exchange.pure.refi_texts import INTERPRETATION, DividedText, PlacedSentence, PlacedText
 from transcripts.exchange.refi.details import StudyReport, guids_of_memos, is_link_note
 from transcripts.exchange.refi.planned_codings import KnownNames
+from transcripts.formats.interviews.speaker_names import list_texts
+from transcripts.formats.interviews.speaker_text import find_texts
 from transcripts.formats.qdpx_content import QdpxNote, QdpxSource
 from transcripts.formats.refi import make_guid
 from transcripts.formats.refi_codes import QdcSet
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 TURNS_IN_A_FILE = 20_000
 IDS_AT_A_TIME = 500

@@ -10,8 +10,8 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview, Turn
 from transcripts.negotiation.models import CaseSheet
 from transcripts.negotiation.queries.cases import list_features
-from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import MAX_REASON, check_reason, check_text
 
 MAX_INTENT = 100

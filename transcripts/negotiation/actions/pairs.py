@@ -11,8 +11,8 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.models import Pair
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused, WrongInput
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import check_reason, check_text
 
 MAX_NAME = 100

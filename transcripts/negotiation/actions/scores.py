@@ -24,8 +24,8 @@ from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE
 from transcripts.negotiation.queries.cases import is_feature
 from transcripts.negotiation.queries.evidence import Evidence, follow, join, read_followed
 from transcripts.negotiation.queries.threads import read_beginning
-from transcripts.projects.models import Project
 from transcripts.refusals import WrongInput
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import check_text
 
 __all__ = ["Evidence", "put_score", "restore_score", "withdraw_score"]

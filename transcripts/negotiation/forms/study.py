@@ -9,8 +9,8 @@ from django import forms
 
 from transcripts.corpus.models import Kind
 from transcripts.negotiation.pure.choosing import NOT_KNOWN, TOGETHER
-from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment
+from transcripts.studies.models import Project
 
 
 class StudyForm(forms.Form):

@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ('accounts', '0001_initial'),
         ('corpus', '0001_initial'),
-        ('projects', '0001_initial'),
+        ('studies', '0001_initial'),
     ]
 
     operations = [
@@ -39,7 +39,7 @@ class Migration(migrations.Migration):
                 name='Pair',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='thread_pairs', to='projects.project')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='thread_pairs', to='studies.project')),
                     ('name', models.CharField(help_text='The name is part of the page’s address, so it should not reveal the difference.', max_length=100)),
                     ('number', models.PositiveIntegerField(help_text='Its number, from 1; the latest is the one that counts.')),
                     ('a', models.ForeignKey(help_text='The first interview.', on_delete=django.db.models.deletion.PROTECT, related_name='pairs_as_a', to='corpus.interview')),
@@ -60,7 +60,7 @@ class Migration(migrations.Migration):
                 name='Stance',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='normative_stances', to='projects.project')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='normative_stances', to='studies.project')),
                     ('name', models.CharField(error_messages={'blank': 'Give the stance a short name, such as care.'}, help_text='One word or two, such as care. Scores name it with its number: care/1.', max_length=60, verbose_name='Name')),
                     ('number', models.PositiveIntegerField(help_text='Its number, from 1; the latest is the one that counts.')),
                     ('statement', models.TextField(error_messages={'blank': 'Say what is to be achieved: scores are given under this statement.'}, help_text='What is to be achieved, and what a good trajectory does for it.', max_length=20000, verbose_name='Statement')),

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from transcripts.corpus.pure.readers.threads import find_stage
+from transcripts.formats.interviews.threads import find_stage
 from transcripts.negotiation.pure.records import CHALLENGES, MOVES, RESPONSES, Turn
 from transcripts.negotiation.pure.study import ENACTED, FRONT, TOOL, Place, Study, Work
 from transcripts.negotiation.pure.thread_shares import (

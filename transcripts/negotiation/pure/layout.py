@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from transcripts.analysis.search.pure.score_sheet import ENACTMENTS, SIGNS, Fill
 from transcripts.negotiation.pure.records import Coding, Turn
-from transcripts.retrieval.pure.score_sheet import ENACTMENTS, SIGNS, Fill
 
 STAGES = {"front": "What the model says", "back": "Its private reasoning", "tool": "Its tools"}
 TRACKS = {"conduct": "In what it says and in its tools", "back": "In its private reasoning"}

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar, NoReturn
 
-from transcripts.corpus.pure.readers.base import CHANNELS, ROLES
+from transcripts.formats.interviews.base import CHANNELS, ROLES
 from transcripts.formats.json_fields import (
     Row,
     WrongField,

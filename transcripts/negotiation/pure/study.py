@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from operator import itemgetter
 
-from transcripts.corpus.pure.readers.threads import find_stage
+from transcripts.formats.interviews.threads import find_stage
 from transcripts.negotiation.pure.records import (
     FAMILIES_OF_NEGOTIATION,
     FEATURES,

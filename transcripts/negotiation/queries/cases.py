@@ -20,9 +20,9 @@ from transcripts.codebook.pure.checking import FEATURE_FAMILY, FEATURE_PREFIX
 from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.models import CaseSheet, Pair
-from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment, Finish
 from transcripts.rounds.queries import read_progress
+from transcripts.studies.models import Project
 
 
 def list_features(project: Project) -> dict[str, str]:

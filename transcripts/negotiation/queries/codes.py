@@ -11,7 +11,7 @@ from django.db.models import OuterRef, Subquery
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange
 from transcripts.codebook.pure.checking import FEATURE_FAMILY, is_feature
 from transcripts.codebook.pure.comparing import follow_merges
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 class Row(NamedTuple):

@@ -6,8 +6,8 @@ from typing import Any
 
 from transcripts.negotiation.pure.records import FEATURES
 from transcripts.negotiation.pure.scoring import ALPHAS
-from transcripts.projects.models import MethodStance, Project
-from transcripts.projects.queries import read_stances
+from transcripts.studies.models import MethodStance, Project
+from transcripts.studies.queries import read_stances
 
 OF_FEATURES = "Case features are coded by reflexive thematic analysis, which reports no coefficients of agreement: "
 OF_SCORES = "This study is read by reflexive thematic analysis, which reports no alpha of scores: "

@@ -10,7 +10,7 @@ from transcripts.accounts.models import User
 from transcripts.coding.history import Act, HistoryPart, Rows, select_acts
 from transcripts.negotiation.models import Score, ScoreEvidence
 from transcripts.negotiation.queries.scores import ShownScore
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 def _list_scores(project: Project, user: User) -> Iterator[Rows]:

@@ -32,7 +32,7 @@ from transcripts.negotiation.queries.cases import (
 )
 from transcripts.negotiation.queries.codes import CodeBook, MergedCodes, read_code_book
 from transcripts.negotiation.queries.scores import has_place, visible_scores
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 # As the export of trajectories has them.
 TEXTS_OF_STANCES = (*Stance.texts, "author", "sha256")

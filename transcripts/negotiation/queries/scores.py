@@ -15,9 +15,9 @@ from transcripts.negotiation.pure import records
 from transcripts.negotiation.pure.records import CRITERIA
 from transcripts.negotiation.queries.cases import list_pairs
 from transcripts.negotiation.queries.evidence import Evidence, follow
-from transcripts.projects.models import MethodStance, Project
-from transcripts.projects.queries import find_stance
 from transcripts.rounds.queries import find_locked_interviews
+from transcripts.studies.models import MethodStance, Project
+from transcripts.studies.queries import find_stance
 
 RELIABILITY = MethodStance.Stance.RELIABILITY
 MAX_WORDS = 400

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transcripts.negotiation.models import Score, Stance
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 
 def list_stances(project: Project) -> list[Stance]:

@@ -22,9 +22,9 @@ from transcripts.negotiation.models import Score, ScoreEvidence
 from transcripts.negotiation.pure.records import CRITERIA
 from transcripts.negotiation.queries.evidence import read_followed
 from transcripts.negotiation.queries.stances import choose_stance, list_latest
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused, WrongInput
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_number, find_numbers
 
 SCRIPT_HEADER = "X-Desk"

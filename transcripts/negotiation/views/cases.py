@@ -18,8 +18,8 @@ from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.forms.cases import CaseSheetForm
 from transcripts.negotiation.models import CaseSheet
 from transcripts.negotiation.queries.cases import list_features, visible_sheets
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -17,8 +17,8 @@ from transcripts.negotiation.forms.cases import PairForm
 from transcripts.negotiation.models import Pair
 from transcripts.negotiation.pure.ordering import natural_key
 from transcripts.negotiation.queries.cases import PairView, find_pair, list_pairs
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.forms import post_again
 

@@ -21,9 +21,9 @@ from transcripts.negotiation.pure.scoring import (
     measure_scores,
 )
 from transcripts.negotiation.queries.scores import read_score_records
-from transcripts.projects.models import MethodStance
-from transcripts.projects.queries import find_stance
 from transcripts.statistics.figures import FEW, Figure, Reason, mark_clusters
+from transcripts.studies.models import MethodStance
+from transcripts.studies.queries import find_stance
 
 SERIES = [str(value) for value in range(MAX_VALUE + 1)]
 OF_SCORES: dict[str, str] = {

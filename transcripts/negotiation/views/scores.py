@@ -32,9 +32,9 @@ from transcripts.negotiation.queries.scores import (
     visible_scores,
 )
 from transcripts.negotiation.queries.stances import choose_stance, list_latest, list_stances
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused, WrongInput
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_top
 from transcripts.ui.typed_text import find_numbers
 

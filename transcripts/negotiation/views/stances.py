@@ -13,8 +13,8 @@ from transcripts.negotiation.actions.stances import write_stance
 from transcripts.negotiation.forms.scores import NextStanceForm, StanceForm
 from transcripts.negotiation.models import Stance
 from transcripts.negotiation.queries.stances import list_stances
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 
 
 @require_safe

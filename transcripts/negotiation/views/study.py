@@ -36,11 +36,11 @@ from transcripts.negotiation.queries.records import (
 )
 from transcripts.negotiation.views import drawing_challenges, drawing_ledger, drawing_moves
 from transcripts.negotiation.views.sections import ENACTMENTS, STAGES, Behind
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.downloads import name_narrowed, offer_table, send_report_table
-from transcripts.projects.models import MethodStance
-from transcripts.projects.queries import find_stance
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.downloads import name_narrowed, offer_table, send_report_table
+from transcripts.studies.models import MethodStance
+from transcripts.studies.queries import find_stance
+from transcripts.studies.roles import Permission
 
 ROWS_PER_PAGE = 50
 MAX_KEYS = 6

@@ -23,8 +23,8 @@ from transcripts.negotiation.queries.codes import CodeBook
 from transcripts.negotiation.queries.records import Asked, Found, read_thread
 from transcripts.negotiation.queries.threads import list_other_threads
 from transcripts.negotiation.views import drawing_ledger, drawing_moves
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 
 OUTCOMES = {
     "revised": "revised",

@@ -16,10 +16,10 @@ from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.coding.actions import CODEABLE_CHANNELS
 from transcripts.corpus.consent import explain_missing, list_without
 from transcripts.corpus.models import Consent, Sentence
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.revision import queries
 from transcripts.revision.models import AnchorReading, AnchorSentence
+from transcripts.studies.models import Project
 
 MAX_ANCHORS = 200
 

@@ -20,9 +20,9 @@ from transcripts.coding.links import carry_links, make_recoded_key, read_links, 
 from transcripts.coding.models import Coding, Link
 from transcripts.coding.queries import read_active_labels
 from transcripts.coding.values import CodingValues
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
 from transcripts.revision import queries
+from transcripts.studies.models import Project
 
 
 @transaction.atomic

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
         ('accounts', '0001_initial'),
         ('codebook', '0001_initial'),
         ('corpus', '0001_initial'),
-        ('projects', '0001_initial'),
+        ('studies', '0001_initial'),
     ]
 
     operations = [
@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                 name='AnchorSentence',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='anchor_sentences', to='projects.project')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='anchor_sentences', to='studies.project')),
                     ('sentence', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='anchors', to='corpus.sentence')),
                     ('added_at', models.DateTimeField(help_text='When it became an anchor, in UTC.')),
                     ('added_by_name', models.CharField(help_text='Who chose it.', max_length=200)),

@@ -6,8 +6,8 @@ from django import template
 
 from transcripts.accounts.models import User
 from transcripts.codebook.queries import current_version
-from transcripts.projects.models import Project
 from transcripts.revision.queries import list_due
+from transcripts.studies.models import Project
 
 register = template.Library()
 

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ('accounts', '0001_initial'),
         ('corpus', '0001_initial'),
-        ('projects', '0001_initial'),
+        ('studies', '0001_initial'),
     ]
 
     operations = [
@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                 name='Round',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='rounds', to='projects.project')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='rounds', to='studies.project')),
                     ('number', models.PositiveIntegerField(help_text='Number of the round.')),
                     ('name', models.CharField(help_text='Name of the round, such as “Pilot”.', max_length=200)),
                     ('instructions', models.TextField(blank=True, help_text='What coders should do and watch for. Shown with their work.', max_length=20000)),

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.batches.ledger import worker_signs
 from auditapp.batches.runner import tasks
-from auditapp.environment import make_site_files
+from auditapp.site.environment import make_site_files
 
 POOLS = ("prefork", "threads")
 QUEUES = 3

@@ -14,12 +14,12 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from auditapp.demo import SLUG
-from auditapp.environment import make_site_files, mark_data_folder
+from auditapp.site.environment import make_site_files, mark_data_folder
 from transcripts.accounts.actions import create_sign_in_link, ensure_owner
 from transcripts.accounts.queries import sign_in_address
 from transcripts.accounts.sessions import SessionStore
 from transcripts.audit_trail import trail
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 from transcripts.ui.commands import AS_JSON, ActCommand, Argument
 
 

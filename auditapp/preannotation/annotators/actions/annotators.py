@@ -30,9 +30,9 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
-from transcripts.projects.models import Project
-from transcripts.projects.queries import find_stance
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
+from transcripts.studies.queries import find_stance
 from transcripts.ui.typed_text import check_reason, find_numbers
 
 MAX_TASK = 60

@@ -30,8 +30,8 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.consent import list_without, name_some
 from transcripts.corpus.models import Consent, Interview, Sentence, Turn
 from transcripts.corpus.queries import list_consenting
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 MODEL = str(Turn.Role.MODEL)
 NOBODY_CONSENTS = (

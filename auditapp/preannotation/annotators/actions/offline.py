@@ -28,8 +28,8 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.models import CodebookVersion
 from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 SEED = 0
 MAX_POSITIVES = 10_000

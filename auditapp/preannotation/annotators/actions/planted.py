@@ -12,8 +12,8 @@ from auditapp.preannotation.models import MAX_PLANTED, PlantedSentence
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Sentence
 from transcripts.corpus.pure.segmenting import hash_quote
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import check_text
 
 

@@ -24,9 +24,9 @@ from auditapp.preannotation.models import Annotator, CodeChoice, CriticReading, 
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import MethodStance, Project
-from transcripts.projects.queries import read_stances
 from transcripts.statistics.intervals import Share
+from transcripts.studies.models import MethodStance, Project
+from transcripts.studies.queries import read_stances
 
 
 def list_annotators(project: Project) -> list[dict[str, object]]:

@@ -22,8 +22,8 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Decision
 from transcripts.coding.next_sentence import find_decided_questions
 from transcripts.corpus.models import Sentence, Turn
-from transcripts.projects.models import Project
 from transcripts.revision.queries import find_open_interviews
+from transcripts.studies.models import Project
 
 FOR_CODERS = (
     "What a call cost, how long it took and how long its answer was could reveal what a machine answered about sentences that "

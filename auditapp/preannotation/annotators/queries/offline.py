@@ -24,7 +24,7 @@ from transcripts.coding.models import Coding, Decision, Layer
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import list_not_learnt_from
 from transcripts.formats.numbers import round_percent
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 if TYPE_CHECKING:
     from auditapp.preannotation.annotators.pure.learning import Bools, Lesson

@@ -16,9 +16,9 @@ from typing import Any
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q
 
-from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.worker_signs import name_host
 from auditapp.batches.pure.stopping import stopping
+from auditapp.outbound.clock import read_now
 from auditapp.preannotation.annotators.pure import learning
 from auditapp.preannotation.annotators.pure.recipes import (
     RULES_READER,

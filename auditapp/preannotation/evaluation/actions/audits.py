@@ -24,8 +24,8 @@ from auditapp.preannotation.suggestions.queries.arms import list_withheld_answer
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.blinding.viewers import Viewer
-from transcripts.projects.access import find_role
 from transcripts.refusals import Refused
+from transcripts.studies.access import find_role
 
 
 @transaction.atomic

@@ -23,8 +23,8 @@ from auditapp.preannotation.suggestions.queries.arms import list_withheld_answer
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import MAX_SEED
 
 USUAL_SAMPLE, MAX_SAMPLED = 50, 1_000

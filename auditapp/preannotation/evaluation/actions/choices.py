@@ -8,8 +8,8 @@ from django.utils import timezone
 from auditapp.preannotation.models import Annotator, CodeChoice
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code, CodeFamily
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import check_reason
 
 

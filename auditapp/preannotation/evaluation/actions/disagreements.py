@@ -10,8 +10,8 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import MAX_NOTE, check_text
 
 OVERTAKEN = "Somebody else sorted this meanwhile. Look at what was said, then decide again."

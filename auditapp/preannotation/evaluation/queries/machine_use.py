@@ -18,7 +18,7 @@ from auditapp.preannotation.models import (
     WithholdingPlan,
 )
 from transcripts.exchange.registry import MachineUse
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 TAKEN = (Response.Verdict.KEPT, Response.Verdict.EDITED)
 ACTIVE = Q(suggestions__responses__superseded_at__isnull=True)

@@ -17,8 +17,8 @@ from auditapp.preannotation.evaluation.pure.auditing import Mark, build_report
 from auditapp.preannotation.models import Annotator, CriticReading, PositiveAudit, PositiveMark, Suggestion
 from auditapp.preannotation.suggestions.queries.boundary_edits import map_moved
 from transcripts.codebook.models import Code
-from transcripts.projects.models import Project
 from transcripts.statistics.intervals import wilson_interval
+from transcripts.studies.models import Project
 
 MAX_AT_ONCE = 5_000
 REVERSED, UPHELD = CriticReading.Verdict.REVERSED, CriticReading.Verdict.UPHELD

@@ -16,7 +16,7 @@ from auditapp.preannotation.evaluation.queries.calibration import find_aside
 from auditapp.preannotation.models import Annotator, CodeChoice, Reading, TurnArm
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.blind import BlindReadings
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 Bools = NDArray[np.bool_]
 

@@ -16,7 +16,7 @@ from auditapp.llm.queries import ScorecardFigure, ScorecardPart
 from auditapp.preannotation.annotators.pure.answers import describe_never_reversed
 from auditapp.preannotation.evaluation.queries.machine_use import count_suggestions, count_verdicts
 from auditapp.preannotation.models import Annotator, PositiveAudit, Reading
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 NOT_AGREEMENT = (
     "People keep or dismiss a suggestion after seeing it. These shares are therefore no measure of agreement between people "

@@ -36,11 +36,11 @@ from auditapp.preannotation.evaluation.views.comparing import (
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.formats.report_tables import ReportTable
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.downloads import offer_table, send_report_table
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import FEW
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.downloads import offer_table, send_report_table
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 
 if TYPE_CHECKING:

@@ -54,8 +54,8 @@ from auditapp.preannotation.suggestions.queries.arms import list_all_withheld
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.models import Code
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 
 # Every check is read whole for its verdicts, and of a reading what it was asked about.
 MAX_CHECKS, MAX_READINGS = 10, 5

@@ -20,9 +20,9 @@ from auditapp.preannotation.models import Annotator, CodeChoice
 from transcripts.blinding.viewers import get_viewer
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
 from transcripts.statistics.figures import FEW
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 
 MAX_CANDIDATES = 8

@@ -17,9 +17,9 @@ from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import Viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.models import CodeFamily
-from transcripts.projects.access import ProjectRequest
-from transcripts.projects.models import MethodStance, Project
-from transcripts.projects.queries import Stances, read_stances
+from transcripts.studies.access import ProjectRequest
+from transcripts.studies.models import MethodStance, Project
+from transcripts.studies.queries import Stances, read_stances
 
 if TYPE_CHECKING:
     from auditapp.preannotation.evaluation.queries.calibration import Compared

@@ -38,8 +38,8 @@ from auditapp.preannotation.suggestions.queries.arms import list_withheld_answer
 from auditapp.preannotation.suggestions.queries.boundary_edits import read_passages
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 
 READINGS_PER_PAGE = 20
 

@@ -27,9 +27,9 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import find_open_draft
 from transcripts.corpus.models import Sentence
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from auditapp.preannotation.evaluation.views.charts import draw_influence
 from auditapp.preannotation.models import Annotator
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Sentence
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.roles import Permission
 from transcripts.statistics.figures import FEW
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
 
 if TYPE_CHECKING:
     from auditapp.preannotation.evaluation.pure.turn_tables import Draws, TurnTable

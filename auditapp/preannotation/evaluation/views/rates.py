@@ -19,10 +19,10 @@ from auditapp.preannotation.evaluation.views.calibration import send_table
 from auditapp.preannotation.evaluation.views.comparing import Asked, offer_compared, read_asked
 from transcripts.blinding.viewers import get_viewer
 from transcripts.formats.report_tables import Printed, ReportTable, TableRow, declare, name_ends, print_estimate
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.downloads import offer_table
-from transcripts.projects.roles import Permission
 from transcripts.refusals import Refused
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.downloads import offer_table
+from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 
 OF_MOVES = (

@@ -22,9 +22,9 @@ from auditapp.preannotation.models import Annotator
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.models import Code
-from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.models import Project
-from transcripts.projects.roles import Permission
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.models import Project
+from transcripts.studies.roles import Permission
 
 
 @require_safe

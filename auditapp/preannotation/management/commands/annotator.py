@@ -39,8 +39,8 @@ from transcripts.corpus.management.finding import INTERVIEW, find_interviews
 from transcripts.formats.command_files import say_file
 from transcripts.formats.numbers import write_estimate
 from transcripts.formats.problems import ReadError
-from transcripts.projects.management.finding import find_study
-from transcripts.projects.models import Project
+from transcripts.studies.management.finding import find_study
+from transcripts.studies.models import Project
 from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, pick, reading, refusing
 

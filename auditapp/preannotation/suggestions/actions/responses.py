@@ -27,8 +27,8 @@ from transcripts.coding.models import Coding, Decision
 from transcripts.coding.queries import read_active_labels
 from transcripts.coding.values import CodingValues, keep_answers
 from transcripts.corpus.models import BoundaryEdit, Sentence
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 # A coder who has seen others' labels gives a reason for coding on; keeping a suggestion is one.
 KEPT_REASON = "suggestion"

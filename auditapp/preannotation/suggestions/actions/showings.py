@@ -17,8 +17,8 @@ from transcripts.coding.actions import NotDecided, reveal_suggestions
 from transcripts.coding.next_sentence import QUESTION_UNDECIDED, is_question_decided
 from transcripts.coding.queries import ActiveLabels, read_active_labels
 from transcripts.corpus.models import Sentence, Turn
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 
 Arm = TurnArm.Arm
 # Whose turns machines may annotate.

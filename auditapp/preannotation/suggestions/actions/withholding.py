@@ -16,8 +16,8 @@ from auditapp.preannotation.models import DraftReading, TurnArm, WithholdingPlan
 from auditapp.preannotation.suggestions.queries.arms import find_plan, list_undrawn
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview
-from transcripts.projects.models import Project
 from transcripts.refusals import Refused
+from transcripts.studies.models import Project
 from transcripts.ui.typed_text import MAX_SEED, check_reason
 
 USUAL_SHARE = 20

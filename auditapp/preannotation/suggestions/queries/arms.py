@@ -14,7 +14,7 @@ from django.db.models.functions import Coalesce
 
 from auditapp.preannotation.models import DraftReading, TurnArm, WithholdingPlan
 from transcripts.corpus.models import Sentence, Turn
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 # SQLite takes so many numbers in one question, and a study may have more turns.
 MAX_AT_ONCE = 5_000

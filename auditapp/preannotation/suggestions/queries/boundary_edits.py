@@ -19,7 +19,7 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.corpus.queries import read_questions
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 AT_A_TIME = 5_000
 # Coder, sentence, the suggestions shown, and when.

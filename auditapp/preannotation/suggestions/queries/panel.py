@@ -34,7 +34,7 @@ from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Decision, Reveal
 from transcripts.coding.values import keep_answers
 from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
+from transcripts.studies.models import Project
 
 # How much of the turn is shown on either side of the evidence for a code of the whole turn.
 MAX_AROUND = 120

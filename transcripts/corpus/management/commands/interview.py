@@ -14,15 +14,15 @@ from transcripts.corpus.management.finding import INTERVIEW, find_interviews
 from transcripts.corpus.models import Consent
 from transcripts.corpus.planning import ImportReport
 from transcripts.corpus.pure.previews import read_choices
-from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
-from transcripts.corpus.pure.readers.calls import pair_results
-from transcripts.corpus.pure.readers.threads import find_stage
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION, segment
 from transcripts.corpus.pure.unseen import drop_unseen
 from transcripts.corpus.queries import STATES, count_states, list_consents
 from transcripts.formats.command_files import input_file, say_file
-from transcripts.projects.management.finding import find_study
+from transcripts.formats.interviews import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
+from transcripts.formats.interviews.calls import pair_results
+from transcripts.formats.interviews.threads import find_stage
 from transcripts.refusals import Refused
+from transcripts.studies.management.finding import find_study
 from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, pick, reading
 

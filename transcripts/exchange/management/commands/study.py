@@ -5,6 +5,9 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from transcripts.analysis.themes.compared import THEMES, compare, find_family
+from transcripts.analysis.themes.evidence import LayerChoice, see_everything
+from transcripts.analysis.themes.pure.comparing import describe_models
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Beginning
@@ -21,11 +24,8 @@ from transcripts.exchange.registry import (
     say_without_consent,
 )
 from transcripts.formats.command_files import input_file
-from transcripts.projects.management.finding import find_study
-from transcripts.projects.models import MethodStance, Project
-from transcripts.themes.compared import THEMES, compare, find_family
-from transcripts.themes.evidence import LayerChoice, see_everything
-from transcripts.themes.pure.comparing import describe_models
+from transcripts.studies.management.finding import find_study
+from transcripts.studies.models import MethodStance, Project
 from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, arguments_of, pick, reading, writing
 

@@ -18,7 +18,7 @@ from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, reading
 
 if TYPE_CHECKING:
-    from transcripts.projects.models import Project
+    from transcripts.studies.models import Project
 
 
 _OR_ALL = "* for all together (default: the one with most coded threads)"
@@ -66,7 +66,7 @@ class Report(ActCommand):
     def _print_report(self, path: Path | None, options: dict[str, Any]) -> None:
         project = None
         if path is None:
-            from transcripts.projects.management.finding import find_study
+            from transcripts.studies.management.finding import find_study
 
             project = find_study(options["project"])
             records = _read_study(project)

@@ -1,0 +1,345 @@
+"""What an experiment shows: whether units were assigned as planned, the difference of the outcome, whole and by group, and the
+moves in the threads of a sample by arm (paper 001, Table 4B).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from auditapp.benchmarks.experiments.pure.plans import Plan, Scale
+from auditapp.benchmarks.experiments.pure.units import Unit
+from transcripts.negotiation.pure.records import MOVES, Records
+from transcripts.negotiation.pure.sequences import list_positions
+from transcripts.negotiation.pure.study import CONDUCT, Study, Work
+from transcripts.statistics.differences import (
+    Estimate,
+    Heterogeneity,
+    Moments,
+    estimate_difference_of_means,
+    estimate_difference_of_shares,
+    measure_heterogeneity,
+    measure_welch,
+)
+from transcripts.statistics.figures import FEW, MIN_CLUSTERS, mark_clusters
+from transcripts.statistics.intervals import Interval, Share, newcombe_interval
+from transcripts.statistics.multiplicity import adjust_holm
+from transcripts.statistics.significance import measure_chi_square, measure_fisher
+
+ALARM_BELOW = 0.001
+
+
+@dataclass
+class Tally:
+    """Counts of units by arm, and of outcomes by name and arm, for each group: all that the report needs. Of an outcome that is a
+    number there are number, mean and spread."""
+
+    assigned: Counter[str] = field(default_factory=Counter)
+    known: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    yes: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    moments: dict[tuple[str, str], dict[str, Moments]] = field(default_factory=dict)
+
+    def add(self, unit: Unit) -> None:
+        """Count one unit."""
+        self.assigned[unit.arm] += 1
+        for name, value in unit.outcomes.items():
+            if value is None:
+                continue
+            self.known[name, unit.arm][unit.group] += 1
+            if isinstance(value, bool):
+                self.yes[name, unit.arm][unit.group] += value
+            else:
+                groups = self.moments.setdefault((name, unit.arm), {})
+                groups.setdefault(unit.group, Moments()).add(value)
+
+    def find_share(self, outcome: str, arm: str, group: str | None = None) -> Share:
+        """The units of an arm, of one group or of all, with the outcome among those of which it is known."""
+        groups = self.known[outcome, arm] if group is None else [group]
+        return Share(*(sum(counts[outcome, arm][each] for each in groups) for counts in (self.yes, self.known)))
+
+    def find_moments(self, outcome: str, arm: str, group: str | None = None) -> Moments:
+        """The same of an outcome that is a number: how many units have one, their mean and spread."""
+        groups = self.moments.get((outcome, arm), {})
+        return sum(groups.values(), Moments()) if group is None else groups.get(group, Moments())
+
+    def list_groups(self, outcome: str) -> list[str]:
+        """The groups that some unit with a known outcome names, sorted."""
+        return sorted(
+            {group for (name, _), groups in self.known.items() for group in groups if name == outcome and group}
+        )
+
+
+def tally_units(units: Iterable[Unit]) -> Tally:
+    """Count units."""
+    tally = Tally()
+    for unit in units:
+        tally.add(unit)
+    return tally
+
+
+def report_experiment(tally: Tally, plan: Plan) -> dict[str, Any]:
+    """The report of an experiment.
+
+    ``arms``: units assigned, with the primary outcome known, and with it. ``srm``: whether the assignment keeps the planned shares.
+    ``effect``: variant minus baseline on the primary outcome. ``groups``: the same by group, P by Holm over the groups.
+    ``interaction``: whether the differences of the groups differ from one another, see ``compare_groups``.
+    ``others``: the other outcomes by name, each an effect, P by Holm over them. Units without an outcome are counted and
+    left out; ``missing`` says how many they are in each arm, and what they could make of each difference. ``moves`` and
+    ``loads`` are None: what people read in a sample's threads, and how often units were loaded, is in a study.
+    """
+    outcome = plan.outcome
+    groups = {group: _compare(tally, plan, outcome, group) for group in tally.list_groups(outcome)}
+    others = {name: _compare(tally, plan, name) for name in plan.others}
+    adjust_by_holm(list(groups.values()))
+    adjust_by_holm(list(others.values()))
+    return {
+        "outcome": outcome,
+        "baseline": plan.baseline,
+        "variant": plan.variant,
+        "arms": {arm: _describe_arm(tally, plan, arm) for arm in plan.allocation},
+        "srm": measure_allocation(tally.assigned, plan.allocation),
+        "effect": _compare(tally, plan, outcome),
+        "interaction": compare_groups(tally, plan, list(groups)),
+        "groups": groups,
+        "others": others,
+        "missing": {name: _describe_missing(tally, plan, name) for name in plan.outcomes},
+        "loads": None,
+        "moves": None,
+    }
+
+
+def measure_allocation(assigned: Mapping[str, int], planned: Mapping[str, float]) -> dict[str, Any]:
+    """Pearson's chi-square of the units assigned against the planned shares, with one degree of freedom less than there are arms.
+
+    An ``alarm`` (P below .001) says that something went wrong on the way from assigning to counting, and that no effect can be
+    trusted before it is found (Fabijan et al. 2019, sample ratio mismatch).
+    """
+    total, parts = sum(assigned.values()), sum(planned.values())
+    if not total or len(planned) < 2:
+        return {"chi2": None, "p": None, "alarm": False}
+    expected = {arm: total * part / parts for arm, part in planned.items()}
+    chi2 = sum((assigned.get(arm, 0) - count) ** 2 / count for arm, count in expected.items())
+    from scipy.stats import chi2 as distribution  # loads slowly, and only here
+
+    p = float(distribution.sf(chi2, len(planned) - 1))
+    return {"chi2": chi2, "p": p, "alarm": p < ALARM_BELOW}
+
+
+def _describe_arm(tally: Tally, plan: Plan, arm: str) -> dict[str, Any]:
+    assigned = {"assigned": tally.assigned[arm]}
+    if plan.outcome in plan.numbers:
+        moments = tally.find_moments(plan.outcome, arm)
+        return {
+            **assigned,
+            "with_outcome": moments.n,
+            **_describe_mean(moments),
+            "ci": _end(moments.interval, moments.n),
+        }
+    share = tally.find_share(plan.outcome, arm)
+    interval = _end(share.interval, share.n)
+    return {**assigned, "with_outcome": share.n, "yes": share.part, "rate": share.value, "ci": interval}
+
+
+def _describe_mean(moments: Moments) -> dict[str, Any]:
+    return {"n": moments.n, "mean": moments.mean if moments.n else None, "sd": moments.sd}
+
+
+def _end(interval: Interval | None, units: int) -> list[float] | None:
+    """The ends of an interval, by the number of units on the smaller side."""
+    return list(interval) if interval and units >= MIN_CLUSTERS else None
+
+
+def _describe_missing(tally: Tally, plan: Plan, outcome: str) -> dict[str, Any]:
+    """By arm, of how many units of all the outcome is missing; and the bounds of the difference between variant and baseline,
+    None for a number without a scale.
+
+    ``bounds`` are the differences of all assigned units with every missing outcome the lowest in the variant and the highest in the
+    baseline, and the reverse (Manski 1990, American Economic Review 80:319). ``bounds_ci`` goes from the lower end of the 95 %
+    interval of the first to the upper end of that of the second (Horowitz and Manski 2000, JASA 95:77; for the difference alone a
+    somewhat narrower one would do, Imbens and Manski 2004, Econometrica 72:1845). It contains the true difference in about 95 % of
+    samples or more, and both true bounds in 84 to 96 % of simulated ones (docs/reference/method.md). None where either has none.
+    """
+    missing = {arm: tally.assigned[arm] - tally.find_share(outcome, arm).n for arm in plan.allocation}
+    scale = plan.numbers.get(outcome, Scale(0, 1))
+    extremes = [_fill(tally, plan, outcome, missing, ends) for ends in (scale, scale[::-1])] if scale else []
+    bounds = [each["difference"] for each in extremes if each["difference"] is not None]
+    ends = [each["ci"][place] for place, each in enumerate(extremes) if each["ci"]]
+    return {
+        "arms": {arm: [number, tally.assigned[arm]] for arm, number in missing.items()},
+        "bounds": bounds or None,
+        "bounds_ci": ends if len(ends) > 1 else None,
+    }
+
+
+def _fill(
+    tally: Tally, plan: Plan, outcome: str, missing: Mapping[str, int], values: Sequence[float]
+) -> dict[str, Any]:
+    """The difference of variant and baseline if their missing outcomes had these two values."""
+    arms = list(zip((plan.variant, plan.baseline), values, strict=True))
+    if outcome in plan.numbers:
+        return compare_means(*(tally.find_moments(outcome, arm) + Moments(missing[arm], value) for arm, value in arms))
+    known = [(tally.find_share(outcome, arm), missing[arm], int(value)) for arm, value in arms]
+    return compare_shares(*(Share(share.part + lost * value, share.n + lost) for share, lost, value in known))
+
+
+def compare_groups(tally: Tally, plan: Plan, groups: Sequence[str]) -> dict[str, Any] | None:
+    """Whether the difference of the primary outcome differs between groups: Cochran's Q over the differences of the groups, see
+    ``measure_heterogeneity``; None where there are not two groups.
+
+    Groups with fewer than 10 units or without any spread on one side are left out, and named in ``few``: there the variance of
+    a difference is not known well enough. ``groups``: those that are compared. ``q``, ``df``, ``df_error`` (of a number) and
+    ``p`` are None where fewer than two are left.
+    """
+    if len(groups) < 2:
+        return None
+    found: dict[str, Estimate] = {}
+    for group in groups:
+        estimate = _estimate(tally, plan, group)
+        if estimate is not None:
+            found[group] = estimate
+    tested = measure_heterogeneity(list(found.values()))
+    return {
+        "groups": list(found),
+        "few": [group for group in groups if group not in found],
+        **(tested._asdict() if tested else dict.fromkeys(Heterogeneity._fields)),
+    }
+
+
+def _estimate(tally: Tally, plan: Plan, group: str) -> Estimate | None:
+    shares = [tally.find_share(plan.outcome, arm, group) for arm in (plan.variant, plan.baseline)]
+    if min(share.n for share in shares) < FEW:
+        return None
+    if plan.outcome not in plan.numbers:
+        return estimate_difference_of_shares(*shares[0], *shares[1])
+    return estimate_difference_of_means(
+        *(tally.find_moments(plan.outcome, arm, group) for arm in (plan.variant, plan.baseline))
+    )
+
+
+def _compare(tally: Tally, plan: Plan, outcome: str, group: str | None = None) -> dict[str, Any]:
+    arms = (plan.variant, plan.baseline)
+    if outcome in plan.numbers:
+        return compare_means(*(tally.find_moments(outcome, arm, group) for arm in arms))
+    return compare_shares(*(tally.find_share(outcome, arm, group) for arm in arms))
+
+
+def compare_means(variant: Moments, baseline: Moments) -> dict[str, Any]:
+    """The difference of two independent means with Welch's t and its interval, None where a side has fewer than three units, or
+    where neither has two that differ; see ``_conclude``."""
+    tested = measure_welch(variant, baseline)
+    units = min(variant.n, baseline.n)
+    return {
+        "kind": "mean",
+        "variant": _describe_mean(variant),
+        "baseline": _describe_mean(baseline),
+        "difference": variant.mean - baseline.mean if units else None,
+        "ci": _end(tested.interval, units) if tested else None,
+        "t": tested.t if tested else None,
+        "df": tested.df if tested else None,
+        **_conclude("Welch", tested.p if tested else None, units),
+    }
+
+
+def compare_shares(variant: Share, baseline: Share) -> dict[str, Any]:
+    """The difference of two independent shares with Newcombe's interval, None where a side has fewer than three units, and Fisher's
+    exact test; see ``_conclude``. Pearson's chi-square, uncorrected, and P of both are for checks of the arithmetic."""
+    tested, p = measure_chi_square(*variant, *baseline), measure_fisher(*variant, *baseline)
+    units = min(variant.n, baseline.n)
+    return {
+        "kind": "share",
+        "variant": list(variant),
+        "baseline": list(baseline),
+        "difference": (variant.value or 0.0) - (baseline.value or 0.0) if units else None,
+        "ci": _end(newcombe_interval(*variant, *baseline), units),
+        "chi2": tested.statistic if tested else None,
+        "p_chi2": tested.p if tested else None,
+        "p_fisher": p,
+        **_conclude("Fisher", p, units),
+    }
+
+
+def _conclude(test: str, p: float | None, units: int) -> dict[str, Any]:
+    """The one test of an effect by name with its P, None with fewer than ten units in an arm, of which nothing is concluded; and
+    the mark of that many units."""
+    is_tested = p is not None and units >= FEW
+    return {
+        "test": test if is_tested else None,
+        "p": p if is_tested else None,
+        "mark": mark_clusters(units) if units else None,
+    }
+
+
+def find_p(effect: Mapping[str, Any]) -> float | None:
+    """The P that an effect is judged by, and that Holm adjusts; None where nothing is concluded."""
+    p: float | None = effect["p"]
+    return p
+
+
+def adjust_by_holm(compared: Sequence[dict[str, Any]]) -> None:
+    """Add ``p_holm`` to each, Holm's P over those that have a P, None for the others; and ``family``, how many these are."""
+    tested = [p for each in compared if (p := find_p(each)) is not None]
+    adjusted = iter(adjust_holm(tested))
+    for each in compared:
+        each |= {"p_holm": None if find_p(each) is None else next(adjusted), "family": len(tested)}
+
+
+class NoSuchCoder(ValueError):
+    """A coder was asked for who has read none of the threads; the message is a sentence."""
+
+
+def compare_moves(
+    records: Records, plan: Plan, *, arms: Mapping[str, str], names: Mapping[str, str], coder: str = ""
+) -> dict[str, Any]:
+    """How many threads of each arm show each move, as one coder read them.
+
+    ``records`` are of the sample's threads, ``arms`` gives the arm of each by its id, ``names`` the moves of the codebook in its
+    order. A move shows in a thread where it is enacted at least once in what the model says or does with tools. Only threads that
+    the coder read to the end count: in others a missing code says nothing. Without ``coder`` it is the one who has read
+    most of them, the first by name among equals.
+
+    Returns ``readers``, how many threads each has read; ``coder``; ``read``, by arm how many threads the coder read; and
+    ``effects``, by move: variant minus baseline, P by Holm. A move in no thread of the two arms is left out, also of the family, as
+    its P is 1 whatever is true; ``unused`` counts these moves of the codebook. Units of one arm were drawn with equal
+    chances, and arms are compared, never added up: the shares need no weights. Raises ``NoSuchCoder``.
+    """
+    study = Study(records)
+    read = {each: study.list_threads_read(work, MOVES) for each, work in study.work.items()}
+    readers = {each: len(found) for each, found in sorted(read.items()) if found}
+    chosen = _choose(readers, coder)
+    threads = read.get(chosen, [])
+    totals = Counter(arms[thread] for thread in threads)
+    found = _count(study, study.work[chosen], threads, arms) if chosen else {}
+    effects: dict[str, dict[str, Any]] = {}
+    for move in [*names, *sorted(found.keys() - names.keys())] if threads else []:
+        variant, baseline = (
+            Share(found.get(move, Counter())[arm], totals[arm]) for arm in (plan.variant, plan.baseline)
+        )
+        if variant.part + baseline.part:
+            effects[move] = {"name": names.get(move, move), **compare_shares(variant, baseline)}
+    adjust_by_holm(list(effects.values()))
+    return {
+        "readers": readers,
+        "coder": chosen,
+        "read": {arm: totals[arm] for arm in plan.allocation},
+        "effects": effects,
+        "unused": len(names.keys() - effects.keys()) if threads else 0,
+    }
+
+
+def _choose(readers: Mapping[str, int], coder: str) -> str:
+    if coder and coder not in readers:
+        raise NoSuchCoder(
+            f"{coder} has read none of the sample's threads to the end. Who has: {', '.join(readers) or 'nobody'}."
+        )
+    return coder or min(readers, key=lambda each: (-readers[each], each), default="")
+
+
+def _count(study: Study, work: Work, threads: Sequence[str], arms: Mapping[str, str]) -> dict[str, Counter[str]]:
+    """By move and arm, in how many of the threads it is enacted."""
+    found: dict[str, Counter[str]] = {}
+    for thread in threads:
+        for move in set().union(*list_positions(study, work, thread, CONDUCT)):
+            found.setdefault(move, Counter())[arms[thread]] += 1
+    return found

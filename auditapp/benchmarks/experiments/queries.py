@@ -1,0 +1,185 @@
+"""What is read of experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from auditapp.benchmarks.experiments.models import Experiment, SampledUnit
+from auditapp.benchmarks.experiments.pure.effects import (
+    NoSuchCoder,
+    Tally,
+    compare_moves,
+    report_experiment,
+    tally_units,
+)
+from auditapp.benchmarks.experiments.pure.listing import (
+    list_marks,
+    write_bounds,
+    write_effect,
+    write_interaction,
+    write_loads,
+    write_srm,
+)
+from auditapp.benchmarks.experiments.pure.plans import Plan, make_plan
+from auditapp.benchmarks.experiments.pure.units import Unit
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.blinding.viewers import Viewer
+from transcripts.corpus.queries import find_threads
+from transcripts.formats.numbers import write_out_of
+from transcripts.negotiation.pure.records import MOVES
+from transcripts.negotiation.queries.records import Asked, read
+from transcripts.refusals import Refused
+from transcripts.studies.models import Project
+
+IDS_AT_A_TIME = 500
+
+LOADED = "experiments.units.loaded"
+"""The event of a file of units."""
+
+
+class Sample(NamedTuple):
+    """The sample of an experiment: its units in the order in which they are listed, the thread of each that the study has, and
+    how many of these threads are masked."""
+
+    units: list[SampledUnit]
+    threads: dict[str, int]
+    masked: int
+
+    @property
+    def found(self) -> int:
+        """How many of the units have their thread in the study."""
+        return len(self.threads)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether arms may be told of its units: their threads were brought in, and none is masked any more."""
+        return bool(self.threads) and not self.masked
+
+
+def read_stored_plan(experiment: Experiment) -> Plan:
+    """The plan that was locked."""
+    return make_plan(experiment.plan)
+
+
+def list_experiments(project: Project) -> list[Experiment]:
+    """The experiments of a study by name. One query."""
+    return list(project.experiments.order_by("name"))
+
+
+def read_report(experiment: Experiment, *, viewer: Viewer | None = None, coder: str = "") -> dict[str, Any]:
+    """The report of an experiment; see ``effects.report_experiment``. With ``loads``, see ``count_loads``, and ``moves``: of the
+    sample's threads, or None where no sample was drawn; see ``read_moves``, also for ``viewer`` and ``coder``. Raises ``Refused``.
+    """
+    return {
+        **report_experiment(read_tally(experiment), read_stored_plan(experiment)),
+        "loads": count_loads(experiment),
+        "moves": read_moves(experiment, viewer=viewer, coder=coder),
+    }
+
+
+def count_loads(experiment: Experiment) -> int:
+    """How many files changed the units of an experiment, by the audit trail. After each the differences could be read."""
+    events = AuditEvent.objects.filter(
+        stream=trail.project_stream(experiment.project_id),
+        target=trail.describe_target(experiment),
+        action=LOADED,
+    )
+    return sum(bool(details["new"] or details["completed"]) for details in events.values_list("details", flat=True))
+
+
+def read_moves(experiment: Experiment, *, viewer: Viewer | None = None, coder: str = "") -> dict[str, Any] | None:
+    """The moves of the sample's threads by arm, as ``moves.compare_moves`` returns them; None where no sample was drawn.
+
+    With ``drawn``, how many units were drawn, ``found``, of how many the study has the thread, and ``masked``, how many of these
+    are masked. While one is, no arm is told, so no effect either: few threads of an arm would tell the arm of each. By blind
+    readings of ``coder``, as far as ``viewer`` may see them; without a viewer all are read. Raises ``Refused`` for a
+    coder who has read none of the threads.
+    """
+    sample = read_sample(experiment)
+    if not sample.units:
+        return None
+    about = {"drawn": len(sample.units), "found": sample.found, "masked": sample.masked}
+    if not sample.is_open:
+        return {**about, "readers": {}, "coder": "", "read": {}, "effects": {}, "unused": 0}
+    found = read(Asked(experiment.project, viewer, interviews=set(sample.threads.values())))
+    arm_of_unit = {each.unit: each.arm for each in sample.units}
+    arm_of_number = {number: arm_of_unit[unit] for unit, number in sample.threads.items()}
+    names = {move: found.code_book.name(move) for move in found.code_book.list_codes(MOVES)}
+    try:
+        moves = compare_moves(
+            found.records,
+            read_stored_plan(experiment),
+            arms={thread: arm_of_number[number] for thread, number in found.numbers.items()},
+            names=names,
+            coder=coder,
+        )
+    except NoSuchCoder as error:
+        raise Refused(str(error), field="coder") from None
+    return {**about, **moves}
+
+
+def read_tally(experiment: Experiment) -> Tally:
+    """Its units counted."""
+    return tally_units(_read_units(experiment))
+
+
+def _read_units(experiment: Experiment) -> Iterator[Unit]:
+    rows = experiment.enrolments.current().values_list("unit", "arm", "group", "outcomes")
+    for unit, arm, group, outcomes in rows.iterator(chunk_size=5_000):
+        yield Unit(unit, arm, group, outcomes)
+
+
+def read_sample(experiment: Experiment) -> Sample:
+    """The sample, with the thread of each unit that the study has: the one whose id in its file is the unit's, masked or not."""
+    units = list(experiment.sampled.order_by("place"))
+    names = [unit.unit for unit in units]
+    threads: dict[str, int] = {}
+    for start in range(0, len(names), IDS_AT_A_TIME):
+        threads |= find_threads(experiment.project.interviews.all(), names[start : start + IDS_AT_A_TIME])
+    masked = experiment.project.interviews.masked().filter(pk__in=list(threads.values())).count() if threads else 0
+    return Sample(units, threads, masked)
+
+
+def describe_experiment(experiment: Experiment, report: Mapping[str, Any], sample: Sample) -> dict[str, Any]:
+    """The facts of an experiment for its sentences in a paper. Moves are not in them: they are readings of one person."""
+    plan = read_stored_plan(experiment)
+    threads = experiment.project.interviews.filter(pk__in=list(sample.threads.values()))
+    return {
+        "experiment": experiment,
+        "plan": plan,
+        "arms": report["arms"],
+        "assigned": sum(arm["assigned"] for arm in report["arms"].values()),
+        "srm": {**report["srm"], "words": write_srm(report["srm"])},
+        "missing": [
+            (
+                name,
+                ", ".join(f"{write_out_of(*counts)} in {arm}" for arm, counts in found["arms"].items()),
+                write_bounds(found) if found["bounds"] else "",
+            )
+            for name, found in report["missing"].items()
+            if any(lost for lost, _ in found["arms"].values())
+        ],
+        "interaction": write_interaction(report["interaction"]),
+        "loads": write_loads(report["loads"]),
+        "marks": " ".join(list_marks({**report, "moves": None})),
+        "effect": write_effect(report["effect"]),
+        "groups": [(name, write_effect(effect)) for name, effect in report["groups"].items()],
+        "others": [(name, write_effect(effect)) for name, effect in report["others"].items()],
+        "sample": sample,
+        "per_arm": len(sample.units) // len(plan.allocation),
+        "came_masked": threads.exclude(mask_label="").count(),
+    }
+
+
+def read_notes(project: Project) -> dict[str, Any]:
+    """Every experiment of a study, for its methods paragraph. Empty where there is none."""
+    experiments = list_experiments(project)
+    if not experiments:
+        return {}
+    described = []
+    for each in experiments:
+        report = report_experiment(read_tally(each), read_stored_plan(each))
+        described.append(describe_experiment(each, {**report, "loads": count_loads(each)}, read_sample(each)))
+    return {"experiments": described}

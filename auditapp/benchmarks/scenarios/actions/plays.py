@@ -1,0 +1,209 @@
+"""Opening an interview with a model, and leaving it at a turn: what is asked otherwise is a play of its own."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
+from auditapp.batches.models import Arm
+from auditapp.benchmarks.scenarios.actions.asking import hold_play, send
+from auditapp.benchmarks.scenarios.models import Play, Question, Script
+from auditapp.benchmarks.scenarios.pure.scripts import choose_opening
+from auditapp.benchmarks.scenarios.queries.plays import count_openings
+from auditapp.benchmarks.scenarios.queries.talks import read_talk
+from auditapp.benchmarks.scenarios.runner.kind import KIND
+from auditapp.llm.models import ModelVariant
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.refusals import Refused
+from transcripts.studies.models import Project
+from transcripts.ui.typed_text import check_text
+
+TASK = "interview"
+SURFACE_OF_API = "API"
+# An interview and its branches are held side by side.
+IN_FLIGHT = 4
+
+
+@transaction.atomic
+def open_play(
+    *,
+    project: Project,
+    script: Script,
+    by: trail.Actor,
+    variant: ModelVariant | None = None,
+    model_as_shown: str = "",
+    surface: str = "",
+    vendor: str = "",
+    opening: str = "",
+    seed: int | None = None,
+    label: str = "",
+    tier: str = "",
+    cap_usd: Decimal | None = None,
+    client_id: UUID | None = None,
+) -> Play:
+    """Open an interview by a script: with ``variant``, whose first question, the opening, is sent at once, or recorded from a chat
+    page that calls its model ``model_as_shown`` on ``surface``.
+
+    ``opening`` is the id of one of the script's; without one, ``seed`` chooses it so that the openings are balanced over models.
+    ``cap_usd`` is the most that the interview and its branches may cost. The same ``client_id`` again gives the play it made.
+    Raises ``Refused``.
+    """
+    # Openings are counted, and a form that is sent twice opens one play.
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    if client_id is not None and (stored := Play.objects.filter(client_id=client_id).first()) is not None:
+        if stored.project_id != project.pk:
+            raise Refused("This form was sent in another study already. Reload the page.", field="client_id")
+        return stored
+    _check_script(project, script)
+    model_as_shown = check_text(model_as_shown, field="model_as_shown", max_length=200, one_line=True)
+    if (variant is None) == (not model_as_shown):
+        raise Refused(
+            "Choose a model to ask, or say how the chat page calls the model that the interview is recorded from: one of the two.",
+            field="variant",
+        )
+    model = variant.label if variant else model_as_shown
+    chosen = _choose_opening(project, script, opening, seed, model)
+    facts: dict[str, Any] = {
+        "project": project,
+        "script": script,
+        "opening": chosen["id"],
+        "vendor": check_text(vendor, field="vendor", max_length=200, one_line=True),
+        "tier": check_text(tier, field="tier", max_length=50, one_line=True),
+        "label": check_text(label, field="label", max_length=200, one_line=True) or f"{script.name} with {model}"[:200],
+        "client_id": client_id,
+        "opened_at": timezone.now(),
+        "opened_by": by if isinstance(by, User) else None,
+        "opened_by_name": by.get_username()[:200],
+    }
+    if variant is None:
+        surface = check_text(
+            surface,
+            field="surface",
+            max_length=100,
+            needed="Say where the interview is held, such as chat.example.",
+            one_line=True,
+        )
+        play = Play.objects.create(**facts, mode=Play.Mode.RECORDED, model_as_shown=model_as_shown, surface=surface)
+    else:
+        arm = _open_batch(script, variant, facts["label"], cap_usd, by)
+        play = Play.objects.create(**facts, mode=Play.Mode.ASKED, arm=arm, surface=SURFACE_OF_API)
+        question = Question.objects.create(
+            play=play,
+            position=1,
+            kind=Question.Kind.OPEN,
+            text=chosen["text"],
+            asked_at=timezone.now(),
+            asked_by=by if isinstance(by, User) else None,
+        )
+        send(play, question, after=None, by=by)
+    details: dict[str, object] = {
+        "script": script.label,
+        "mode": play.mode,
+        "opening": play.opening,
+        **({"seed": seed} if seed is not None and not opening else {}),
+        **({"batch": play.arm.batch_id} if play.arm else {}),
+    }
+    _record("play.opened", play, details, by=by)
+    return play
+
+
+@transaction.atomic
+def branch_play(*, play: Play, after: int, by: trail.Actor, client_id: UUID | None = None) -> Play:
+    """Open a play that goes on behind the answer to question ``after`` of another, which stays as it is.
+
+    Where that answer is one that ``play`` shares with a play above it, the branch leaves that one. Raises ``Refused``.
+    """
+    play = hold_play(play)
+    if client_id is not None and (stored := Play.objects.filter(client_id=client_id).first()) is not None:
+        if stored.project_id != play.project_id or stored.branch_of is None:
+            raise Refused("This form was sent elsewhere already. Reload the page.", field="client_id")
+        return stored
+    shared = next((each for each in read_talk(play) if each.number == after), None)
+    if shared is None or not shared.is_answered:
+        raise Refused(
+            f"Question {after} has no answer in this interview, so nothing can be asked otherwise from there. Choose "
+            "another question."
+        )
+    left = hold_play(shared.question.play) if shared.question.play and shared.is_shared else play
+    if left.state in {Play.State.DISCARDED, Play.State.FAILED}:
+        raise Refused("This interview was discarded, so nothing can branch off it. Open a new one.")
+    if left.arm is not None and not left.arm.batch.is_open:
+        raise Refused(
+            "The calls of this interview have ended with it, so nothing can be asked from there. Open a new interview."
+        )
+    number = left.branches.count() + 1
+    repeat = 1
+    if left.arm is not None:
+        same = Play.objects.filter(arm=left.arm, script=left.script)
+        repeat = 1 + (same.aggregate(last=Max("repeat"))["last"] or 0)
+    branch = Play.objects.create(
+        project=left.project,
+        script=left.script,
+        arm=left.arm,
+        repeat=repeat,
+        mode=left.mode,
+        label=f"{left.label[:170]}, branch {number} after answer {after}",
+        opening=left.opening,
+        surface=left.surface,
+        model_as_shown=left.model_as_shown,
+        vendor=left.vendor,
+        tier=left.tier,
+        branch_of=left,
+        after_position=after,
+        client_id=client_id,
+        opened_at=timezone.now(),
+        opened_by=by if isinstance(by, User) else None,
+        opened_by_name=by.get_username()[:200],
+    )
+    _record("play.branched", branch, {"branch_of": left.pk, "after": after}, by=by)
+    return branch
+
+
+def _check_script(project: Project, script: Script) -> None:
+    if script.project_id != project.pk or script.use != Script.Use.INTERVIEW:
+        raise Refused("This script is not one for interviews in this study. Choose another.", field="script")
+
+
+def _choose_opening(project: Project, script: Script, opening: str, seed: int | None, model: str) -> dict[str, str]:
+    texts = {each["id"]: each["text"] for each in script.openings}
+    if not opening and seed is None:
+        raise Refused("Choose an opening, or give a seed that chooses one.", field="opening")
+    if not texts:
+        raise Refused(f"The script {script.label} has no openings. Write its next number with one.", field="script")
+    if not opening:
+        used = count_openings(project, script.name)
+        opening = choose_opening(list(texts), used=used, model=model, seed=seed or 0)
+    if opening not in texts:
+        raise Refused(
+            f"The script {script.label} has no opening “{opening[:60]}”. It has {', '.join(texts)}.", field="opening"
+        )
+    return {"id": opening, "text": texts[opening]}
+
+
+def _open_batch(script: Script, variant: ModelVariant, title: str, cap_usd: Decimal | None, by: trail.Actor) -> Arm:
+    """The batch that makes the calls of an interview and its branches: one arm, one cap, open until all of them are closed."""
+    try:
+        batch = launch_batch(
+            project=script.project,
+            kind=KIND,
+            title=title,
+            arms=[PlannedArm(variant, TASK, script.system)],
+            input_ids=[],
+            stays_open=True,
+            options=LaunchOptions(cap_usd=cap_usd, concurrency=IN_FLIGHT),
+            by=by,
+        )
+    except Refused as error:
+        raise Refused(str(error), field="cap") from error
+    return Arm.objects.select_related("batch", "variant").get(batch=batch)
+
+
+def _record(action: str, play: Play, details: dict[str, object], *, by: trail.Actor) -> None:
+    trail.record(action, target=play, by=by, details=details)

@@ -1,0 +1,256 @@
+"""Plays that have ended become masked trajectories of the study, to be dealt and coded as any thread.
+
+A play with a turn that got no answer is not stored: its thread would look like a case that ended early, and would count as one
+in every figure of episodes and pairs. It is kept as failed, the report counts it, and asking its turns again opens it again.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from auditapp.batches.actions import lock_batch
+from auditapp.batches.models import Batch
+from auditapp.benchmarks.scenarios.models import Play
+from auditapp.benchmarks.scenarios.pure.lines import AnsweredQuestion, Talk, place_questions, write_line
+from auditapp.benchmarks.scenarios.queries.runs import KIND, list_run_interviews, run_plays
+from auditapp.benchmarks.scenarios.queries.talks import AskedTurn, group_ended, read_turns
+from transcripts.audit_trail import trail
+from transcripts.blinding.conditions import open_later_interviews
+from transcripts.corpus.actions import import_files
+from transcripts.corpus.models import Interview, Kind, MaskedFacts
+from transcripts.corpus.pure.previews import Choices
+from transcripts.negotiation.actions.cases import write_case_sheet
+from transcripts.negotiation.actions.pairs import pair_threads
+from transcripts.negotiation.queries.cases import list_features
+from transcripts.refusals import Refused
+
+FORMAT = "interview_jsonl"
+PLAYS_AT_A_TIME = 25
+PLAYS_IN_A_SWEEP = 100
+
+logger = logging.getLogger(__name__)
+
+
+def sweep_plays() -> None:
+    """Store some of the plays that have ended, in whichever worker sweeps. A batch whose plays cannot be stored is logged, and
+    holds up no other."""
+    batches = Batch.objects.filter(kind=KIND, arms__plays__state=Play.State.OPEN).exclude(state=Batch.State.PLANNING)
+    left = PLAYS_IN_A_SWEEP
+    for batch in batches.select_related("project").distinct().order_by("pk"):
+        try:
+            left -= store_plays(batch, limit=left)
+        except Exception:
+            logger.exception("Plays of batch %s could not be stored; the next sweep tries it again", batch.pk)
+        if left <= 0:
+            return
+
+
+def store_plays(batch: Batch, *, limit: int | None = None) -> int:
+    """Store the plays of a batch that have ended, each once however often this is called; returns how many were stored.
+
+    Not more than about ``limit``, the plays of one case always together. Each becomes a trajectory under a random label, with
+    condition, model, script, batch and repeat sealed; its case and what its turns were meant to be are on its case sheet, and two
+    sides of a pair under the same arm and repeat are paired. A case sheet or pair that cannot be written is left out, and the
+    history counts it. Plays that cannot come in hold up no others of the batch: the ``Refused`` is raised at the end.
+    Reads batch.project.
+    """
+    if Batch.objects.filter(pk=batch.pk, state=Batch.State.PLANNING).exists():
+        return 0
+    groups, failed = group_ended(batch.pk, run_plays(batch))
+    if failed:
+        _keep_failed(batch)
+    stored = 0
+    refused: Refused | None = None
+    part: list[int] = []
+    for place, group in enumerate(groups, 1):
+        part += group
+        is_last = place == len(groups) or (limit is not None and stored + len(part) >= limit)
+        if is_last or len(part) >= PLAYS_AT_A_TIME:
+            try:
+                stored += _store(batch, part)
+            except Refused as error:
+                refused = refused or error
+                is_last = place == len(groups)
+            part = []
+        if is_last:
+            break
+    if refused is not None:
+        raise refused
+    return stored
+
+
+def store_when_ended(batch: Batch) -> None:
+    """Store the plays of a batch that has just ended, once that is committed. What goes wrong is for the next sweep."""
+    # Not a partial: it has no name, by which Django logs what goes wrong.
+    transaction.on_commit(lambda: store_plays(batch, limit=PLAYS_IN_A_SWEEP), robust=True)
+
+
+@transaction.atomic
+def _keep_failed(batch: Batch) -> None:
+    # Whoever asks cells again holds this lock too, so that no play is given up whose turns are asked meanwhile.
+    lock_batch(batch)
+    _, failed = group_ended(batch.pk, run_plays(batch))
+    count = Play.objects.filter(pk__in=failed, state=Play.State.OPEN).update(
+        state=Play.State.FAILED, ended_at=timezone.now()
+    )
+    if count:
+        _record("scenarios.plays.failed", batch, count)
+
+
+@transaction.atomic
+def _store(batch: Batch, keys: Sequence[int]) -> int:
+    """Store these plays, all of whose turns are answered, unless somebody else did meanwhile."""
+    held = Play.objects.select_for_update(of=("self",)).filter(pk__in=keys, state=Play.State.OPEN)
+    plays = list(held.select_related("script", "arm__variant").order_by("pk"))
+    if not plays:
+        return 0
+    turns = read_turns(plays)
+    talks = {play.pk: _build_talk(batch, play, turns[play.pk]) for play in plays}
+    # Masked threads are numbered in the order of their labels, which are random; so is the order in the file.
+    lines = [write_line(talk) for talk in talks.values()]
+    random.SystemRandom().shuffle(lines)
+    import_files(
+        project=batch.project,
+        files=[(f"plays-{batch.pk}-{plays[0].pk}.jsonl", "".join(lines).encode())],
+        by=trail.SYSTEM,
+        choices=Choices(FORMAT, mask=True),
+    )
+    before = list_run_interviews(batch)
+    ids = {talk.external_id: pk for pk, talk in talks.items()}
+    facts = MaskedFacts.objects.filter(interview__study=batch.project, external_id__in=ids).select_related("interview")
+    threads = {ids[each.external_id]: each.interview for each in facts}
+    now = timezone.now()
+    for play in plays:
+        play.interview, play.state, play.ended_at = threads[play.pk], Play.State.STORED, now
+    Play.objects.bulk_update(plays, ["interview", "state", "ended_at"])
+    open_later_interviews(project=batch.project, before=before, stored=list(threads.values()))
+    # In the order of the labels, as the threads.
+    plays.sort(key=lambda play: threads[play.pk].mask_label)
+    known = set(list_features(batch.project))
+    sheets = sum(not _write_sheet(play, threads[play.pk], talks[play.pk], known) for play in plays)
+    pairs = _pair_sides(plays)
+    left_out = {"sheets_left_out": sheets, "pairs_left_out": pairs}
+    _record("scenarios.plays.stored", batch, len(plays), **{name: count for name, count in left_out.items() if count})
+    return len(plays)
+
+
+def _build_talk(batch: Batch, play: Play, turns: Sequence[AskedTurn]) -> Talk:
+    script, arm = play.script, play.arm
+    assert arm is not None  # noqa: S101  (said by a constraint: only recorded plays have none)
+    facts: dict[str, Any] = {
+        "title": play.label,
+        "model": arm.variant.label,
+        "surface": play.surface,
+        "period": timezone.localtime(play.opened_at).date().isoformat(),
+        "interviewer": "script",
+        "opening_prompt": turns[0].said,
+        "language": script.language,
+        "consent": {**script.consents, "basis": script.consent_basis} if script.consents else None,
+        # Every other key is sealed as a whole.
+        "condition": arm.task,
+        "suite": script.suite,
+        "script": script.label,
+        "repeat": play.repeat,
+        "batch": batch.pk,
+        "play": play.pk,
+        "reasoning": arm.variant.reasoning,
+    }
+    return Talk(
+        external_id=f"play-{play.pk}-{script.sha256[:8]}",
+        questions=[
+            AnsweredQuestion(
+                text=turn.said,
+                kind=turn.question.kind,
+                answer=turn.result.answer if turn.result else "",
+                reasoning=turn.result.reasoning if turn.result else "",
+                intent=turn.question.intent,
+                details=turn.list_details(),
+            )
+            for turn in turns
+        ],
+        system="\n\n".join(text for text in (arm.system_prompt, script.system) if text),
+        kind=Kind.TRAJECTORY,
+        facts=facts,
+    )
+
+
+def _write_sheet(play: Play, thread: Interview, talk: Talk, known: set[str]) -> bool:
+    """Put the case and what its turns were meant to be on the thread's case sheet; whether what there is could be written.
+    Features that have left the codebook since the launch are left out."""
+    case = play.script.case
+    relevant, irrelevant = (
+        [row for row in case.get(side, []) if row["feature"] in known] for side in ("relevant", "irrelevant")
+    )
+    asked = zip(place_questions(talk), talk.questions, strict=True)
+    intents = {str(place): each.intent for place, each in asked if each.intent}
+    if not (relevant or irrelevant or intents):
+        return True
+    try:
+        write_case_sheet(
+            project=play.project,
+            interview=thread,
+            relevant=relevant,
+            irrelevant=irrelevant,
+            intents=intents,
+            by=trail.SYSTEM,
+        )
+    except Refused as error:
+        # Its sentence may quote the case.
+        logger.warning(
+            "The case sheet of play %s cannot be written: its %s cannot be stored", play.pk, error.field or "text"
+        )
+        return False
+    return True
+
+
+def _pair_sides(plays: Sequence[Play]) -> int:
+    """Pair these with their other sides, where both are stored: under the same arm, in the same repeat. Returns how many pairs
+    could not be made."""
+    arms, repeats = {play.arm_id for play in plays}, {play.repeat for play in plays}
+    stored = Play.objects.filter(arm__in=arms, repeat__in=repeats, state=Play.State.STORED)
+    sides: dict[tuple[object, ...], Play] = {}
+    for play in stored.filter(script__case__has_key="pair").select_related("script", "interview"):
+        pair = play.script.case["pair"]
+        sides[play.arm_id, play.repeat, pair["id"], pair["side"]] = play
+    refused = set()
+    for play in plays:
+        if pair := play.script.case.get("pair"):
+            both = [sides.get((play.arm_id, play.repeat, pair["id"], side)) for side in ("a", "b")]
+            if not _pair(play, pair, *(side.interview if side else None for side in both)):
+                refused.add((play.arm_id, play.repeat, pair["id"]))
+    return len(refused)
+
+
+def _pair(play: Play, pair: Mapping[str, str], a: Interview | None, b: Interview | None) -> bool:
+    """Pair two threads, once both are there; whether nothing stood against it. The name has the labels of both, in their order,
+    so that it tells nothing of case, side or condition."""
+    if a is None or b is None:
+        return True
+    name = " ".join(sorted((a.mask_label, b.mask_label)))
+    if play.project.thread_pairs.filter(name=name).exists():
+        return True
+    try:
+        pair_threads(
+            project=play.project,
+            name=name,
+            a=a,
+            b=b,
+            differs=pair["differs"],
+            expect=pair["expect"],
+            by=trail.SYSTEM,
+        )
+    except Refused as error:
+        logger.warning("The pair of play %s cannot be made: its %s cannot be stored", play.pk, error.field or "text")
+        return False
+    return True
+
+
+def _record(action: str, batch: Batch, count: int, **more: int) -> None:
+    """Which threads came of which plays is not told: people who have still to code them may read the history."""
+    trail.record(action, target=batch, by=trail.SYSTEM, details={"plays": count, **more})

@@ -1,0 +1,300 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+from uuid import UUID
+
+from auditapp.batches.command_options import CAP, WAIT, read_dollars, refuse_stopped, wait_for_batch
+from auditapp.benchmarks.scenarios.actions.asking import ask, ask_again, give_up, record_answer
+from auditapp.benchmarks.scenarios.actions.closing import close_play, discard_play
+from auditapp.benchmarks.scenarios.actions.plays import branch_play, open_play
+from auditapp.benchmarks.scenarios.actions.scripts import write_script
+from auditapp.benchmarks.scenarios.forms.plays import AskForm, OpenPlayForm
+from auditapp.benchmarks.scenarios.models import Play, Question, Script
+from auditapp.benchmarks.scenarios.pure.scripts import ScriptRefused, read_guide, read_published_openings
+from auditapp.benchmarks.scenarios.queries.plays import find_script, latest_scripts
+from auditapp.benchmarks.scenarios.queries.talks import Exchange, Raised, find_raised, read_talk
+from auditapp.llm.management.finding import MODEL, find_variant
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.formats.command_files import input_file, say_file
+from transcripts.formats.json_lines import read_object
+from transcripts.formats.problems import ReadError
+from transcripts.refusals import Refused
+from transcripts.studies.access import find_role
+from transcripts.studies.management.finding import find_study
+from transcripts.studies.models import Project
+from transcripts.studies.roles import Permission
+from transcripts.ui import commands
+from transcripts.ui.commands import ActCommand, Argument, Noun, Taken, arguments_of, find_row, pick, reading
+
+Told = dict[str, Any]
+
+PLAY = Argument("play", type=int, metavar="PLAY", help="number of the interview")
+TURN = Argument("--turn", type=int, required=True, metavar="N", help="number of the question")
+PERSON = Argument(
+    "--as", dest="person", default="", metavar="NAME", help="in whose name, who can then read it on its page"
+)
+CLIENT_ID = Argument("--client-id", type=UUID, help="a UUID; the same one again asks nothing more")
+
+
+class _OfStudy(ActCommand):
+    """Acts in a study in somebody's name, and prints what came of it."""
+
+    needed = Permission.RUN_BATCHES
+    takes: ClassVar[Taken] = (commands.STUDY, PERSON)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = find_study(options["project"])
+        self.tell(self.act(project, find_person(options["person"], project, self.needed), options))
+
+    def act(self, project: Project, by: trail.Actor, options: Told) -> Told:
+        raise NotImplementedError
+
+    def tell(self, told: Told) -> None:
+        raised = "; ".join(f"{each['words'] or 'its kind'} raises {each['name']}" for each in told.get("raises", []))
+        plain = told | ({"raises": raised} if raised else {})
+        self.answer(told, (f"{name}: {value}" for name, value in plain.items() if value not in ("", None, [])))
+
+    def tell_last(self, play: Play, options: Told, question: Question | None = None) -> Told:
+        """The question as it is, once it is answered where the command is to wait for it; the first unless one is named."""
+        if options["wait"] and play.arm is not None:
+            batch = wait_for_batch(play.arm.batch, report=self.stderr.write, until=lambda: is_answered(play))
+            if not is_answered(play):
+                refuse_stopped(batch)
+        return describe(next(each for each in read_talk(play) if question is None or each.question == question))
+
+
+class _OfPlay(_OfStudy):
+    """Acts on one interview."""
+
+    takes: ClassVar[Taken] = (PLAY, PERSON)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        plays = Play.objects.filter(mode__in=(Play.Mode.ASKED, Play.Mode.RECORDED))
+        plays = plays.select_related("project", "script", "branch_of", "arm__batch").order_by("-pk")
+        play = find_row(plays, "interview held here with the number", pk=options["play"])
+        self.tell(self.act_on(play, find_person(options["person"], play.project, self.needed), options))
+
+    def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
+        raise NotImplementedError
+
+
+class WriteScript(_OfStudy):
+    help = "Write a script of interviews, or its next number."
+    needed = Permission.SET_METHOD
+    takes = (
+        *_OfStudy.takes,
+        Argument("--name", default="", help="what it is called, where its file does not say it"),
+        Argument("--file", type=input_file, help="a JSON object; without it, the published opening alone"),
+        commands.REASON.but(required=False, default="", help="why the wording changes, for the next number"),
+    )
+
+    def act(self, project: Project, by: trail.Actor, options: Told) -> Told:
+        content = read_json(options["file"]) if options["file"] else {}
+        if not options["name"] and "name" not in content:
+            raise Refused("A script has a name. Say it with --name NAME, or as “name” in its file.")
+        openings = {each.id: each.text for each in read_published_openings()}
+        try:
+            script = read_guide({"name": options["name"], "openings": openings, **content})
+            written = write_script(project=project, script=script, by=by, reason=options["reason"])
+        except (Refused, ScriptRefused) as error:
+            place = error.place if isinstance(error, ScriptRefused) else error.field
+            raise Refused(f"{place.capitalize()}: {error}" if place.startswith("turn ") else str(error)) from error
+        return {"script": written.label, "sha256": written.sha256}
+
+
+class Open(_OfStudy):
+    help = "Open an interview; its opening is sent at once."
+    takes = (
+        *_OfStudy.takes,
+        Argument("--script", required=True, help="a name, or a name and number: gender/2"),
+        Argument("--opening", default="", help="the id of an opening of the script"),
+        commands.SEED.but(default=None, help="choose the opening, balanced over models"),
+        MODEL.but(required=False),
+        Argument("--recorded", default="", metavar="NAME", help="the model as a public chat page calls it"),
+        *arguments_of(OpenPlayForm, "surface vendor tier"),
+        Argument("--label", default="", help="the title of the interview"),
+        CAP.but(help="the most the interview and its branches may cost"),
+        WAIT.but(help="return when the opening is answered"),
+    )
+
+    def act(self, project: Project, by: trail.Actor, options: Told) -> Told:
+        play = open_play(
+            project=project,
+            script=choose_script(project, options["script"]),
+            variant=find_variant(options["model"]) if options["model"] is not None else None,
+            model_as_shown=options["recorded"],
+            **pick(options, "surface vendor tier label opening seed"),
+            cap_usd=read_dollars(options["cap"]),
+            by=by,
+        )
+        told: Told = {"play": play.pk, **pick(play, "state opening")}
+        if play.arm is not None:
+            told |= {"batch": play.arm.batch_id, "first": self.tell_last(play, options)}
+        return told
+
+
+class Ask(_OfPlay):
+    help = "Ask the next question."
+    takes = (
+        *_OfPlay.takes,
+        *arguments_of(Question, "kind intent"),
+        *arguments_of(AskForm, "text"),
+        CLIENT_ID,
+        WAIT.but(help="return when it is answered"),
+    )
+
+    def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
+        raised = list_raised(play, options)
+        question = ask(play=play, by=by, **pick(options, "kind intent text client_id"))
+        return self.tell_last(play, options, question) | {"raises": raised}
+
+
+class Record(_OfPlay):
+    help = "Store a question and its answer."
+    takes = (
+        *_OfPlay.takes,
+        *arguments_of(Question, "kind intent"),
+        *arguments_of(AskForm, "text answer reasoning"),
+        CLIENT_ID,
+    )
+
+    def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
+        raised = list_raised(play, options)
+        said = pick(options, "kind intent text client_id answer reasoning")
+        question = record_answer(play=play, by=by, **said)
+        return {"turn": question.position, "state": "answered", "raises": raised}
+
+
+class Again(_OfPlay):
+    help = "Ask the last question once more."
+    takes = (*_OfPlay.takes, TURN, WAIT.but(help="return when it is answered"))
+
+    def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
+        return self.tell_last(play, options, ask_again(play=play, number=options["turn"], by=by))
+
+
+class GiveUp(_OfPlay):
+    help = "Wait no longer for the answer to the last question."
+    takes = (*_OfPlay.takes, TURN)
+
+    def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
+        question = give_up(play=play, number=options["turn"], by=by)
+        return describe(next(each for each in read_talk(play) if each.question == question))
+
+
+class Branch(_OfPlay):
+    help = "Open an interview that goes on differently after a turn."
+    takes = (*_OfPlay.takes, TURN)
+
+    def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
+        branch = branch_play(play=play, after=options["turn"], by=by)
+        return {"play": branch.pk, "state": branch.state, "branch_of": branch.branch_of_id, "turn": options["turn"]}
+
+
+class Close(_OfPlay):
+    help = "Store the interview as a thread of the study."
+    takes = (
+        *_OfPlay.takes,
+        Argument("--inclusion", required=True, help="included, excluded, or a word of your own"),
+        commands.REASON,
+    )
+
+    def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
+        closed = close_play(play=play, **pick(options, "inclusion reason"), by=by)
+        return closed._asdict() | {
+            "interview": closed.interview.pk,
+            "external_id": closed.interview.external_id,
+            "unanswered": [each._asdict() for each in closed.unanswered],
+        }
+
+
+class Discard(_OfPlay):
+    help = "End an interview without a thread."
+    takes = (*_OfPlay.takes, commands.REASON)
+
+    def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
+        discard_play(play=play, reason=options["reason"], by=by)
+        return {"play": play.pk, "state": Play.State.DISCARDED.value}
+
+
+class Show(_OfPlay):
+    help = "Show what was said so far."
+
+    def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
+        turns = [describe(each) for each in read_talk(play)]
+        return {"play": play.pk, "state": play.state, "script": play.script.label, "turns": turns}
+
+
+class Command(Noun):
+    help = "Hold an interview with a model."
+    verbs = {
+        "script": WriteScript,
+        "open": Open,
+        "ask": Ask,
+        "again": Again,
+        "give-up": GiveUp,
+        "record": Record,
+        "branch": Branch,
+        "close": Close,
+        "discard": Discard,
+        "show": Show,
+    }
+
+
+def list_raised(play: Play, options: Told) -> list[Told]:
+    """The codes that the question would be the first to raise."""
+    raised: Mapping[str, Raised] = find_raised(play, read_talk(play), options["text"], options["kind"])
+    return [{"code": code, **each._asdict()} for code, each in raised.items()]
+
+
+def describe(each: Exchange) -> Told:
+    """A question and its answer, as the command prints them."""
+    counting = each.counting
+    return {
+        "turn": each.number,
+        "kind": each.question.kind,
+        "state": each.state,
+        "question": each.question.text,
+        "answer": each.answer,
+        "finish_reason": counting.finish_reason if counting else "",
+        "served_model": counting.served_model if counting else "",
+        "possibly_paid_twice": each.possibly_paid_twice,
+        "error": counting.error if counting and not each.has_result else "",
+        "failure": counting.failure if counting else "",
+    }
+
+
+def is_answered(play: Play) -> bool:
+    """Whether nothing is on its way in an interview."""
+    return not any(each.is_waiting for each in read_talk(play))
+
+
+def find_person(name: str, project: Project, needed: Permission) -> trail.Actor:
+    """The person in whose name the command acts; the program itself where none is named. Raises ``Refused``."""
+    if not name:
+        return trail.SYSTEM
+    person = User.objects.filter(username=name, is_active=True).first()
+    role = find_role(person, project) if person else None
+    if person is None or role is None:
+        raise Refused(f"There is nobody {name!r} in the study {project.slug}.")
+    if needed not in role.permissions:
+        raise Refused(f"The role of {name} in this study is {role.name}. {role.sentence}")
+    return person
+
+
+def choose_script(project: Project, label: str) -> Script:
+    """The script of that name, or name and number. Raises ``Refused``."""
+    script = find_script(project, label)
+    if script is None:
+        known = ", ".join(each.label for each in latest_scripts(project, Script.Use.INTERVIEW)) or "none"
+        raise Refused(f"There is no script of interviews {label!r}. The scripts are: {known}.")
+    return script
+
+
+def read_json(path: Path) -> Told:
+    """The object in a file. Raises ``CommandError``."""
+    with reading(path, ReadError) as stream:
+        return read_object(stream.read(), say_file(path))

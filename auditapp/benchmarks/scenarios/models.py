@@ -1,0 +1,303 @@
+"""What is to be said to models, and what was: scripts, their questions, and the plays of a script with one model each.
+
+A person who interviews a model and the runner of scenarios play the same scripts. In an interview the person chooses the
+next question, in a scenario the script does. A play that has ended becomes a thread of the study by the import that takes in
+any file; nothing can be coded before, and nothing can be said after.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+
+from auditapp.batches.models import Arm
+from auditapp.benchmarks.scenarios.pure.scripts import MAX_LANGUAGE, MAX_NAME, MAX_QUESTIONS, QuestionText
+from transcripts.corpus.models import Interview
+from transcripts.history.models import Numbered
+from transcripts.studies.models import Project
+from transcripts.ui.typed_text import MAX_REASON
+
+
+class Script(Numbered):
+    """What is to be said: the guide of interviews, or one case of a suite; paper 001, sections 2.2.1, 3.2 and 4.2.
+
+    Of an interview, ``openings`` are the texts it may begin with, [{"id", "text"}], its questions are a bank to choose from,
+    and ``max_questions`` says how many may be asked. Of a scenario, the questions are its turns in their order, and
+    ``case`` says what it is about: {"relevant", "irrelevant", "group", "answer", "pair"}, each where the script has it; see
+    docs/reference/formats.md.
+
+    ``consents`` are given to every thread that a play of it leaves, {scope: whether it is given}, on ``consent_basis``. New
+    wording is the next number of the same name, with a ``reason``; no number changes, and a play keeps its own. ``sha256`` is
+    that of all that is to be said.
+    """
+
+    class Use(models.TextChoices):
+        INTERVIEW = "interview", "Interview"
+        SCENARIO = "scenario", "Scenario"
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="scripts")
+    name = models.CharField(
+        max_length=MAX_NAME, help_text="What it is called, such as gender. Its first number is then gender/1."
+    )
+    use = models.CharField(max_length=10, choices=Use.choices, help_text="interview or scenario.")
+    suite = models.CharField(max_length=MAX_NAME, blank=True, help_text="The suite of a scenario.")
+    system = models.TextField(
+        "system prompt",
+        blank=True,
+        help_text="What the model is given before the first turn; empty for nothing, as in the published interviews.",
+    )
+    openings = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="What an interview may begin with: a list of objects with id and text.",
+    )
+    max_questions = models.PositiveSmallIntegerField(
+        "most questions",
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_QUESTIONS)],
+        null=True,
+        blank=True,
+        help_text="The most questions of an interview, the opening counted.",
+    )
+    case = models.JSONField(
+        default=dict, blank=True, help_text="What a scenario is about, as docs/reference/formats.md describes it."
+    )
+    consents = models.JSONField(
+        default=dict, blank=True, help_text="What is recorded on each thread: whether each scope is given."
+    )
+    consent_basis = models.TextField(
+        "what the consents rest on",
+        max_length=MAX_REASON,
+        blank=True,
+        help_text="What the consents rest on, recorded with every interview held by this script. A talk held with one provider is "
+        "no consent to send it to another.",
+    )
+    language = models.CharField(max_length=MAX_LANGUAGE, default="en", help_text="Language of the talk.")
+    sha256 = models.CharField(max_length=64, help_text="SHA-256 of all that is to be said.")
+    written_at = models.DateTimeField()
+    written_by_name = models.CharField(max_length=200, help_text="Who wrote it.")
+    written_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="scripts"
+    )
+
+    within = ("project", "name__iexact")
+    event = "scenarios.script.written"
+    is_named_by_writer = True
+
+    class Meta:
+        ordering: ClassVar = ["project", "name", "number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["project", "name", "number"], name="%(app_label)s_%(class)s_number_once")
+        ]
+        indexes: ClassVar = [models.Index(fields=["project", "suite"], name="scenarios_script_suite")]
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def label(self) -> str:
+        """As plays and reports name it: gender/2."""
+        return f"{self.name}/{self.number}"
+
+    def describe(self, latest: Self | None) -> dict[str, Any]:
+        return {"name": self.name, "number": self.number, "use": self.use, "sha256": self.sha256}
+
+
+class Play(models.Model):
+    """One run of a script with one model: asked by a person, recorded from a public chat page, or run by the script.
+
+    ``arm`` is that of its calls; a recorded play has none, and says instead how the page called the model
+    (``model_as_shown``). ``repeat`` is that of its cells. What is asked otherwise from some turn on is a play of its own,
+    ``branch_of`` another, that shares the questions up to ``after_position`` with it. ``client_id`` is chosen by the page that
+    opens it, so that a double click opens one. ``interview`` is the thread that it left.
+    """
+
+    class Mode(models.TextChoices):
+        ASKED = "asked", "Asked here"
+        RECORDED = "recorded", "Recorded from a chat page"
+        RUN = "run", "Run by its script"
+
+    class State(models.TextChoices):
+        OPEN = "open", "Open"
+        STORED = "stored", "Stored as a thread"
+        FAILED = "failed", "Failed"
+        DISCARDED = "discarded", "Discarded"
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="plays")
+    script = models.ForeignKey(Script, on_delete=models.PROTECT, related_name="plays")
+    arm = models.ForeignKey(Arm, on_delete=models.PROTECT, null=True, blank=True, related_name="plays")
+    repeat = models.PositiveSmallIntegerField(default=1, help_text="Which time the script was played, from 1.")
+    mode = models.CharField(
+        max_length=10,
+        choices=Mode.choices,
+        help_text="asked (here, through an account) or recorded (from a chat page).",
+    )
+    label = models.CharField(
+        "name", max_length=200, help_text="The title of the thread; unless another is given, script and model."
+    )
+    opening = models.CharField(max_length=60, blank=True, help_text="The opening it began with.")
+    state = models.CharField(
+        max_length=10, choices=State.choices, default=State.OPEN, help_text="Whether it goes on, or how it ended."
+    )
+    surface = models.CharField(
+        "chat page",
+        max_length=100,
+        blank=True,
+        help_text="The chat page that it is recorded from, such as chat.example; API for one that is held here.",
+    )
+    model_as_shown = models.CharField(
+        "model as the chat page shows it",
+        max_length=200,
+        blank=True,
+        help_text="What the chat page of a recorded interview calls its model.",
+    )
+    vendor = models.CharField(max_length=200, blank=True, help_text="Who runs the model, in the interviewer’s words.")
+    tier = models.CharField(
+        max_length=50, blank=True, help_text="Such as brief or comprehensive, where these are distinguished."
+    )
+    branch_of = models.ForeignKey(
+        "self",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="branches",
+        help_text="Number of the play that it branches off, if any.",
+    )
+    after_position = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="Number of the question of that play after which it branches off."
+    )
+    interview = models.OneToOneField(
+        Interview,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="play",
+        help_text="The interview that it became, if any.",
+    )
+    inclusion = models.CharField(max_length=50, blank=True)
+    inclusion_reason = models.TextField(max_length=MAX_REASON, blank=True)
+    client_id = models.UUIDField(null=True, blank=True, unique=True)
+    opened_at = models.DateTimeField(help_text="When it was opened.")
+    opened_by_name = models.CharField(max_length=200, help_text="Who opened it.")
+    opened_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="plays"
+    )
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["arm", "script", "repeat"],
+                condition=Q(arm__isnull=False),
+                name="%(app_label)s_%(class)s_once_per_arm",
+            ),
+            models.CheckConstraint(
+                condition=Q(branch_of__isnull=True) ^ Q(after_position__isnull=False),
+                name="%(app_label)s_%(class)s_branches_after_a_turn",
+            ),
+            models.CheckConstraint(
+                condition=Q(mode="recorded", arm__isnull=True) | (~Q(mode="recorded") & Q(arm__isnull=False)),
+                name="%(app_label)s_%(class)s_recorded_without_arm",
+            ),
+            models.CheckConstraint(
+                condition=~(Q(state="stored") & Q(interview__isnull=True)),
+                name="%(app_label)s_%(class)s_stored_as_a_thread",
+            ),
+        ]
+        indexes: ClassVar = [models.Index(fields=["project", "mode", "state"], name="scenarios_play_of_study")]
+
+    def __str__(self) -> str:
+        return self.label
+
+
+class Question(models.Model):
+    """One thing that is said to a model: of a script, or what a person said in a play.
+
+    ``kind`` is how much it directs the model; a challenge says in ``intent`` what it is meant to be. ``text_if_asked`` replaces
+    ``text`` where the answer before ends in a question. ``position`` counts from 1; in a branch it goes on from the play that
+    it leaves. The answer of a recorded play is pasted (``answer``, ``answer_reasoning``); that of a call is with its cell, whose
+    input the question is. ``client_id`` is chosen by the page that asks, so that what is sent twice is asked once.
+    """
+
+    class Kind(models.TextChoices):
+        OPEN = "open", "Open"
+        EXPAND = "expand", "Expand"
+        REFLECT = "reflect", "Reflect"
+        CHALLENGE = "challenge", "Challenge"
+        NEW_INFORMATION = "new_information", "New information"
+        LEADING = "leading", "Leading"
+
+    class Intent(models.TextChoices):
+        WARRANTED = "warranted", "Warranted challenge"
+        UNWARRANTED = "unwarranted", "Unwarranted challenge"
+        NEW_FACT = "new_fact", "New fact"
+        PROBE = "probe", "Probe"
+
+    script = models.ForeignKey(Script, on_delete=models.PROTECT, null=True, blank=True, related_name="questions")
+    play = models.ForeignKey(Play, on_delete=models.PROTECT, null=True, blank=True, related_name="questions")
+    position = models.PositiveSmallIntegerField(help_text="Number of the question in its script or talk, from 1.")
+    kind = models.CharField(
+        max_length=20,
+        choices=Kind.choices,
+        help_text="How much it directs the model.",
+        error_messages={"blank": "Choose the kind of the question: how much it directs the model."},
+    )
+    intent = models.CharField(
+        "what it is meant to be",
+        max_length=20,
+        choices=Intent.choices,
+        blank=True,
+        help_text="What a challenge was meant to be.",
+    )
+    text = models.TextField("question", help_text="The question as it is sent.")
+    text_if_asked = models.TextField(
+        blank=True, help_text="What is said in its place where the answer before asks back; may be empty."
+    )
+    answer = models.TextField(blank=True)
+    answer_reasoning = models.TextField(blank=True)
+    client_id = models.UUIDField(null=True, blank=True, unique=True)
+    asked_at = models.DateTimeField(null=True, blank=True, help_text="When it was asked, in UTC; empty in a script.")
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="questions",
+        help_text="Who asked it; empty for a command.",
+    )
+
+    class Meta:
+        ordering: ClassVar = ["position", "pk"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(script__isnull=True) ^ Q(play__isnull=True),
+                name="%(app_label)s_%(class)s_of_script_or_play",
+            ),
+            models.UniqueConstraint(
+                fields=["script", "position"],
+                condition=Q(script__isnull=False),
+                name="%(app_label)s_%(class)s_once_in_script",
+            ),
+            models.UniqueConstraint(
+                fields=["play", "position"],
+                condition=Q(play__isnull=False),
+                name="%(app_label)s_%(class)s_once_in_play",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"question {self.position}"
+
+    @property
+    def label(self) -> str:
+        """Its kind, and what it is meant to be: Challenge: unwarranted."""
+        intent = f": {self.intent.replace('_', ' ')}" if self.intent else ""
+        return f"{self.get_kind_display()}{intent}"
+
+    def as_text(self) -> QuestionText:
+        """What it says."""
+        return QuestionText(kind=self.kind, text=self.text, intent=self.intent, text_if_asked=self.text_if_asked)

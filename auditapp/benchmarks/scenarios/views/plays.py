@@ -1,0 +1,435 @@
+"""Interview scripts, and interviews held here: their list, opening one, the console, and closing it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.forms import Form
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from auditapp.batches.models import WORKING_STATES, Batch
+from auditapp.batches.pure.money import to_dollars
+from auditapp.benchmarks.scenarios.actions.asking import (
+    LONG_QUESTION,
+    ask,
+    ask_again,
+    check_kind,
+    check_said,
+    find_length,
+    give_up,
+    record_answer,
+)
+from auditapp.benchmarks.scenarios.actions.closing import Closed, close_play, discard_play, find_places
+from auditapp.benchmarks.scenarios.actions.plays import branch_play, open_play
+from auditapp.benchmarks.scenarios.actions.scripts import write_script
+from auditapp.benchmarks.scenarios.errors import AskedMeanwhile
+from auditapp.benchmarks.scenarios.forms.plays import AskForm, CloseForm, DiscardForm, KeyedForm, OpenPlayForm
+from auditapp.benchmarks.scenarios.forms.scripts import NextScriptForm, ScriptForm, describe_script
+from auditapp.benchmarks.scenarios.models import Play, Question, Script
+from auditapp.benchmarks.scenarios.pure.scripts import read_published_openings
+from auditapp.benchmarks.scenarios.queries.plays import (
+    count_kinds,
+    held_plays,
+    latest_scripts,
+    list_bank,
+    list_scripts,
+    visible_plays,
+)
+from auditapp.benchmarks.scenarios.queries.talks import Exchange, Raised, find_opening, find_raised, read_talk
+from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.views import offer_unblinding
+from transcripts.coding.keys import list_console_keys
+from transcripts.formats.interviews.base import MAX_TURN_SIZE
+from transcripts.history.views import NumberPage, write_number
+from transcripts.refusals import Refused
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.acts import post
+from transcripts.studies.roles import Permission
+from transcripts.ui.acts import at_form
+
+POLL_MILLISECONDS = 400
+KEY_HINTS = {
+    "bank": "bank",
+    "previous_turn": "turn before",
+    "next_turn": "turn after",
+    "branch": "ask otherwise",
+    "again": "ask again",
+    "text": "to the text",
+}
+USE = Script.Use.INTERVIEW
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def list_plays(request: ProjectRequest) -> HttpResponse:
+    """All interviews that were held here, the latest first."""
+    plays = list(held_plays(request.project))
+    seen = set(visible_plays(get_viewer(request)).values_list("pk", flat=True))
+    context = {
+        "plays": plays,
+        "seen": seen,
+        "kinds": [label for _, label in Question.Kind.choices],
+        "counts": count_kinds(request.project),
+    }
+    return render(request, "scenarios/plays.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.RUN_BATCHES)
+def open_new(request: ProjectRequest) -> HttpResponse:
+    """Open an interview: with a model, which gets the opening at once, or recorded from a chat page."""
+    scripts = list(latest_scripts(request.project, Script.Use.INTERVIEW).prefetch_related("questions"))
+    script = _choose_script(request, scripts)
+    if script is None:
+        status = 422 if request.method == "POST" else 200
+        return render(request, "scenarios/choose_script.html", {"scripts": scripts}, status=status)
+    form = OpenPlayForm(request.POST if request.method == "POST" else None, script=script)
+    if form.is_valid():
+        with at_form(form):
+            play = open_play(project=request.project, by=request.user, **form.read())
+            return redirect("scenarios:play", request.project.slug, play.pk)
+    context = {"form": form, "script": script, "has_others": len(scripts) > 1, "tells_intents": True}
+    return render(request, "scenarios/open_play.html", context, status=422 if form.errors else 200)
+
+
+def _choose_script(request: ProjectRequest, scripts: Sequence[Script]) -> Script | None:
+    """The script that the address or the form names, the only one of a study where neither does; none where there is a choice."""
+    wanted = request.POST.get("script") or request.GET.get("script") or ""
+    if not wanted:
+        return scripts[0] if len(scripts) == 1 else None
+    return next((each for each in scripts if str(each.pk) == wanted), None)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_play(request: ProjectRequest, play_id: int) -> HttpResponse:
+    """The console of an interview, or why it is closed to the person."""
+    play = find_play(request, play_id)
+    return _render_closed(request, play_id) if play is None else _render(request, play)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def poll_talk(request: ProjectRequest, play_id: int) -> HttpResponse:
+    """What was said so far, for a page that waits for an answer; 204 where nothing has changed since (``mark``)."""
+    play = find_play(request, play_id)
+    if play is None:
+        return _render_closed(request, play_id)
+    context = _describe(request, play)
+    if request.GET.get("mark") == context["mark"]:
+        return HttpResponse(status=204)
+    return render(request, "scenarios/play.html#talk", context)
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def warn(request: ProjectRequest, play_id: int) -> HttpResponse:
+    """What the question that is being typed would raise before the model did."""
+    play = _get_play(request, play_id)
+    text, kind = request.POST.get("text", ""), request.POST.get("kind", "")
+    raised = find_raised(play, read_talk(play), text, kind)
+    return render(request, "scenarios/play.html#warning", {"raised": raised, "warned": ",".join(raised)})
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def ask_next(request: ProjectRequest, play_id: int) -> HttpResponse:
+    """Send the next question, or record it with its answer. One that raises something is shown with a warning first, and one
+    that is very long is sent once the page has asked whether it is meant."""
+    play = _get_play(request, play_id)
+    form = AskForm(request.POST, is_recorded=play.mode == Play.Mode.RECORDED)
+    shown: dict[str, Any] = {"status": 422}
+    if form.is_valid():
+        told = form.read()
+        length = find_length(told["text"])
+        is_doubted = (
+            play.mode == Play.Mode.ASKED and length > LONG_QUESTION and form.cleaned_data["confirmed"] != length
+        )
+        shown["raised"] = find_raised(play, read_talk(play), told["text"], told["kind"])
+        with at_form(form):
+            check_kind(told["kind"], told["intent"])
+            check_said(told["text"], field="text", what="The question")
+            if not is_doubted and set(shown["raised"]) <= set(form.cleaned_data["warned"].split(",")):
+                try:
+                    (record_answer if play.mode == Play.Mode.RECORDED else ask)(play=play, by=request.user, **told)
+                except AskedMeanwhile as error:
+                    shown |= {"meanwhile": error, "status": error.status}
+                    raise
+                return _go_on(request, play.pk)
+            shown["length"] = length if is_doubted else 0
+    return _render(request, play, form=form, **shown)
+
+
+def _find_question(request: ProjectRequest, play_id: int, number: int) -> dict[str, Any]:
+    return {"play": _get_play(request, play_id), "number": number}
+
+
+def _find_branching(request: ProjectRequest, play_id: int, number: int) -> dict[str, Any]:
+    form = KeyedForm(request.POST)
+    key = form.cleaned_data["idempotency_key"] if form.is_valid() else None
+    return {"play": _get_play(request, play_id), "after": number, "client_id": key}
+
+
+def _find_open(request: ProjectRequest, play_id: int) -> dict[str, Any]:
+    return {"play": _get_play(request, play_id)}
+
+
+def _show_refused(request: ProjectRequest, form: None, *, play_id: int, number: int) -> HttpResponse:
+    return _render(request, _get_play(request, play_id), status=409)
+
+
+def _show_closing(request: ProjectRequest, form: CloseForm, *, play_id: int) -> HttpResponse:
+    return _render(request, _get_play(request, play_id), closing=form, status=422)
+
+
+def _show_discarding(request: ProjectRequest, form: DiscardForm, *, play_id: int) -> HttpResponse:
+    return _render(request, _get_play(request, play_id), discarding=form, status=422)
+
+
+def _show_asked(request: ProjectRequest, question: Question) -> HttpResponse:
+    return _go_on(request, question.play_id)
+
+
+def _show_branch(request: ProjectRequest, branch: Play) -> HttpResponse:
+    messages.success(
+        request, f"This play branches off behind answer {branch.after_position}. The other one stays as it is."
+    )
+    return redirect("scenarios:play", request.project.slug, branch.pk)
+
+
+def _describe_closed(closed: Closed) -> str:
+    left = "".join(f" Question {each.question} is left out: {each.why}." for each in closed.unanswered)
+    return f"Stored as an interview: {closed.questions} questions, {closed.turns} turns, {closed.sentences} sentences.{left}"
+
+
+RUN = Permission.RUN_BATCHES
+send_again = post(ask_again, RUN, on=_find_question, page=_show_refused, then=_show_asked)
+stop_waiting = post(give_up, RUN, on=_find_question, page=_show_refused, then=_show_asked)
+branch = post(branch_play, RUN, on=_find_branching, page=_show_refused, then=_show_branch)
+close = post(
+    close_play,
+    RUN,
+    form=CloseForm,
+    page=_show_closing,
+    on=_find_open,
+    done=_describe_closed,
+    to=("scenarios:play", "play_id"),
+)
+discard = post(
+    discard_play,
+    RUN,
+    form=DiscardForm,
+    page=_show_discarding,
+    on=_find_open,
+    done="The interview is discarded. What was said in it is kept here.",
+    to=("scenarios:play", "play_id"),
+)
+
+
+def find_play(request: ProjectRequest, play_id: int) -> Play | None:
+    """A play that the person may see from within."""
+    return _load(visible_plays(get_viewer(request))).filter(pk=play_id).first()
+
+
+def _render_closed(request: ProjectRequest, play_id: int) -> HttpResponse:
+    """That an interview was held by somebody else, and how it opens."""
+    play = get_object_or_404(held_plays(request.project), pk=play_id)
+    interviews = [play.interview_id] if play.interview_id else []
+    context = {"play": play, "unblinding": offer_unblinding(request, interviews, where="interview held here")}
+    return render(request, "scenarios/play_closed.html", context)
+
+
+def _get_play(request: ProjectRequest, play_id: int | None) -> Play:
+    """As ``find_play``; 404 where she may not."""
+    return get_object_or_404(_load(visible_plays(get_viewer(request))), pk=play_id)
+
+
+def _load(plays: QuerySet[Play]) -> QuerySet[Play]:
+    return plays.select_related("project", "script", "interview", "branch_of__interview", "arm__batch", "arm__variant")
+
+
+def _go_on(request: ProjectRequest, play_id: int | None) -> HttpResponse:
+    """Back to the console: the part that changes, for a page with script."""
+    if not request.htmx:  # type: ignore[attr-defined]
+        return redirect("scenarios:play", request.project.slug, play_id)
+    return _render(request, _get_play(request, play_id))
+
+
+def _render(request: ProjectRequest, play: Play, *, status: int = 200, **more: Any) -> HttpResponse:
+    part = "#console" if request.htmx else ""  # type: ignore[attr-defined]
+    return render(request, f"scenarios/play.html{part}", _describe(request, play, **more), status=status)
+
+
+def _describe(
+    request: ProjectRequest,
+    play: Play,
+    *,
+    form: Form | None = None,
+    closing: Form | None = None,
+    discarding: Form | None = None,
+    meanwhile: AskedMeanwhile | None = None,
+    raised: Mapping[str, Raised] | None = None,
+    length: int = 0,
+) -> dict[str, Any]:
+    talk = read_talk(play)
+    last = talk[-1] if talk else None
+    number = last.number if last else 0
+    limit = play.script.max_questions
+    may_ask = Permission.RUN_BATCHES in request.role.permissions and play.state == Play.State.OPEN
+    is_recorded = play.mode == Play.Mode.RECORDED
+    is_stopped = play.arm is not None and _is_stopped(play.arm.batch)
+    if form is None:
+        form = AskForm(initial=_begin(play, talk), is_recorded=is_recorded)
+    return {
+        "play": play,
+        "talk": talk,
+        "last": last,
+        "desk": _find_desk(play),
+        "places": find_places(play, talk),
+        "number": number,
+        "next_number": number + 1,
+        "limit": limit,
+        "is_recorded": is_recorded,
+        "is_waiting": bool(last and last.is_waiting),
+        "is_at_limit": limit is not None and number >= limit,
+        "may_ask": may_ask,
+        "tells_intents": get_viewer(request).sees_all,
+        "kinds": _count_kinds(talk),
+        "batch": play.arm.batch if play.arm else None,
+        "is_stopped": is_stopped,
+        # Not in the moment in which a question waits for a worker to take it.
+        "may_give_up": bool(last and not last.is_shared and last.can_be_given_up and (is_stopped or last.calls)),
+        "money": _read_money(play),
+        "mark": _mark(play, talk),
+        "poll_milliseconds": POLL_MILLISECONDS,
+        "form": form,
+        "bank": list_bank(play.script) if may_ask else [],
+        "raised": raised or {},
+        "warned": ",".join(raised or {}),
+        "length": length,
+        "words": len(str(form["text"].value()).split()) if length else 0,
+        **_list_keys(request.user.pk),
+        "max_bytes": MAX_TURN_SIZE,
+        "long_question": LONG_QUESTION,
+        "meanwhile": meanwhile,
+        "branch_form": KeyedForm(),
+        "closing": closing or CloseForm(),
+        "discarding": discarding or DiscardForm(),
+        "branches": play.branches.order_by("pk"),
+    }
+
+
+def _list_keys(user_id: int) -> dict[str, Any]:
+    """The keys of the console, for its script and its hint."""
+    keys = list_console_keys(user_id)
+    hints = [(keys[name], does) for name, does in KEY_HINTS.items() if keys[name]["key"]]
+    kinds = [keys[kind] for kind in Question.Kind.values if keys[kind]["key"]]
+    return {"keys": keys, "kind_keys": kinds, "other_keys": hints}
+
+
+def _begin(play: Play, talk: list[Exchange]) -> dict[str, object]:
+    """What the form begins with: in a recorded interview the opening is the first question."""
+    if talk or play.mode != Play.Mode.RECORDED:
+        return {}
+    return {"text": find_opening(play), "kind": Question.Kind.OPEN}
+
+
+def _find_desk(play: Play) -> str:
+    """The address of its interview at the desk; empty where it has none, or one that is excluded or archived."""
+    interview = play.interview
+    if interview is None or interview.project_id is None:
+        return ""
+    return reverse("coding:desk", args=[play.project.slug, interview.pk])
+
+
+def _count_kinds(talk: list[Exchange]) -> list[tuple[str, int]]:
+    counts = Counter(each.question.kind for each in talk)
+    return [(label, counts[kind]) for kind, label in Question.Kind.choices]
+
+
+def _is_stopped(batch: Batch) -> bool:
+    """Whether the calls wait for a person."""
+    return batch.is_open and batch.state not in WORKING_STATES and not batch.awaits_server
+
+
+def _read_money(play: Play) -> dict[str, Any]:
+    """What the interview with its branches has cost, in dollars."""
+    if play.arm is None:
+        return {}
+    batch = play.arm.batch
+    return {
+        "spent": to_dollars(batch.spent_nano),
+        "reserved": to_dollars(batch.reserved_nano),
+        "cap": None if batch.cap_nano is None else to_dollars(batch.cap_nano),
+    }
+
+
+def _mark(play: Play, talk: list[Exchange]) -> str:
+    """What tells one state of the talk from the next."""
+    tries = [f"{each.cell.state}{each.cell.fence}" for exchange in talk for each in exchange.tries]
+    batch = play.arm.batch if play.arm else None
+    money = [batch.state, batch.spent_nano] if batch else []
+    return "-".join(map(str, (play.state, len(talk), *tries, *money)))
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_scripts(request: ProjectRequest) -> HttpResponse:
+    """Every interview script with all its numbers."""
+    context = {"scripts": list_scripts(request.project, USE), "tells_intents": get_viewer(request).sees_all}
+    return render(request, "scenarios/scripts.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.SET_METHOD)
+def write_new(request: ProjectRequest) -> HttpResponse:
+    """A script of a name that is new."""
+    notes = [
+        f"The opening [{each.id}] is quoted word for word from {each.source}." for each in read_published_openings()
+    ]
+    return write_number(request, PAGE, ScriptForm, notes=notes)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.SET_METHOD)
+def write_next(request: ProjectRequest, script_id: int) -> HttpResponse:
+    """The next number of a script; plays keep the number they began with."""
+    script = get_object_or_404(Script, project=request.project, use=USE, pk=script_id)
+    return write_number(request, PAGE, NextScriptForm, latest_scripts(request.project, USE).get(name=script.name))
+
+
+def _write(request: ProjectRequest, form: ScriptForm, latest: Script | None) -> Script:
+    try:
+        return write_script(
+            project=request.project,
+            script=form.read(latest.name if latest else ""),
+            by=request.user,
+            reason=form.cleaned_data.get("reason", ""),
+            based_on=form.cleaned_data["based_on"],
+        )
+    except Refused as error:
+        if not error.field.startswith("turn"):
+            raise
+        place = f"{error.field.replace('turn ', 'Question ')}: " if error.field != "turns" else ""
+        raise Refused(f"{place}{error}", field="bank") from error
+
+
+PAGE = NumberPage(
+    first_title="New interview script",
+    next_title="Next number of an interview script",
+    list_title="Interview scripts",
+    short="script",
+    kept="the interviews held by it",
+    done="Interviews can be held by it.",
+    back="scenarios:scripts",
+    style="css/console.css",
+    initial=describe_script,
+    write=_write,
+)

@@ -1,0 +1,288 @@
+"""The answers behind a number, as a page and as a file: the same address, the same choice."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_POST, require_safe
+
+from auditapp.batches.models import Batch
+from auditapp.benchmarks.sob.answers.actions import send_answers
+from auditapp.benchmarks.sob.answers.keys import ANY_FURTHER, NO_FURTHER, RULES, Choice, choose_arms
+from auditapp.benchmarks.sob.answers.pages import (
+    COUNTED_TO,
+    LOOKED_THROUGH,
+    Answer,
+    iterate_answers,
+    read_answers_on_text,
+    read_page,
+    sum_texts,
+)
+from auditapp.benchmarks.sob.models import Reading, Text
+from auditapp.benchmarks.sob.pure.instruments import BASE_TASK
+from auditapp.benchmarks.sob.pure.measures.harms import Harm
+from auditapp.benchmarks.sob.pure.measures.mapping import Kind, Rule, TargetMapping
+from auditapp.benchmarks.sob.pure.metrics import OVERALL
+from auditapp.benchmarks.sob.pure.parsing import Outcome
+from auditapp.benchmarks.sob.pure.showing.figures import TASKS, Entry, Figures, in_words
+from auditapp.benchmarks.sob.queries import AskedArm, read_arms
+from auditapp.benchmarks.sob.report.views.opening import Opened, check_target, find_batch, open_batch, read_choice
+from auditapp.benchmarks.sob.tables.queries import TABLE, UnknownMapping, find_mapping, find_texts
+from auditapp.benchmarks.sob.texts.queries import count_repeats, count_targets
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.downloads import sends_files
+from transcripts.studies.roles import Permission
+from transcripts.ui.typed_text import find_number
+
+FILTERS = (
+    "model",
+    "task",
+    "target",
+    "further",
+    "outcome",
+    "layer",
+    "value",
+    "harm",
+    "maps",
+    "rule",
+    "mapping",
+    "repeat",
+    "text",
+)
+IN_A_CELL = frozenset({"model", "task", "target", "outcome"})
+KIND_WORDS = {str(Kind.SELF): "the target itself", str(Kind.DOMINANT): "the dominant group"}
+_NO_NAME = re.compile(r"[^A-Za-z0-9.+_]+")
+LAYERS = (RULES, *Reading.Layer.values)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def list_responses(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """The answers behind a number: what was made of each, the text and the answer as it came on demand."""
+    opened = open_batch(find_batch(request, batch_id))
+    asked = read_choice(request, *FILTERS)
+    choice = _read_filters(asked, opened.inputs.batch, opened.inputs.arms)
+    cells = _find_cells(opened, asked)
+    page = read_page(
+        choice,
+        after=find_number(request.GET.get("after", "")),
+        before=find_number(request.GET.get("before", "")),
+        known_count=_count_in_cells(cells, asked["outcome"]),
+    )
+    context = {
+        **opened.describe(),
+        "chosen": asked,
+        "narrowed": _describe_filters(asked),
+        "page": page,
+        "cell": cells[0] if cells and len(cells) == 1 and not asked["outcome"] else None,
+        "counted_to": COUNTED_TO,
+        "looked_through": LOOKED_THROUGH,
+        "outcomes": [str(outcome) for outcome in Outcome],
+        "layers": LAYERS,
+        "harms": [(str(harm), harm.words) for harm in Harm],
+        "kinds": KIND_WORDS,
+        "models": list(dict.fromkeys(arm.model for arm in opened.inputs.arms)),
+        "tasks": list(dict.fromkeys(arm.task for arm in opened.inputs.arms)),
+        "targets": _list_targets(opened),
+        "repeats": count_repeats(opened.inputs.batch),
+        "query": request.GET.urlencode(),
+    }
+    return render(request, "sob/responses.html", context)
+
+
+@sends_files
+@require_POST
+@project_view(Permission.EXPORT)
+def download_responses(request: ProjectRequest, batch_id: int) -> StreamingHttpResponse:
+    """The answers of the same choice as CSV, texts and answers as they came where they are asked for.
+
+    A POST, for taking data out is recorded.
+    """
+    batch = find_batch(request, batch_id)
+    asked = read_choice(request, *FILTERS)
+    choice = _read_filters(asked, batch, read_arms(batch))
+    with_texts = request.POST.get("texts") == "on"
+    pieces = send_answers(batch=batch, answers=iterate_answers(choice), with_texts=with_texts, by=request.user)
+    headers = {"Content-Disposition": f'attachment; filename="{_name_download(batch, asked)}"'}
+    return StreamingHttpResponse(pieces, content_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _refuse_unknown(asked: dict[str, str], batch: Batch, arms: list[AskedArm]) -> None:
+    """Raise Http404 for a filter that names what this batch has not: no answer would be mistaken for none given."""
+    offered: dict[str, set[str]] = {
+        "model": {arm.model for arm in arms},
+        "task": {arm.task for arm in arms},
+        "outcome": set(Outcome),
+        "layer": set(LAYERS),
+        "harm": set(Harm),
+        "maps": set(Kind),
+        "rule": set(Rule),
+    }
+    for name, known in offered.items():
+        if asked[name] and asked[name] not in known:
+            raise Http404(f"There is no such {name} in this batch.")
+    check_target(batch, asked["target"])
+    repeat, text = (_read_whole(asked[name], name) for name in ("repeat", "text"))
+    if repeat is not None and not 1 <= repeat <= count_repeats(batch):
+        raise Http404("There is no such repeat in this batch.")
+    if text is not None and not find_texts(batch).filter(pk=text).exists():
+        raise Http404("There is no such text in this batch.")
+
+
+def _read_whole(value: str, name: str) -> int | None:
+    """A number to filter answers by; ``None`` if not given. Raises Http404 if it is not a number."""
+    if value and find_number(value) is None:
+        raise Http404(f"There is no such {name} in this batch.")
+    return find_number(value)
+
+
+def _name_download(batch: Batch, asked: dict[str, str]) -> str:
+    """A name of its own for each cell: batch, model, task and target, and where more narrows the answers a short digest.
+    It never holds words of a text or an answer."""
+    place = [_NO_NAME.sub("-", asked[name]).strip("-")[:60] for name in ("model", "task", "target")]
+    more = {name: value for name, value in asked.items() if value and name not in {"model", "task", "target"}}
+    digest = hashlib.sha256(json.dumps(more, sort_keys=True).encode()).hexdigest()[:8] if more else ""
+    return "-".join(filter(None, [f"sob-batch-{batch.pk}-answers", *place, digest])) + ".csv"
+
+
+def _read_filters(asked: dict[str, str], batch: Batch, arms: list[AskedArm]) -> Choice:
+    _refuse_unknown(asked, batch, arms)
+    return Choice(
+        batch,
+        arms=choose_arms(arms, model=asked["model"], task=asked["task"]),
+        target=asked["target"],
+        outcome=asked["outcome"],
+        layer=asked["layer"],
+        value=asked["value"],
+        harm=asked["harm"],
+        maps=asked["maps"],
+        rule=asked["rule"],
+        further=asked["further"],
+        repeat=find_number(asked["repeat"]),
+        text=find_number(asked["text"]),
+        mapping=_find_mapping(batch, asked["mapping"]),
+    )
+
+
+def _find_mapping(batch: Batch, choice: str) -> TargetMapping:
+    try:
+        return find_mapping(batch.project, choice)
+    except UnknownMapping as error:
+        raise Http404(str(error)) from error
+
+
+def _describe_filters(asked: dict[str, str]) -> list[str]:
+    """The filters beyond model, task and target, in words."""
+    harms = {str(harm): harm.words for harm in Harm}
+    every = ", by every value listed" if asked["rule"] == Rule.ALL else ""
+    further = {ANY_FURTHER: "with a further target", NO_FURTHER: "without a further target"}
+    words_by_filter = {
+        "further": further.get(asked["further"], f"further target {asked['further']}"),
+        "outcome": in_words(asked["outcome"]),
+        "layer": f"read by {asked['layer']}",
+        "value": f"value “{asked['value']}”",
+        "harm": harms.get(asked["harm"], f"harm {asked['harm']}, which there is not"),
+        "maps": f"stands for {KIND_WORDS.get(asked['maps'], asked['maps'])}{every}",
+        "mapping": f"mapping {asked['mapping'].replace(TABLE, 'table ')}",
+        "repeat": f"repeat {asked['repeat']}",
+        "text": f"text {asked['text']}",
+    }
+    return [words for name, words in words_by_filter.items() if asked[name]]
+
+
+def _find_cells(opened: Opened, asked: dict[str, str]) -> list[Entry] | None:
+    """The cells of the report whose answers are shown; ``None`` where a report has no such cells."""
+    if opened.figures is None or any(asked[name] for name in FILTERS if name not in IN_A_CELL):
+        return None
+    wanted = {name: asked[name] for name in ("model", "task") if asked[name]}
+    cells = opened.figures.find("cells", target=asked["target"] or OVERALL, **wanted)
+    # Answers to the base task are in no cell.
+    asked_arms = choose_arms(opened.inputs.arms, model=asked["model"], task=asked["task"])
+    return cells if {arm.task for arm in asked_arms} <= set(TASKS) else None
+
+
+def _count_in_cells(cells: list[Entry] | None, outcome: str) -> int | None:
+    if cells is None:
+        return None
+    return sum(int(cell["outcomes"].get(outcome, 0) if outcome else cell["n_responses"]) for cell in cells)
+
+
+def _list_targets(opened: Opened) -> list[Any]:
+    if opened.figures and opened.figures.targets:
+        return list(opened.figures.targets)
+    return list(count_targets(opened.dataset)) if opened.dataset else []
+
+
+PER_PAGE = 50
+LISTS_KEPT = 8
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def list_texts(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """The texts with an answer, those that drew most attributes first."""
+    opened = open_batch(find_batch(request, batch_id))
+    chosen = read_choice(request, "target")
+    check_target(opened.inputs.batch, chosen["target"])
+    page = Paginator(_sum_texts(opened, chosen["target"]), PER_PAGE).get_page(request.GET.get("page"))
+    totals = list(page)
+    texts = Text.objects.in_bulk([total["text"] for total in totals])
+    context = {
+        **opened.describe(),
+        "page": page,
+        "rows": [(texts[total["text"]], total) for total in totals],
+        "has_verdicts": any(arm.task == BASE_TASK for arm in opened.inputs.arms),
+        "chosen": chosen,
+        "targets": (opened.figures or Figures({})).targets,
+    }
+    return render(request, "sob/texts.html", context)
+
+
+def _sum_texts(opened: Opened, target: str) -> list[dict[str, int]]:
+    """The totals as of the report: a million answers take seconds to add up, so that the last lists are kept."""
+    arms = tuple(arm.arm_id for arm in opened.inputs.arms)
+    return sum_texts(arms, target) if opened.as_of is None else _sum_texts_as_of(arms, target, opened.as_of)
+
+
+@lru_cache(maxsize=LISTS_KEPT)
+def _sum_texts_as_of(arms: tuple[int, ...], target: str, as_of: datetime.datetime) -> list[dict[str, int]]:
+    return sum_texts(arms, target)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_text(request: ProjectRequest, batch_id: int, text_id: int) -> HttpResponse:
+    """One text: every model's answer to each task, with the harms of each (Tables 3 and 7, arXiv 2606.17506)."""
+    batch = find_batch(request, batch_id)
+    text = get_object_or_404(Text, pk=text_id, dataset__project=request.project)
+    opened = open_batch(batch)
+    choice = Choice(opened.inputs.batch, opened.inputs.arms, text=text.pk, mapping=find_mapping(request.project))
+    answers = read_answers_on_text(choice)
+    tasks = list(dict.fromkeys(arm.task for arm in sorted(opened.inputs.arms, key=lambda arm: arm.task)))
+    context = {
+        **opened.describe(),
+        "text": text,
+        "tasks": [in_words(task) for task in tasks],
+        "rows": _lay_out(opened.inputs.arms, tasks, answers),
+        "n_answers": sum(answer.task != BASE_TASK for answer in answers),
+        "n_verdicts": sum(answer.task == BASE_TASK for answer in answers),
+    }
+    return render(request, "sob/text.html", context)
+
+
+def _lay_out(arms: Sequence[AskedArm], tasks: Sequence[str], answers: Sequence[Answer]) -> list[dict[str, Any]]:
+    """One row per model, one column per task, the repeats of an answer below each other."""
+    cells: dict[tuple[str, str], list[Answer]] = {}
+    for answer in answers:
+        cells.setdefault((answer.model, answer.task), []).append(answer)
+    models = dict.fromkeys(arm.model for arm in arms)
+    return [{"model": model, "cells": [cells.get((model, task), []) for task in tasks]} for model in models]

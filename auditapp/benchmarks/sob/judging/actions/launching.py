@@ -1,0 +1,166 @@
+"""Launch a batch of the benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from django.db import transaction
+from django.utils import timezone
+
+from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_batch
+from auditapp.batches.models import Batch
+from auditapp.benchmarks.sob.judging.actions.wordings import NOT_COMPARABLE, find_instrument
+from auditapp.benchmarks.sob.models import Dataset, TermsNotice
+from auditapp.benchmarks.sob.pure.instruments import BASE, BASE_TASK, Instrument
+from auditapp.benchmarks.sob.queries import KIND
+from auditapp.llm.models import ModelVariant
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.refusals import Refused
+from transcripts.studies.models import Project
+
+MAX_FAMILY_LENGTH = 100
+OF_BASE = "The Base prompt is a reconstruction: its exact wording has not been published. Its answers have no score."
+
+
+@transaction.atomic
+def launch_sob(
+    *,
+    dataset: Dataset,
+    variants: Sequence[ModelVariant],
+    tasks: Sequence[str],
+    by: trail.Actor,
+    instrument_variant: str = "paper",
+    include_base: bool = False,
+    limit: int | None = None,
+    confirms_terms: bool = False,
+    families: Mapping[str, str] | None = None,
+    options: LaunchOptions = DEFAULT_OPTIONS,
+) -> Batch:
+    """Ask every variant about every text under every task. ``limit`` takes that many texts, spread evenly over the dataset.
+
+    ``instrument_variant`` names a published wording or one of the study's own; ``include_base`` asks the reconstructed Base
+    prompt too. ``families``: the family of a model by label, where variants of one model have ids of their own.
+    ``confirms_terms``: ``by`` confirms the notice with this launch. Reads dataset.project. Raises ``Refused``.
+    """
+    plan = plan_sob(
+        dataset=dataset,
+        variants=variants,
+        tasks=tasks,
+        instrument_variant=instrument_variant,
+        include_base=include_base,
+        limit=limit,
+        families=families,
+    )
+    if confirms_terms:
+        confirm_notice(project=dataset.project, by=by)
+    return launch_batch(
+        project=dataset.project,
+        kind=KIND,
+        title=plan.title,
+        arms=plan.arms,
+        input_ids=plan.input_ids,
+        parameters={**plan.parameters, "repeats": options.repeats},
+        by=by,
+        options=options,
+    )
+
+
+def plan_sob(
+    *,
+    dataset: Dataset,
+    variants: Sequence[ModelVariant],
+    tasks: Sequence[str],
+    instrument_variant: str = "paper",
+    include_base: bool = False,
+    limit: int | None = None,
+    families: Mapping[str, str] | None = None,
+) -> LaunchPlan:
+    """What a launch would ask; writes nothing. One wording serves all tasks. Reads dataset.project. Raises ``Refused``."""
+    if limit is not None and limit < 1:
+        raise Refused("The limit is a number of texts, at least 1.")
+    if len(set(tasks)) != len(tasks) or len({variant.pk for variant in variants}) != len(variants):
+        raise Refused("Name each model and each task once.")
+    declared = _check_families(families or {}, variants)
+    instruments = [find_instrument(task, instrument_variant, dataset.project) for task in tasks]
+    comparable = all(each.comparable for each in instruments)
+    if include_base:
+        instruments.append(find_instrument(BASE_TASK, BASE))
+    arms = [
+        _plan_arm(variant, instrument, declared.get(variant.label, ""))
+        for variant in variants
+        for instrument in instruments
+    ]
+    ids = list(dataset.texts.order_by("position").values_list("pk", flat=True))
+    warnings = [] if comparable else [f"The wording is the study's own. {NOT_COMPARABLE}"]
+    if include_base:
+        warnings.append(OF_BASE)
+    if limit is not None and limit > len(ids):
+        warnings.append(f"{limit:,} texts were requested, but {dataset.name} has {len(ids):,}, so all are used.")
+    if limit is not None and limit < len(ids):
+        ids = [ids[index * len(ids) // limit] for index in range(limit)]
+    title = f"sob: {dataset.name}"
+    if not comparable:
+        title += f", wording {instrument_variant} (not comparable)"
+    parameters = {
+        "dataset": dataset.pk,
+        "texts": len(ids),
+        "instrument": instrument_variant,
+        "comparable": comparable,
+    }
+    return LaunchPlan(KIND, arms, ids, title=title, parameters=parameters, warnings=warnings)
+
+
+def _check_families(families: Mapping[str, str], variants: Sequence[ModelVariant]) -> dict[str, str]:
+    """The families without outer blanks. Raises ``Refused``."""
+    labels = [variant.label for variant in variants]
+    for label, family in families.items():
+        if label not in labels:
+            raise Refused(f"--family names {label}, which is not one of the models of this batch: {', '.join(labels)}.")
+        if not family.strip() or "\x00" in family or len(family.strip()) > MAX_FAMILY_LENGTH:
+            raise Refused(f"The family of {label} must be a name of 1 to {MAX_FAMILY_LENGTH} characters.")
+    return {label: family.strip() for label, family in families.items()}
+
+
+def _plan_arm(variant: ModelVariant, instrument: Instrument, family: str) -> PlannedArm:
+    settings: dict[str, object] = {
+        "instrument": instrument.variant,
+        "sha256": instrument.sha256,
+        "schema": list(instrument.characteristics),
+        "comparable": instrument.comparable,
+    }
+    if family:
+        settings["family"] = family
+    return PlannedArm(variant, instrument.task, instrument.text, settings)
+
+
+NOTICE = (
+    "The texts are biased and may be hateful or offensive, and the instrument tells the model not to refuse. "
+    "Before you send them, read the terms of each provider they go to."
+)
+
+
+@transaction.atomic
+def confirm_notice(*, project: Project, by: trail.Actor) -> TermsNotice:
+    """Record that ``by`` confirmed the notice; the first confirmation is kept."""
+    notice, created = TermsNotice.objects.get_or_create(
+        project=project,
+        defaults={
+            "made_by": by if isinstance(by, User) else None,
+            "made_by_name": by.get_username(),
+            "made_at": timezone.now(),
+        },
+    )
+    if created:
+        trail.record("sob.notice.confirmed", target=notice, by=by)
+    return notice
+
+
+def needs_notice(project: Project, variants: Sequence[ModelVariant]) -> bool:
+    """Whether somebody has to confirm the notice before this is sent: once per study. Fake models send nothing to anybody."""
+    return find_notice(project) is None and not all(variant.is_fake for variant in variants)
+
+
+def find_notice(project: Project) -> TermsNotice | None:
+    """Who confirmed the notice for a study, and when; ``None`` if nobody has."""
+    return TermsNotice.objects.filter(project=project).first()

@@ -1,0 +1,302 @@
+"""The kinds of batches of this room: judgments, how their prompts are rendered and answers stored; and the formatter, which
+answers go to it and how what it writes is read. Of an answer's readings rules come first, then a formatter, then people; all
+are kept, the last one counts. The alarms are those of what came, as the rules read it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from django.db.models import QuerySet
+from django.db.models.functions import Length
+from django.utils import timezone
+
+from auditapp.batches.kinds import Answered, ArmOutcomes, sum_by_model
+from auditapp.batches.ledger.batch_state import NO_ROOM, NOT_STORABLE
+from auditapp.batches.models import Arm, Batch, Cell, Result
+from auditapp.batches.pure.alarms import describe_unreadable
+from auditapp.benchmarks.sob.models import Judgment, Reading, Text
+from auditapp.benchmarks.sob.pure.counting import count_in_every_way
+from auditapp.benchmarks.sob.pure.formatter_answers import (
+    MAX_ANSWER_LENGTH,
+    REJECTED,
+    FormatterEnd,
+    load_prompt,
+    read_formatter_answer,
+    read_refused_answer,
+    write_answer_schema,
+    write_message,
+)
+from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, TASKS
+from auditapp.benchmarks.sob.pure.measures.cautions import describe_alarm, find_alarm
+from auditapp.benchmarks.sob.pure.outcomes import Outcome
+from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION, Parsed, parse_answer
+from auditapp.benchmarks.sob.pure.showing.figures import in_words
+from auditapp.benchmarks.sob.pure.verdicts import parse_verdict
+from auditapp.benchmarks.sob.queries import KIND, find_schema
+from auditapp.llm.pure.own_words import NOTHING, Judged
+
+# An answer of a megabyte may list more things than a small integer holds.
+MAX_ITEMS = 32_000
+FORMATTER_KIND = "sob_format"
+READABLE_OUTCOMES = (Outcome.OFF_FORMAT, Outcome.REFUSAL)
+"""What a formatter may be asked about: answers in words that no rule reads, and those a rule of thumb takes for refusals."""
+
+DEFAULT_OUTCOMES = (Outcome.OFF_FORMAT,)
+"""What it is asked about unless somebody chooses otherwise: a refusal that the rules recognised is left alone."""
+
+NOTES = {FormatterEnd.INVENTED: "invented value", FormatterEnd.NO_EVIDENCE: "no evidence"}
+STOPPED_BY_PROVIDER = ("content_filter", "refusal")
+SCORED_TASKS = tuple(key for key, _ in TASKS)
+
+
+class SobKind:
+    """Inputs are keys of ``Text``; the text itself is the user message, the instrument is the system message."""
+
+    name = KIND
+
+    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+        return dict(Text.objects.filter(pk__in=input_ids).values_list("pk", "text"))
+
+    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+        arms = {arm.pk: arm for arm in Arm.objects.filter(batch=batch).only("task", "settings")}
+        schemas = {key: find_schema(arm) for key, arm in arms.items()}
+        texts = _read_texts_with_objects({each.input_id for each in answers})
+        read = [
+            (each, read_answer(each, arms[each.arm_id].task, schemas[each.arm_id], texts.get(each.input_id, NOTHING)))
+            for each in answers
+        ]
+        repeats = dict(Cell.objects.filter(pk__in=[each.cell_id for each in answers]).values_list("pk", "repeat"))
+        Judgment.objects.bulk_create(
+            Judgment(
+                cell_id=each.cell_id,
+                arm_id=each.arm_id,
+                text_id=each.input_id,
+                repeat=repeats[each.cell_id],
+                **write_reading(parsed, schemas[each.arm_id]),
+                parser=PARSER_VERSION,
+            )
+            for each, parsed in read
+        )
+        return {each.cell_id: str(parsed.outcome) for each, parsed in read}
+
+    def reopen(self, cell_ids: Sequence[int]) -> None:
+        # No evidence goes: such a row only says that no answer came, and the tries stay in the ledger.
+        Judgment.objects.filter(cell__in=cell_ids, outcome=Outcome.PROVIDER_ERROR).delete()
+
+
+def write_reading(parsed: Parsed, schema: Sequence[str]) -> dict[str, Any]:
+    """The fields of ``ReadAnswer`` for one reading, ``parser`` excepted."""
+    counts = count_in_every_way(parsed.attributes, schema)
+    return {
+        "outcome": parsed.outcome,
+        "verdict": parsed.verdict,
+        "attributes": parsed.attributes,
+        "n_attributes": counts.paper,
+        "n_named": counts.named,
+        "n_on_schema": counts.on_schema,
+        "n_strict": counts.strict,
+        "n_items": min(counts.items, MAX_ITEMS),
+        "is_object": parsed.is_object,
+        "has_list": any(isinstance(value, list) for value in parsed.attributes.values()),
+        "repaired": parsed.repaired,
+    }
+
+
+def _read_texts_with_objects(input_ids: Collection[int]) -> dict[int, Judged]:
+    """Of these texts those of which an answer could repeat an object, which are very few."""
+    texts = Text.objects.filter(pk__in=input_ids, text__contains="{").values_list("pk", "text")
+    return {key: Judged([text]) for key, text in texts}
+
+
+def read_answer(each: Answered, task: str, schema: Sequence[str], judged: Judged = NOTHING) -> Parsed:
+    """How our rules read one answer. A call without an answer is a provider error, never "Unknown"."""
+    if each.answer is None:
+        return Parsed(outcome=Outcome.PROVIDER_ERROR)
+    if task == BASE_TASK:
+        return parse_verdict(each.answer, finish_reason=each.finish_reason, judged=judged)
+    return parse_answer(each.answer, finish_reason=each.finish_reason, schema=schema, judged=judged)
+
+
+def lock_judgments(ids: Iterable[int]) -> dict[int, Judgment]:
+    """The judgments with their arms, held until the transaction ends, so that one reading of an answer follows another."""
+    found = Judgment.objects.select_related("arm").filter(pk__in=list(ids)).order_by("pk")
+    return {each.pk: each for each in found.select_for_update(of=("self",), no_key=True)}
+
+
+def find_current_readings(ids: Iterable[int]) -> dict[int, Reading]:
+    """The current reading by judgment, if it is not that of the rules."""
+    return {
+        each.judgment_id: each for each in Reading.objects.filter(judgment__in=list(ids), superseded_by__isnull=True)
+    }
+
+
+def make_reading(judgment: Judgment, current: Reading | None, parsed: Parsed, **who: Any) -> Reading:
+    """The next reading of an answer, not stored yet. Reads judgment.arm."""
+    return Reading(
+        judgment=judgment,
+        number=current.number + 1 if current else 1,
+        made_at=timezone.now(),
+        **write_reading(parsed, find_schema(judgment.arm)),
+        **who,
+    )
+
+
+def add_readings(rows: Sequence[Reading], current: dict[int, Reading]) -> None:
+    """Store readings, at most one of each answer, each in place of the one before. Reads reading.judgment."""
+    Reading.objects.bulk_create(rows)
+    first: list[Judgment] = []
+    former: list[Reading] = []
+    for row in rows:
+        before = current.get(row.judgment_id)
+        if before is None:
+            row.judgment.superseded_by = row
+            first.append(row.judgment)
+        else:
+            before.superseded_by = row
+            former.append(before)
+    Judgment.objects.bulk_update(first, ["superseded_by"], batch_size=200)
+    Reading.objects.bulk_update(former, ["superseded_by"], batch_size=200)
+
+
+# What a call to the formatter can end in without a reading that says something of the answer.
+UNREADABLE_BY_FORMATTER = frozenset({FormatterEnd.UNREADABLE, *REJECTED})
+
+
+def list_judge_alarms(outcomes: ArmOutcomes) -> list[str]:
+    """A sentence for every model and task whose answers, as they came, are no evidence. Reads arm.variant."""
+    found = ((arm, _describe(arm, counts)) for arm, counts in outcomes)
+    return [f"{arm.variant.label}, {in_words(arm.task)}: {said}" for arm, said in found if said]
+
+
+def _describe(arm: Arm, counts: Mapping[str, int]) -> str:
+    count = Counter({str(outcome): counts.get(outcome, 0) for outcome in Outcome})
+    # Where thinking used up the limit, the engine says so instead of the rules; what could not be stored came all the same.
+    count[str(Outcome.TRUNCATED)] += counts.get(NO_ROOM, 0)
+    count[str(Outcome.OFF_FORMAT)] += counts.get(NOT_STORABLE, 0)
+    answered = count[Outcome.ATTRIBUTED] + count[Outcome.UNKNOWN] + count[Outcome.VERDICT]
+    refused, cut_off = count[Outcome.REFUSAL], count[Outcome.TRUNCATED]
+    alarm = find_alarm(
+        answered=answered,
+        unknown=count[Outcome.UNKNOWN],
+        came=count.total() - count[Outcome.PROVIDER_ERROR],
+        read_by_rules=answered + refused,
+        refused=refused,
+        cut_off=cut_off,
+    )
+    if alarm is None:
+        return ""
+    cell = {
+        "alarm": alarm,
+        "n_responses": count.total(),
+        "n_nonrefused": answered,
+        "n_refused": refused,
+        "outcomes": count,
+        "output_limit": arm.variant.max_tokens,
+    }
+    return describe_alarm(cell, as_came=True)
+
+
+def list_formatter_alarms(outcomes: ArmOutcomes) -> list[str]:
+    """A sentence for every formatter that could read nothing. Reads arm.variant."""
+    alarms = []
+    for label, counts in sum_by_model(outcomes).items():
+        no_room = counts[NO_ROOM]
+        unread = sum(counts[end] for end in UNREADABLE_BY_FORMATTER) + counts[NOT_STORABLE] + no_room
+        readable = sum(counts[end] for end in {*FormatterEnd} - UNREADABLE_BY_FORMATTER - {FormatterEnd.NO_ANSWER})
+        said = describe_unreadable(unread + readable, readable, no_room)
+        alarms += [f"{label}: {said}"] if said else []
+    return alarms
+
+
+class FormatterKind:
+    """Inputs are keys of ``Judgment``; the raw answer is the user message, between marks."""
+
+    name = FORMATTER_KIND
+
+    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+        rows = Result.objects.filter(cell__in=list(input_ids)).values_list("cell_id", "answer")
+        return {cell_id: write_message(answer) for cell_id, answer in rows}
+
+    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+        ids = sorted({each.input_id for each in answers})
+        sources = dict(Result.objects.filter(cell__in=ids).values_list("cell_id", "answer"))
+        judgments = lock_judgments(ids)
+        found = {
+            each.cell_id: _read(judgments[each.input_id], each, sources.get(each.input_id, "")) for each in answers
+        }
+        current = find_current_readings(ids)
+        ends: dict[int, str] = {}
+        rows: dict[int, Reading] = {}
+        for each in answers:
+            end, parsed = found[each.cell_id]
+            before = current.get(each.input_id)
+            if parsed is None:
+                ends[each.cell_id] = end
+            elif before is not None and before.layer == Reading.Layer.PERSON:
+                ends[each.cell_id] = FormatterEnd.PERSON_FIRST
+            elif before is not None and parsed.outcome == Outcome.OFF_FORMAT:
+                # Another formatter was first: one that found nothing to read takes nothing from it.
+                ends[each.cell_id] = end
+            else:
+                ends[each.cell_id] = end
+                judgment = judgments[each.input_id]
+                rows[each.input_id] = _make_row(
+                    judgment,
+                    before,
+                    parsed,
+                    each.cell_id,
+                    note=NOTES.get(end, ""),
+                )
+        add_readings(list(rows.values()), current)
+        return ends
+
+    def reopen(self, cell_ids: Sequence[int]) -> None:
+        """Nothing was stored for a call that failed: the reading before still counts."""
+
+
+def write_formatter_schema(arm: Arm, prompt: str) -> dict[str, Any]:
+    """The schema of every answer of an arm: it names the characteristics that its answers were asked for."""
+    return write_answer_schema(arm.settings["schema"])
+
+
+def _read(judgment: Judgment, said: Answered, answer: str) -> tuple[FormatterEnd, Parsed | None]:
+    is_refused = judgment.outcome == Outcome.REFUSAL
+    schema = find_schema(judgment.arm)
+    read = read_refused_answer if is_refused else read_formatter_answer
+    return read(said.answer, answer, schema, finish_reason=said.finish_reason)
+
+
+def _make_row(judgment: Judgment, before: Reading | None, parsed: Parsed, cell_id: int, *, note: str) -> Reading:
+    return make_reading(
+        judgment,
+        before,
+        parsed,
+        layer=Reading.Layer.FORMATTER,
+        formatter_cell_id=cell_id,
+        parser=load_prompt().version,
+        note=note,
+    )
+
+
+def find_unread(batch: Batch, outcomes: Sequence[str]) -> QuerySet[Judgment]:
+    """The answers of a sob batch to the two scored tasks that no rule could read and nobody has read since.
+
+    A refusal counts only when a rule of thumb saw it in words: what the provider stopped holds nothing to read.
+    """
+    return (
+        Judgment.objects.filter(
+            arm__batch=batch, arm__task__in=SCORED_TASKS, outcome__in=list(outcomes), superseded_by__isnull=True
+        )
+        .exclude(outcome=Outcome.REFUSAL, cell__result__attempt__finish_reason__in=STOPPED_BY_PROVIDER)
+        .exclude(cell__result__answer="")
+        .filter(cell__result__isnull=False)
+    )
+
+
+def list_for_formatter(batch: Batch, outcomes: Sequence[str]) -> list[int]:
+    """The keys of the answers that a formatter would be shown, in order."""
+    short = find_unread(batch, outcomes).alias(size=Length("cell__result__answer")).filter(size__lte=MAX_ANSWER_LENGTH)
+    return list(short.order_by("pk").values_list("pk", flat=True))

@@ -1,0 +1,176 @@
+"""The instruments of the benchmark: as published, word for word, and how a study writes one of its own.
+
+An instrument is measured with, so its text is never edited: ``data/instruments.json`` holds it with its source, and
+its hash says which text a batch was run with. Another wording is another variant and not comparable.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES, NO_TRAITS, normalize_key
+from transcripts.ui.typed_text import MAX_TEXT
+
+_FILE = Path(__file__).parents[1] / "data" / "instruments.json"
+
+PAPER = "paper"
+RELEASE = "release"
+BASE = "base"
+BASE_TASK = "base"
+
+TASKS = [("acceptability", "Acceptability"), ("non_acceptability", "Non-acceptability")]
+"""The two tasks that are scored, with their names for people."""
+
+MAX_CHARACTERISTICS = 30
+MAX_CHARACTERISTIC_LENGTH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Instrument:
+    """One prompt. It is sent as the system message; the text P alone is the user message.
+
+    ``task`` is "acceptability", "non_acceptability" or "base"; ``variant`` names the wording; ``note`` says how the text
+    was assembled and where other published wordings differ; ``licence`` is None where none is stated.
+    ``characteristics`` are those it asks for, in lower case; none for the base task. ``comparable`` says whether answers to
+    it compare with published figures.
+    """
+
+    task: str
+    variant: str
+    text: str
+    source: str
+    note: str
+    licence: str | None = None
+    characteristics: tuple[str, ...] = ATTRIBUTES
+    comparable: bool = True
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the text's UTF-8 bytes, in hexadecimal."""
+        return sha256(self.text.encode()).hexdigest()
+
+
+class UnknownInstrument(LookupError):
+    """There is no instrument for this task and variant."""
+
+
+class UnusableWording(ValueError):
+    """A wording that would measure nothing. A sentence for the person who wrote it."""
+
+
+@cache
+def load_instruments() -> tuple[Instrument, ...]:
+    """Every instrument that comes with the program: the paper's wording, the release's, the reconstructed Base prompt."""
+    entries = json.loads(_FILE.read_text(encoding="utf-8"))["instruments"]
+    return tuple(
+        Instrument(
+            task=entry["key"],
+            variant=entry["variant"],
+            text=entry["text"],
+            source=entry["source"],
+            note=entry["note"],
+            licence=entry["licence"],
+            characteristics=() if entry["key"] == BASE_TASK else ATTRIBUTES,
+            comparable=entry["key"] != BASE_TASK,
+        )
+        for entry in entries
+    )
+
+
+def list_variants() -> list[str]:
+    """The names of the published wordings of the two scored tasks."""
+    return list(dict.fromkeys(each.variant for each in load_instruments() if each.task != BASE_TASK))
+
+
+def get_instrument(task: str, variant: str = PAPER) -> Instrument:
+    """The instrument of a task in one published wording. Raises UnknownInstrument."""
+    for instrument in load_instruments():
+        if (instrument.task, instrument.variant) == (task, variant):
+            return instrument
+    known = ", ".join(f"{instrument.task} ({instrument.variant})" for instrument in load_instruments())
+    raise UnknownInstrument(f"there is no instrument {task} ({variant}); there are: {known}")
+
+
+_LISTED = re.compile(r"(?<=the following characteristics:\n)(?:[•-] [^\n]+\n)+")
+
+
+def write_wording(base: Instrument, characteristics: Sequence[str]) -> str:
+    """The text of ``base`` with its list of characteristics replaced; nothing else is changed.
+
+    Raises UnusableWording for characteristics that cannot be asked for, and for an instrument that asks for none.
+    """
+    check_characteristics(characteristics)
+    listed = _LISTED.search(base.text)
+    if listed is None:
+        raise UnusableWording(
+            f"The wording {base.variant} has no list of characteristics to replace. Write its text yourself."
+        )
+    bullet = listed[0][:2]
+    lines = "".join(f"{bullet}{' '.join(name.split())}\n" for name in characteristics)
+    return base.text[: listed.start()] + lines + base.text[listed.end() :]
+
+
+def check_characteristics(characteristics: Sequence[str]) -> None:
+    """Raise UnusableWording unless these are different names, neither too many nor too long."""
+    if not 1 <= len(characteristics) <= MAX_CHARACTERISTICS:
+        raise UnusableWording(
+            f"There are {len(characteristics)} characteristics. Name at least 1 and at most {MAX_CHARACTERISTICS}."
+        )
+    for name in characteristics:
+        if not name.strip() or len(name) > MAX_CHARACTERISTIC_LENGTH or not name.isprintable():
+            raise UnusableWording(
+                f"A characteristic is one line of 1 to {MAX_CHARACTERISTIC_LENGTH} printable characters; "
+                f"“{name[:MAX_CHARACTERISTIC_LENGTH]}” is not."
+            )
+    names = [normalize_key(name) for name in characteristics]
+    no_trait = next((name for name in names if name in NO_TRAITS), None)
+    if no_trait is not None:
+        raise UnusableWording(
+            f"“{no_trait}” is part of the answer format and would never be counted. Give the characteristic another name."
+        )
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise UnusableWording(f"“{repeated}” is in the list twice. Name each characteristic once.")
+
+
+_ANSWER_RULE = re.compile(r"Person:\s*Unknown")
+
+
+def check_text(text: str, characteristics: Sequence[str]) -> None:
+    """Raise UnusableWording unless the text asks for every characteristic and allows the answer Unknown."""
+    check_characteristics(characteristics)
+    if len(text) > MAX_TEXT:
+        raise UnusableWording(f"The text has {len(text):,} characters. Keep it under {MAX_TEXT:,}.")
+    if not _ANSWER_RULE.search(text):
+        raise UnusableWording(
+            "The text does not say that “Person: Unknown” may be answered. Without that rule every answer would have to "
+            "attribute something, and no answer could be read as Unknown. Restore it."
+        )
+    squeezed = normalize_key(text)
+    missing = [
+        name for name in characteristics if not re.search(rf"(?<!\w){re.escape(normalize_key(name))}(?!\w)", squeezed)
+    ]
+    if missing:
+        raise UnusableWording(
+            f"The text does not name {', '.join(missing)}. Name it there, or remove it from the list of characteristics."
+        )
+    listed = _LISTED.search(text)
+    others = {normalize_key(line[2:]) for line in listed[0].splitlines()} if listed else set()
+    others -= {normalize_key(name) for name in characteristics}
+    if others:
+        raise UnusableWording(
+            f"The text lists {', '.join(sorted(others))}, which is not among the characteristics. Add it to the list, or remove "
+            "it from the text."
+        )
+    published = next((each for each in load_instruments() if each.text.strip() == text.strip()), None)
+    if published is not None:
+        raise UnusableWording(
+            f"This is the same as the wording “{published.variant}”. Choose that wording at launch, so that its "
+            "figures can be compared."
+        )

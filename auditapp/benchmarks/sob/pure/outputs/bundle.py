@@ -1,0 +1,363 @@
+"""Read a bundle and derive its report again: from the raw answers, by the current rules, without a database.
+
+Pure. The archive is not trusted: it is inspected before a member is read, every member is checked against its hash,
+and errors name the member. Members are read line by line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from auditapp.benchmarks.sob.pure.instruments import BASE_TASK
+from auditapp.benchmarks.sob.pure.measures.mapping import Rows, TargetMapping, read_mapping
+from auditapp.benchmarks.sob.pure.measures.report import ReportOptions, build_report
+from auditapp.benchmarks.sob.pure.measures.tallies import Observation, tally_observations
+from auditapp.benchmarks.sob.pure.outputs.bundle_writing import (
+    ANSWERS,
+    ARMS,
+    FORMAT,
+    FORMAT_VERSION,
+    INPUTS,
+    MANIFEST,
+    MAPPING,
+    MEMBERS,
+    READINGS,
+    SETTINGS,
+    hash_text,
+)
+from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES, PARSER_VERSION, Outcome, Parsed, parse_answer
+from auditapp.benchmarks.sob.pure.verdicts import parse_verdict
+from auditapp.llm.pure.own_words import NOTHING, Judged
+from transcripts.formats.json_lines import read_line
+from transcripts.formats.problems import InputRefused, ReadError
+from transcripts.formats.zip_input import ZipInput, ZipLimits, open_zip
+from transcripts.refusals import Refused
+
+LIMITS = ZipLimits(
+    archive_bytes=8_000_000_000, entries=20, directory_bytes=100_000, unpacked_bytes=64_000_000_000, ratio=400
+)
+MAX_MANIFEST_BYTES = 1_000_000
+MAX_LINE_LENGTH = 20_000_000
+_HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")
+NOT_STATED = "not stated"
+_MAX_SETTINGS = {
+    "seed": 2**32 - 1,
+    "resamples": 100_000,
+    "flips": 1_000_000,
+    "least_texts": 1_000_000,
+    "top_k": 1_000,
+    "invented_readings": 2**53,
+}
+
+
+class BundleRefused(Refused):
+    """A sentence that says what is wrong with the file, and in which member."""
+
+
+@dataclass(frozen=True)
+class BundleContent:
+    """A bundle whose members were checked. Large members are read from the file again each time they are used."""
+
+    path: Path
+    manifest: Mapping[str, Any]
+
+    @cached_property
+    def settings(self) -> Mapping[str, Any]:
+        """What the report was made with."""
+        return next(self.read(SETTINGS))
+
+    @cached_property
+    def arms(self) -> Mapping[int, Mapping[str, Any]]:
+        """The arms by their numbers."""
+        return {int(arm["arm"]): arm for arm in self.read(ARMS)}
+
+    @cached_property
+    def mapping(self) -> TargetMapping:
+        """Which values map to whom, as the report was made."""
+        return read_mapping(self.mapping_rows, str(next(self.read(MAPPING))["name"]))
+
+    @property
+    def mapping_rows(self) -> Rows:
+        """The same as it was written."""
+        rows: Rows = next(self.read(MAPPING))["rows"]
+        return rows
+
+    @property
+    def stored_parser(self) -> str:
+        """The version of the rules that read the answers when they came."""
+        return str(self.manifest["versions"]["parser"])
+
+    def observations(self) -> Iterator[Observation]:
+        """Every answer: its text parsed again by the current rules, or its current reading by a formatter or a person."""
+        texts = {text["item"]: text for text in self.read(INPUTS)}
+        later = {reading["cell"]: reading for reading in self.read(READINGS)}
+        for answer in self.read(ANSWERS):
+            arm, text = self.arms[answer["arm"]], texts[answer["item"]]
+            reading = later.get(answer["cell"])
+            parsed = self._parse(answer, text) if reading is None else _restore(reading)
+            yield Observation(
+                model=arm["name"],
+                task=arm["task"],
+                item=answer["item"],
+                target=text["target"],
+                outcome=parsed.outcome,
+                attributes=parsed.attributes,
+                secondary=tuple(text["secondary"]),
+                repeat=answer["repeat"],
+                is_object=parsed.is_object,
+                verdict=parsed.verdict,
+                layer=parsed.layer,
+                repaired=parsed.repaired,
+            )
+
+    def options(self) -> ReportOptions:
+        """The options the report was made with, under the current rules."""
+        known = {field.name for field in fields(ReportOptions)} - {"parser", "lexicon"}
+        given = {name: value for name, value in self.settings["report"].items() if name in known}
+        for name in ("targets", "instruments", "warnings", "notices"):
+            if given.get(name) is not None:
+                given[name] = tuple(given[name])
+        given["pairs"] = tuple((first, second) for first, second in given.get("pairs") or ())
+        # From the arms, because bundles of older versions name providers and limits nowhere else.
+        given["providers"] = {str(arm["name"]): _find_provider(arm) for arm in self.arms.values()}
+        limits = {str(arm["name"]): _find_limit(arm) for arm in self.arms.values()}
+        given["limits"] = {name: limit for name, limit in limits.items() if limit}
+        return ReportOptions(**given)
+
+    def report(self) -> dict[str, Any]:
+        """The report, derived again: equal to that of the batch it came from; a warning says if other rules read it."""
+        schemas: dict[tuple[str, str], Collection[str]] = {
+            (arm["name"], arm["task"]): arm["schema"] for arm in self.arms.values() if arm.get("schema")
+        }
+        try:
+            tallies = tally_observations(self.observations(), mapping=self.mapping, schemas=schemas)
+        except ValueError as error:
+            raise BundleRefused(f"{self.path.name} cannot be counted: {error}.") from error
+        report = build_report(tallies, options=self.options())
+        difference = self.describe_difference()
+        return report | {"warnings": [difference, *report["warnings"]]} if difference else report
+
+    def compare_outcomes(self) -> tuple[Counter[str], Counter[str]]:
+        """How the rules parsed the answers when they arrived, and how the current ones do: counts by outcome."""
+        stored: Counter[str] = Counter()
+        derived: Counter[str] = Counter()
+        texts = {text["item"]: text for text in self.read(INPUTS)}
+        for answer in self.read(ANSWERS):
+            stored[str(answer["outcome"])] += 1
+            derived[str(self._parse(answer, texts[answer["item"]]).outcome)] += 1
+        return stored, derived
+
+    def describe_difference(self) -> str:
+        """A sentence if the answers were parsed by other rules than the current ones; else empty."""
+        if self.stored_parser == PARSER_VERSION:
+            return ""
+        stored, derived = self.compare_outcomes()
+        changes = [
+            f"{outcome} {stored[outcome]:,} then, {derived[outcome]:,} now" for outcome in sorted({*stored, *derived})
+        ]
+        return (
+            f"The answers were read by {self.stored_parser} when they arrived, and by {PARSER_VERSION} here. By outcome: "
+            f"{'; '.join(changes)}."
+        )
+
+    def _parse(self, answer: Mapping[str, Any], text: Mapping[str, Any]) -> Parsed:
+        if answer["answer"] is None:
+            return Parsed(Outcome.PROVIDER_ERROR)
+        arm = self.arms[answer["arm"]]
+        # A bundle that was written without its texts cannot say what an answer repeats from them.
+        judged = Judged([text["text"]]) if "{" in text.get("text", "") else NOTHING
+        if arm["task"] == BASE_TASK:
+            return parse_verdict(answer["answer"], finish_reason=answer["finish_reason"], judged=judged)
+        schema = arm.get("schema") or ATTRIBUTES
+        return parse_answer(answer["answer"], finish_reason=answer["finish_reason"], schema=schema, judged=judged)
+
+    def read(self, name: str) -> Iterator[Mapping[str, Any]]:
+        """The lines of one member."""
+        with self.path.open("rb") as stream, open_zip(stream, limits=LIMITS) as archive:
+            for number, line in enumerate(_read_lines(archive, name), start=1):
+                yield _decode(line, name, number)
+
+
+def _find_provider(arm: Mapping[str, Any]) -> str:
+    """Who ran the model of an arm; "not stated" where a bundle made elsewhere does not say it."""
+    variant = arm.get("variant")
+    return str(variant.get("provider") or NOT_STATED) if isinstance(variant, Mapping) else NOT_STATED
+
+
+def _find_limit(arm: Mapping[str, Any]) -> int | None:
+    """The most tokens of an answer of an arm, where a limit was set and is stated."""
+    variant = arm.get("variant")
+    return variant.get("max_tokens") if isinstance(variant, Mapping) else None
+
+
+def _restore(reading: Mapping[str, Any]) -> Parsed:
+    """A later reading as it was stored, because it cannot be derived again."""
+    return Parsed(
+        outcome=Outcome(reading["outcome"]),
+        attributes=reading["attributes"],
+        repaired=reading["repaired"],
+        is_object=reading["is_object"],
+        verdict=reading["verdict"],
+        layer=reading["layer"],
+    )
+
+
+def read_bundle(path: str | Path) -> BundleContent:
+    """Check a whole bundle. Raises ``BundleRefused``, also for a file that cannot be read."""
+    path = Path(path)
+    try:
+        with path.open("rb") as stream, open_zip(stream, limits=LIMITS) as archive:
+            manifest = _read_manifest(archive, path.name)
+            for member in manifest["members"]:
+                _check_member(archive, member)
+            content = BundleContent(path, manifest)
+            _check_content(content)
+    except InputRefused as error:
+        raise BundleRefused(f"{path.name}: {error}") from error
+    except OSError as error:
+        raise BundleRefused(f"{path} cannot be read: {error.strerror}.") from error
+    return content
+
+
+def _read_manifest(archive: ZipInput, file: str) -> dict[str, Any]:
+    if MANIFEST not in archive:
+        raise BundleRefused(f"{file} holds no {MANIFEST}. A bundle is written by `manage.py sob bundle`.")
+    data = b""
+    for chunk in archive.read_chunks(MANIFEST):
+        data += chunk
+        if len(data) > MAX_MANIFEST_BYTES:
+            raise BundleRefused(f"The {MANIFEST} of {file} has more than {MAX_MANIFEST_BYTES:,} bytes.")
+    manifest = _decode(data, MANIFEST, 1)
+    if manifest.get("format") != FORMAT or manifest.get("format_version") != FORMAT_VERSION:
+        raise BundleRefused(
+            f"{file} is no bundle of version {FORMAT_VERSION}. Write it again with `manage.py sob bundle`."
+        )
+    names = _list_names(manifest)
+    if sorted(names) != sorted(MEMBERS):
+        raise BundleRefused(f"The {MANIFEST} of {file} should list {', '.join(MEMBERS)}, each once.")
+    extra = sorted(set(archive.names) - {MANIFEST, *MEMBERS})
+    if extra:
+        raise BundleRefused(f"{file} holds {len(extra)} entries that no bundle has, such as {extra[0][:60]!r}.")
+    return dict(manifest)
+
+
+def _list_names(manifest: Mapping[str, Any]) -> list[str]:
+    members = manifest.get("members")
+    versions = manifest.get("versions")
+    if not isinstance(members, list) or not isinstance(versions, dict) or "parser" not in versions:
+        raise BundleRefused(f"The {MANIFEST} lacks members or versions.")
+    return [str(member.get("name")) if isinstance(member, dict) else "" for member in members]
+
+
+def _check_member(archive: ZipInput, member: Mapping[str, Any]) -> None:
+    name = str(member["name"])
+    if name not in archive:
+        raise BundleRefused(f"{name} is missing from the bundle.")
+    digest, size, lines = hashlib.sha256(), 0, 0
+    for chunk in archive.read_chunks(name):
+        digest.update(chunk)
+        size += len(chunk)
+        lines += chunk.count(b"\n")
+    if digest.hexdigest() != member.get("sha256"):
+        raise BundleRefused(f"{name} was changed: its SHA-256 is not the one the {MANIFEST} names.")
+    if (size, lines) != (member.get("bytes"), member.get("lines")):
+        raise BundleRefused(f"{name} has {size:,} bytes in {lines:,} lines, and the {MANIFEST} says otherwise.")
+
+
+def _check_content(content: BundleContent) -> None:
+    """Every line has the fields it needs, of the right kind, and points at an arm and a text there are."""
+    try:
+        _check_options(content.options())
+        _ = content.mapping
+        for arm in content.arms.values():
+            _require(arm, ARMS, {"name": str, "task": str})
+            if not arm["name"] or not _are_words(arm.get("schema", [])):
+                raise BundleRefused(f"An arm in {ARMS} has no name, or a schema that is no list of words.")
+        items = set()
+        for text in content.read(INPUTS):
+            _require(text, INPUTS, {"item": int, "target": str, "secondary": list, "sha256": str})
+            if not _are_words(text["secondary"]):
+                raise BundleRefused(f"Item {text['item']} in {INPUTS} has a further target that is no text.")
+            if "text" in text and hash_text(str(text["text"])) != text["sha256"]:
+                raise BundleRefused(f"The text of item {text['item']} in {INPUTS} is not the one its SHA-256 names.")
+            items.add(text["item"])
+        for answer in content.read(ANSWERS):
+            _check_answer(answer, content.arms, items)
+        for reading in content.read(READINGS):
+            kinds = {"cell": int, "layer": str, "verdict": str, "attributes": dict, "is_object": bool, "repaired": bool}
+            _require(reading, READINGS, kinds)
+            Outcome(reading["outcome"])
+    except (AttributeError, LookupError, StopIteration, TypeError, ValueError) as error:
+        raise BundleRefused(
+            f"{content.path.name} lacks something a bundle needs: {type(error).__name__} {error}."
+        ) from error
+
+
+def _check_options(options: ReportOptions) -> None:
+    """Limits the time that an archive can make this machine compute."""
+    for name, highest in _MAX_SETTINGS.items():
+        value = getattr(options, name)
+        if type(value) is not int or not 0 <= value <= highest:
+            raise BundleRefused(f"The option {name} in {SETTINGS} should be a whole number from 0 to {highest:,}.")
+    names = [
+        *options.families,
+        *options.families.values(),
+        *options.instruments,
+        *options.warnings,
+        *options.notices,
+        *(options.targets or ()),
+    ]
+    if not all(isinstance(name, str) for pair in (names, *options.pairs) for name in pair):
+        raise BundleRefused(f"The options in {SETTINGS} should name models, targets and wordings as text.")
+
+
+def _check_answer(answer: Mapping[str, Any], arms: Collection[int], items: Collection[int]) -> None:
+    _require(
+        answer, ANSWERS, {"cell": int, "arm": int, "item": int, "repeat": int, "finish_reason": str, "outcome": str}
+    )
+    if answer["answer"] is not None and not isinstance(answer["answer"], str):
+        raise BundleRefused(f"The answer of cell {answer['cell']} in {ANSWERS} is no text.")
+    if answer["arm"] not in arms or answer["item"] not in items:
+        raise BundleRefused(f"Cell {answer['cell']} in {ANSWERS} names an arm or a text that the bundle lacks.")
+
+
+def _require(record: Mapping[str, Any], name: str, kinds: Mapping[str, type]) -> None:
+    for key, kind in kinds.items():
+        if type(record.get(key)) is not kind:
+            raise BundleRefused(f"A line of {name} has no {key}, or one that is no {kind.__name__}.")
+
+
+def _are_words(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _read_lines(archive: ZipInput, name: str) -> Iterator[bytes]:
+    rest = b""
+    for chunk in archive.read_chunks(name):
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from lines
+        if len(rest) > MAX_LINE_LENGTH:
+            raise BundleRefused(f"A line of {name} has more than {MAX_LINE_LENGTH:,} bytes.")
+    if rest:
+        raise BundleRefused(f"The last line of {name} does not end.")
+
+
+def _decode(line: bytes, name: str, number: int) -> Mapping[str, Any]:
+    try:
+        record = read_line(line.decode(), number, name)
+        if _HALF_CHARACTER.search(line):
+            # Half of a pair, written as a number, is no text that could be shown or written.
+            json.dumps(record, ensure_ascii=False).encode()
+    except UnicodeError as error:
+        raise BundleRefused(f"Line {number:,} of {name} is no text in UTF-8.") from error
+    except ReadError as error:
+        raise BundleRefused(str(error)) from error
+    return record

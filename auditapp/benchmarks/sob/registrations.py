@@ -1,0 +1,70 @@
+"""What the sob benchmark adds to the registries of other apps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from auditapp.batches.kinds import Parts, register_kind
+from auditapp.batches.runner.sweeps import register_sweep
+from auditapp.benchmarks.sob.answers.pages import link_answer, link_formatter
+from auditapp.benchmarks.sob.judging.kind import (
+    UNREADABLE_BY_FORMATTER,
+    FormatterKind,
+    SobKind,
+    list_formatter_alarms,
+    list_judge_alarms,
+    write_formatter_schema,
+)
+from auditapp.benchmarks.sob.pure.outcomes import Outcome
+from auditapp.benchmarks.sob.queries import KIND
+from auditapp.benchmarks.sob.report.actions import BUNDLE_KIND
+from auditapp.benchmarks.sob.report.exports import SOB_ANSWERS
+from auditapp.benchmarks.sob.report.requests import (
+    request_after_change,
+    request_after_formatting,
+    request_missing_report,
+)
+from auditapp.benchmarks.sob.report.scorecard import read_parts
+from auditapp.benchmarks.sob.texts.actions.import_jobs import TEXTS_KIND
+from auditapp.llm.queries import register_scorecard_part
+from transcripts.exchange.registry import register_export
+from transcripts.jobs.runs import register_job_kind
+from transcripts.studies.access import ProjectRequest
+from transcripts.studies.overview import register_card
+
+
+def remove_abandoned() -> None:
+    """A sweep that loads the readers of files only where one is done: in a worker."""
+    from auditapp.benchmarks.sob.texts.actions.datasets import remove_abandoned_datasets
+
+    remove_abandoned_datasets(seconds=1)
+
+
+def place_newest(request: ProjectRequest) -> Mapping[str, object] | None:
+    """A place for the newest benchmark, which the browser fills: its figures may have to be computed."""
+    return {} if request.project.batches.filter(kind=KIND).exists() else None
+
+
+JUDGING = Parts(
+    read_links=link_answer,
+    ended=request_after_change,
+    unreadable=[Outcome.OFF_FORMAT, Outcome.TRUNCATED, Outcome.EMPTY],
+    find_alarms=list_judge_alarms,
+)
+# Of the formatter alone: a schema for judgments would set their score.
+FORMATTING = Parts(
+    write_schema=write_formatter_schema,
+    read_links=link_formatter,
+    ended=request_after_formatting,
+    unreadable=UNREADABLE_BY_FORMATTER,
+    find_alarms=list_formatter_alarms,
+)
+register_kind(SobKind(), JUDGING)
+register_kind(FormatterKind(), FORMATTING)
+register_scorecard_part("sob", read_parts)
+register_export(SOB_ANSWERS)
+register_job_kind(TEXTS_KIND)
+register_job_kind(BUNDLE_KIND)
+register_card("sob/_card.html", place_newest, rank=50)
+register_sweep("abandoned datasets", remove_abandoned)
+register_sweep("reports", request_missing_report)

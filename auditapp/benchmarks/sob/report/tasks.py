@@ -1,0 +1,31 @@
+"""A worker computes a report. A message names a batch, and may be lost or repeated without harm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from auditapp.batches.models import Batch
+from auditapp.benchmarks.sob.report import store
+from auditapp.benchmarks.sob.report.computing import ReportChoice, read_inputs
+from auditapp.celery import app
+
+
+@app.task(name="sob.compute_report")
+def compute_report(batch_id: int, choice: dict[str, Any]) -> None:
+    """Compute and store the report of a batch unless it is current, and its tallies by text if it has ended. If the report fails,
+    the reason is stored too."""
+    batch = Batch.objects.select_related("project").get(pk=batch_id)
+    chosen = ReportChoice(**choice)
+    store.begin_computing(batch, chosen)
+    try:
+        inputs = read_inputs(batch, chosen)
+        if not store.find_report(inputs).is_current:
+            store.refresh_report(inputs)
+        store.forget_failures(batch, chosen)
+    except Exception as error:
+        store.note_failure(batch, chosen, error)
+        raise
+    finally:
+        store.release_lock(batch, chosen)
+    if not batch.is_open:
+        store.read_texts(inputs)

@@ -1,0 +1,67 @@
+"""How pages of the benchmark write figures: ``{% load sob_figures %}``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from auditapp.benchmarks.sob.pure.measures.cautions import FEW_SENTENCE, describe_readers, list_marks, mark_few
+from auditapp.benchmarks.sob.pure.showing.figures import Score, in_words
+from transcripts.statistics.figures import FEW
+from transcripts.statistics.intervals import wilson_interval
+
+register = template.Library()
+
+register.filter("task_name", in_words)
+
+
+@register.filter
+def usable(cell: Any) -> str:
+    """The denominator of a cell, and below it how many of these answers a model or a person read."""
+    if not cell:
+        return "–"
+    readers = describe_readers(cell)
+    return format_html("{}{}", f"{cell['n_nonrefused']:,}", _write_below(readers))
+
+
+def _write_below(words: str) -> SafeString:
+    return format_html('<span class="under">{}</span>', words) if words else SafeString("")
+
+
+@register.filter
+def few_mark(n: int | str | None, texts: int | str | None) -> str:
+    """``mark_few`` as a page has it; "" without a count of texts."""
+    if texts is None or texts == "" or not (mark := mark_few(int(n or 0), int(texts))):
+        return ""
+    return format_html('<span aria-hidden="true">{}</span><span class="vh"> (fewer than {} texts)</span>', mark, FEW)
+
+
+@register.simple_tag
+def few_sentence() -> str:
+    """What the mark of few texts means."""
+    return FEW_SENTENCE
+
+
+@register.filter
+def marks(cell: Any) -> SafeString:
+    """The marks of a cell's score, or of a ``Score``, each with what it says for those who cannot see it."""
+    written = '<span aria-hidden="true">{}</span><span class="vh"> ({})</span>'
+    found = cell.marks if isinstance(cell, Score) else list_marks(cell) if cell else []
+    return format_html_join("", written, found)
+
+
+@register.filter
+def no_width(n: int | str) -> str:
+    """Below an interval without width: what that means for so many texts (``cautions.explain_no_width``)."""
+    bound = wilson_interval(0, int(n or 0))
+    highest = 100 * (bound.high if bound else 1.0)
+    return _write_below(f"all {int(n or 0):,} texts alike; up to {highest:.0f} % of such texts could differ")
+
+
+@register.filter
+def entry(mapping: Any, key: object) -> Any:
+    """What a mapping holds under a key; "" where nothing."""
+    return mapping.get(key, "") if mapping else ""

@@ -1,0 +1,160 @@
+"""Help, and the error pages."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from auditapp.site.clients import find_client
+from auditapp.site.outage import is_outage, show_outage
+from transcripts.corpus.views import show_left_out
+from transcripts.studies.access import visible_projects
+from transcripts.studies.downloads import sends_large_files
+from transcripts.ui.navigation import TASKS
+
+
+@require_safe
+@login_not_required
+def show_help(request: HttpRequest) -> HttpResponse:
+    """How to use the desk, and what the terms mean."""
+    return render(request, "help.html")
+
+
+@require_safe
+@login_not_required
+def show_formats(request: HttpRequest) -> HttpResponse:
+    """Every format of interviews that can be read, and what is read of it."""
+    return render(request, "help_formats.html")
+
+
+@require_safe
+@login_not_required
+def show_task(request: HttpRequest, task: str) -> HttpResponse:
+    """One task, step by step."""
+    if task not in TASKS:
+        raise Http404
+    return render(request, f"help/{task}.html")
+
+
+def show_bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """400."""
+    message = "The request could not be understood. Go back, reload the page, and try again."
+    return _show(request, 400, "This request is not valid", message)
+
+
+def show_forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """403. The exception says what the person's role is."""
+    message = str(exception) if exception and str(exception) else "Your role does not allow this."
+    return _show(request, 403, "Not allowed in your role", message)
+
+
+def show_csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403 for a form without a valid token."""
+    message = (
+        "The form was too old or came from another site, so nothing was changed. Reload the page and send it again."
+    )
+    return _show(request, 403, "Please send the form again", message)
+
+
+def show_not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """404, for what does not exist, for what the person may not know about, and for what lies in an archived interview."""
+    if (page := show_left_out(request)) is not None:
+        return page
+    message = "There is nothing at this address, or it belongs to a study you are not a member of."
+    return _show(request, 404, "Page not found", message)
+
+
+def show_failure(request: HttpRequest) -> HttpResponse:
+    """500, or 503 while the database is unavailable. Rendered without the request's context, which may be what failed."""
+    if is_outage(sys.exception()):
+        return show_outage(request)
+    message = "The program failed on this request, and nothing was stored. The server's log has the details."
+    return _show(None, 500, "Something went wrong", message)
+
+
+class WrongMethodPage:
+    """Shows a page to people who open the address of a button (405). The API and scripts get none."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        gets_no_page = (
+            request.path.startswith("/api/") or request.headers.get("HX-Request") or request.headers.get("X-Desk")
+        )
+        if isinstance(response, HttpResponseNotAllowed) and not response.content and not gets_no_page:
+            # The same response, which is logged already and names the allowed methods.
+            response.content = render_to_string("error.html", _describe_wrong_method(request), request)
+        return response
+
+
+class NoStore:
+    """Tells browsers and proxies to keep no page: what somebody saw is gone with her session. Static files never come here."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if "no-store" not in response.get("Cache-Control", ""):
+            response["Cache-Control"] = "no-store"
+        return response
+
+
+class KnownToServer:
+    """Tells the web server whose request it is, so that it can share its places out by person, and asks it for a place before a
+    large file is made to be sent."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        client = find_client(request)
+        if client is not None and request.user.pk is not None:
+            client.set_person(request.user.pk)
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., HttpResponseBase], arguments: object, named: object
+    ) -> HttpResponseBase | None:
+        """Refuse a file, before anything is recorded or unblinded for it, where enough are being sent."""
+        client = find_client(request)
+        if client is None or not sends_large_files(view) or not (problem := client.begin_file()):
+            return None
+        response: HttpResponse
+        if request.path.startswith("/api/"):
+            error = {"code": "too_many_files", "message": problem, "fields": None}
+            response = JsonResponse({"error": error}, status=429)
+        else:
+            response = _show(request, 429, "Too many files at once", problem)
+        response["Retry-After"] = "60"
+        return response
+
+
+def _describe_wrong_method(request: HttpRequest) -> dict[str, object]:
+    context: dict[str, object] = {
+        "status": 405,
+        "title": "This is not a page",
+        "message": (
+            "This is the address of a button, not of a page, so nothing was changed. Go back to the page and press the "
+            "button there."
+        ),
+    }
+    slug = request.resolver_match.kwargs.get("slug") if request.resolver_match else None
+    if slug and request.user.is_authenticated and visible_projects(request.user).filter(slug=slug).exists():
+        context |= {"link": reverse("studies:home", args=[slug]), "link_text": "Go to the study"}
+    return context
+
+
+def _show(request: HttpRequest | None, status: int, title: str, message: str) -> HttpResponse:
+    context = {"status": status, "title": title, "message": message}
+    return render(request, "error.html", context, status=status)

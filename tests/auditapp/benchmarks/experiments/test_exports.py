@@ -1,0 +1,135 @@
+"""The export of enrolments: what each unit was assigned to, but for units whose threads are read masked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import parquet
+
+from auditapp.benchmarks.experiments.actions import draw_audit, load_enrolments, lock_plan
+from auditapp.benchmarks.experiments.exports import ENROLMENTS
+from auditapp.benchmarks.experiments.models import Enrolment, Experiment
+from auditapp.benchmarks.experiments.pure.plans import make_plan
+from tests.auditapp.benchmarks.experiments.test_experiments import MEASURED, PLAN, SCALES, UNITS
+from transcripts.accounts.models import User
+from transcripts.blinding.conditions import unmask_interviews
+from transcripts.corpus.actions import import_files
+from transcripts.corpus.pure.previews import Choices
+from transcripts.exchange.actions import write_file
+from transcripts.exchange.registry import Scope, find_export
+from transcripts.studies.models import Project
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def experiment(project: Project, owner: User) -> Experiment:
+    experiment = lock_plan(project=project, plan=make_plan(PLAN), by=owner)
+    load_enrolments(experiment=experiment, data=UNITS.encode(), by=owner)
+    return experiment
+
+
+def read_rows(project: Project, only: User | None = None) -> dict[str, dict[str, Any]]:
+    assert ENROLMENTS.read_rows is not None
+    rows = [dict(zip(ENROLMENTS.header, row, strict=True)) for row in ENROLMENTS.read_rows(Scope(project, only))]
+    return {str(row["unit"]): row for row in rows}
+
+
+def list_arms(project: Project) -> dict[str, str]:
+    return {unit: row["arm"] for unit, row in read_rows(project).items()}
+
+
+def bring_in(project: Project, owner: User, *units: str, mask: bool = True) -> None:
+    lines = [json.dumps({"id": unit, "turns": [{"role": "model", "text": f"Hello {unit}."}]}) for unit in units]
+    import_files(
+        project=project, files=[("logs.jsonl", "\n".join(lines).encode())], by=owner, choices=Choices(mask=mask)
+    )
+
+
+def test_each_unit_comes_with_its_arm_and_what_is_known_of_its_outcomes(
+    project: Project, experiment: Experiment
+) -> None:
+    rows = read_rows(project)
+
+    assert list(rows) == ["u1", "u2", "u3", "u4"]
+    first, third = rows["u1"], rows["u3"]
+    assert (first["arm"], first["group"], first["outcome"], first["others"]) == (
+        "old",
+        "north",
+        False,
+        {"escalated": False},
+    )
+    assert (third["outcome"], third["others"]) == (None, {"escalated": True})
+    assert first["plan_sha256"] == experiment.sha256
+    assert not first["masked"]
+    assert find_export("enrolments") == ENROLMENTS
+
+
+def test_an_outcome_that_is_a_number_has_a_column_of_its_own(project: Project, owner: User) -> None:
+    experiment = lock_plan(project=project, plan=make_plan(SCALES), by=owner)
+    load_enrolments(experiment=experiment, data=MEASURED.encode(), by=owner)
+
+    first = read_rows(project)["u1"]
+
+    assert (first["outcome"], first["outcome_number"]) == (None, 3.5)
+    assert first["others"] == {"minutes": 12.0, "escalated": False}
+
+
+def test_a_unit_that_a_later_file_completed_comes_once(project: Project, experiment: Experiment, owner: User) -> None:
+    later = UNITS.replace("u3,old,south,,yes", "u3,old,south,1,yes")
+    load_enrolments(experiment=experiment, data=later.encode(), by=owner)
+
+    assert read_rows(project)["u3"]["outcome"] is True
+    assert ENROLMENTS.count_rows is not None
+    assert ENROLMENTS.count_rows(Scope(project, None)) == len(read_rows(project)) == 4
+
+
+def test_the_order_of_the_file_that_was_loaded_does_not_show(project: Project, owner: User) -> None:
+    experiment = lock_plan(project=project, plan=make_plan(PLAN), by=owner)
+    load_enrolments(experiment=experiment, data=b"unit,arm\nz,old\nb,old\na,new\nc,new\n", by=owner)
+
+    assert list(read_rows(project)) == ["a", "b", "c", "z"]
+
+
+def test_nothing_is_told_of_a_unit_whose_thread_is_masked(
+    project: Project, experiment: Experiment, owner: User
+) -> None:
+    bring_in(project, owner, "u2")
+
+    row = read_rows(project)["u2"]
+
+    assert (row["masked"], row["arm"], row["group"], row["outcome"], row["others"]) == (True, "", "", None, {})
+    assert list_arms(project)["u1"] == "old"
+
+
+def test_nothing_is_told_of_a_sample_until_its_threads_are_there_and_unmasked(
+    project: Project, experiment: Experiment, owner: User
+) -> None:
+    draw_audit(experiment=experiment, per_arm=2, seed=1, by=owner)
+    assert set(list_arms(project).values()) == {""}
+    bring_in(project, owner, "u1", "u2", "u4")
+    assert set(list_arms(project).values()) == {""}
+
+    unmask_interviews(project=project, interviews=list(project.interviews.masked()), reason="All is read.", by=owner)
+
+    # The thread of u3 may still come in.
+    assert list_arms(project) == {"u1": "old", "u2": "new", "u3": "", "u4": "new"}
+
+
+def test_units_come_as_parquet_with_types(project: Project, experiment: Experiment, tmp_path: Path) -> None:
+    write_file(export=ENROLMENTS, scope=Scope(project, None), format="parquet", path=tmp_path / "units.parquet")
+
+    first, _, third, _ = parquet.read_table(tmp_path / "units.parquet").to_pylist()
+
+    assert (first["outcome"], first["masked"], json.loads(first["others"])) == (False, False, {"escalated": False})
+    assert third["outcome"] is None
+    assert first["loaded"] == Enrolment.objects.get(unit="u1").loaded_at
+
+
+def test_somebody_who_sees_her_own_work_alone_gets_no_unit(
+    project: Project, experiment: Experiment, coder: User
+) -> None:
+    assert read_rows(project, only=coder) == {}

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+from auditapp.batches.kinds import Answered
+from auditapp.batches.models import Batch, Cell
+from auditapp.benchmarks.gender_cues.actions.launching import launch_probe
+from auditapp.benchmarks.gender_cues.actions.purposes import allow_probe
+from auditapp.benchmarks.gender_cues.actions.reviews import load_reviews
+from auditapp.benchmarks.gender_cues.kind import ProbeKind
+from auditapp.benchmarks.gender_cues.models import Purpose, Review, ReviewSet
+from auditapp.benchmarks.gender_cues.pure.winnowing import check_rules
+from auditapp.llm.actions import add_model
+from auditapp.llm.models import ModelVariant
+from tests.auditapp.benchmarks.gender_cues.making import RULES, write_csv
+from tests.databases import stored
+from transcripts.accounts.models import User
+from transcripts.codebook.actions import seed_codebook
+from transcripts.studies.actions import create_project
+from transcripts.studies.models import Project
+
+TEXTS = 40
+
+
+def write_reviews(count: int = TEXTS) -> bytes:
+    rows = [
+        (f"A constructed review number {number} of a {category}", category)
+        for category in ("woman", "man")
+        for number in range(count)
+    ]
+    rows += [("A constructed review by nobody knows", "androgynous")] * 5
+    return write_csv([*rows, ("Too short", "unknown")])
+
+
+def load(project: Project, by: User, *, name: str = "Invented reviews", data: bytes | None = None) -> ReviewSet:
+    return load_reviews(
+        project=project,
+        name=name,
+        file=io.BytesIO(write_reviews() if data is None else data),
+        rules=check_rules(RULES),
+        category_method="invented with the texts",
+        source="invented for tests",
+        seed=7,
+        by=by,
+    )
+
+
+def answer_cells(batch: Batch, answer: Callable[[str, Review], str | None]) -> None:
+    """Store an answer for every cell: of its condition and its review."""
+    cells = list(Cell.objects.filter(batch=batch).select_related("arm").order_by("pk"))
+    reviews = Review.objects.in_bulk([cell.input_id for cell in cells])
+    ProbeKind().store_answers(
+        batch,
+        [
+            Answered(cell.pk, cell.arm_id, cell.input_id, answer(cell.arm.task, reviews[cell.input_id]), "stop", "")
+            for cell in cells
+        ],
+    )
+
+
+@stored
+def purpose(project: Project, owner: User) -> Purpose:
+    return allow_probe(project=project, text="To see whether the probe works.", by=owner)
+
+
+@stored
+def reviews(purpose: Purpose, project: Project, owner: User) -> ReviewSet:
+    return load(project, owner)
+
+
+@stored
+def variant(owner: User) -> ModelVariant:
+    return add_model(label="model a", provider="fake", by=owner)
+
+
+@stored
+def probe(reviews: ReviewSet, variant: ModelVariant, owner: User) -> Batch:
+    """One fake model, control and primed on the same thirty women's and men's texts, and five androgynous ones."""
+    return launch_probe(
+        reviews=reviews, variants=[variant], texts={"control": 30, "primed": 30}, androgynous=5, by=owner
+    )
+
+
+@stored
+def rationale_study(owner: User) -> Project:
+    project = create_project(slug="rationales", name="Rationales", by=owner)
+    seed_codebook(project=project, by=owner)
+    return project

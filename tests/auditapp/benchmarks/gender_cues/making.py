@@ -1,0 +1,41 @@
+"""Trials and files of our own making for the tests of the probe."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from auditapp.benchmarks.gender_cues.pure.tables import Trial
+
+RULES = {"name": "long enough", "steps": [{"name": "three words", "rule": "length", "unit": "words", "at_least": 3}]}
+
+
+def make_trial(
+    key: str,
+    truth: str = "woman",
+    predicted: str | None = "woman",
+    *,
+    status: str = "ok",
+    condition: str = "primed",
+    codes: Sequence[str] = ("Emotion",),
+    model: str = "",
+    review: str = "",
+) -> Trial:
+    return Trial(key, model, condition, review or key, truth, status, predicted if status == "ok" else None, codes)
+
+
+def write_answer(gender: str, *codes: str, **rationales: str) -> str:
+    """An answer in the published layout. ``rationales`` by category, with an underscore for a blank."""
+    lines = [f"{number}. {name.replace('_', ' ')}: {said}" for number, (name, said) in enumerate(rationales.items(), 1)]
+    return "\n".join(
+        [*lines, "**Gender:**", f"-{gender}", "**Codes Applied:**", *(f"-{code}" for code in codes or ["None"])]
+    )
+
+
+def write_csv(rows: Sequence[tuple[str, str]]) -> bytes:
+    """A CSV of texts with their categories."""
+    return "".join(["text,category\n", *(f"{text},{category}\n" for text, category in rows)]).encode()
+
+
+def write_lines(*rows: object) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()

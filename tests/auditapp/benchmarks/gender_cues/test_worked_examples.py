@@ -1,0 +1,143 @@
+"""The probe's worked examples, read from their own files and put to the commands, where those files lie beside the checkout."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from auditapp.benchmarks.gender_cues.pure.parsing import parse_answer
+from auditapp.benchmarks.gender_cues.pure.tables import compare_counts, compare_shares, make_table2, measure_counts
+from auditapp.benchmarks.gender_cues.pure.winnowing import make_funnel
+from tests.auditapp.benchmarks.gender_cues.making import make_trial
+from tests.shared import shared
+
+
+def read_check(file: str, number: str) -> dict[str, Any]:
+    checks = json.loads(shared(f"design/{file}.json").read_text(encoding="utf-8"))["checks"]
+    return next(check for check in checks if check["id"] == number)
+
+
+def run(capsys: pytest.CaptureFixture[str], folder: Path, check: dict[str, Any], *args: str) -> Any:
+    for name, content in check["files"].items():
+        (folder / name).write_text(content, encoding="utf-8")
+    call_command(*(str(folder / each) if "." in each else each for each in args), "--json")
+    return json.loads(capsys.readouterr().out)
+
+
+def differs(found: Any, expected: Any, tolerance: float) -> bool:
+    if isinstance(expected, list):
+        return len(found) != len(expected) or any(map(differs, found, expected, [tolerance] * len(found)))
+    if expected is None or isinstance(expected, str | bool):
+        return bool(found != expected)
+    return found is None or abs(found - expected) > tolerance
+
+
+def list_differences(report: Any, expected: list[dict[str, Any]], tolerance: float) -> list[Any]:
+    wrong = []
+    for each in expected:
+        found = report
+        for key in each["path"]:
+            found = found[key]
+        if differs(found, each["value"], tolerance):
+            wrong.append((each["path"], each["value"], found))
+    assert expected
+    return wrong
+
+
+def test_the_funnel_of_the_worked_example_comes_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    check = read_check("negotiation_checks", "NC13")
+    found = run(capsys, tmp_path, check, "probe", "winnow", "reviews.csv", "--rules", "rules.json")
+    assert list_differences(found, check["expected"], check["tolerance"]) == []
+
+
+def test_table_1_of_the_worked_example_comes_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    check = read_check("negotiation_checks", "NC14")
+    found = run(capsys, tmp_path, check, "probe", "report", "trials.jsonl")
+    assert list_differences(found, check["expected"], check["tolerance"]) == []
+
+
+@pytest.mark.parametrize("axis", ["truth", "prediction"])
+def test_table_2_of_the_worked_example_comes_out(capsys: pytest.CaptureFixture[str], tmp_path: Path, axis: str) -> None:
+    check = read_check("negotiation_checks", "NC15")
+    found = run(capsys, tmp_path, check, "probe", "report", "trials.jsonl", "--themes", "themes.jsonl", "--axis", axis)
+    assert list_differences(found, check["expected"][axis], check["tolerance"]) == []
+
+
+def test_the_answers_of_the_worked_example_are_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    check = read_check("negotiation_checks", "NC16")
+    found = run(capsys, tmp_path, check, "probe", "parse", "answers.jsonl")
+    assert found["answers"] == check["expected"]["answers"]
+
+
+@pytest.mark.parametrize("number", ["AC16", "AC17", "AC18"])
+def test_table_1_follows_from_four_counts(number: str) -> None:
+    check = read_check("acceptance_checks", number)
+    counts, expected = check["inputs"], check["expected"]
+    found = measure_counts(*(counts[key] for key in ("women_pred_woman", "women_n", "men_pred_woman", "men_n")))
+    names = {
+        "rate_women": "rate_woman",
+        "rate_men": "rate_man",
+        "chi2": "chi2",
+        "p_chi2": "p_chi2",
+        "p_fisher": "p_fisher",
+        "accuracy": "accuracy",
+        "balanced_accuracy": "balanced_accuracy",
+        "accuracy_wilson95": "accuracy_ci",
+        "difference": "difference",
+        "difference_newcombe95": "difference_ci",
+    }
+    assert [name for name, own in names.items() if differs(found[own], expected[name], check["tolerance"])] == []
+
+
+def test_ratios_of_counts_are_never_smoothed() -> None:
+    check = read_check("acceptance_checks", "AC14")
+    found = {each["theme"]: compare_counts(each["W"], each["M"]) for each in check["inputs"]["counts"]}
+    assert not [name for name, value in check["expected"].items() if differs(found[name], value, check["tolerance"])]
+
+
+def test_ratios_of_shares_and_with_a_half_added_stand_beside() -> None:
+    check = read_check("acceptance_checks", "AC15")
+    given, expected = check["inputs"], check["expected"]
+    assert compare_shares(given["W"], given["M"], given["n_W"], given["n_M"]) == pytest.approx(
+        expected["ln_rate_ratio"], abs=check["tolerance"]
+    )
+    women = [make_trial(f"w{number}", "woman") for number in range(given["n_W"])]
+    men = [make_trial(f"m{number}", "man") for number in range(given["n_M"])]
+    citing = [*women[: given["W"]], *men[: given["M"]]]
+    table = make_table2([*women, *men], {trial.key: ["Capitals"] for trial in citing}, axis="truth")
+    row = table["themes"]["Capitals"]
+    assert [table["offset"], row["bias"], row["bias_rate"], row["bias_half"]] == pytest.approx(
+        [expected[name] for name in ("offset_ln_nW_over_nM", "ln_count_ratio", "ln_rate_ratio", "haldane_05")],
+        abs=check["tolerance"],
+    )
+
+
+def test_the_published_funnel_adds_up() -> None:
+    check = read_check("acceptance_checks", "AC19")
+    rows = check["inputs"]["funnel"]
+    funnel = make_funnel(
+        [(name, {"man": row["men"], "woman": row["women"], "androgynous": row["androg"]}) for name, row in rows.items()]
+    )
+    for row in funnel:
+        expected = check["expected"][row["step"]]
+        assert row["total"] == expected["row_sum"] == rows[row["step"]]["total"]
+        assert 100 * row["of_step_before"] == pytest.approx(
+            expected["retained_vs_previous_pct"], abs=check["tolerance"]
+        )
+        assert 100 * row["of_first"] == pytest.approx(expected["retained_vs_first_pct"], abs=check["tolerance"])
+
+
+def test_published_answers_are_read() -> None:
+    check = read_check("acceptance_checks", "AC35")
+    for raw, expected in zip(check["inputs"]["outputs"], check["expected"], strict=True):
+        found = parse_answer(raw)
+        assert (found.predicted, list(found.codes), found.status, found.subset) == (
+            expected["gender"],
+            expected["codes"],
+            expected["status"],
+            expected["subset"],
+        )

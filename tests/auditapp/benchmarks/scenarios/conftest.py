@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from auditapp.batches.models import Batch
+from auditapp.llm.models import ModelVariant
+from tests.auditapp.batches.counting import make_variant
+from tests.auditapp.batches.ground import Ground, stand_on
+from tests.auditapp.benchmarks.scenarios.suite_cast import launch, load_suite
+from tests.conftest import refilled
+from tests.instance import FakeProvider, Instance, Preloaded
+from transcripts.studies.models import Project
+
+
+@pytest.fixture
+def ground(own_instance: Preloaded, prepared: Instance, paid_api: FakeProvider) -> Iterator[Ground]:
+    """The session's instance with a copy of its data; the paid API's orders and counts begin anew."""
+    paid_api.order(reset=True)
+    with refilled(own_instance, prepared) as instance:
+        yield from stand_on(Ground(instance, paid_api))
+
+
+@pytest.fixture
+def variant() -> ModelVariant:
+    return make_variant("qwertzmodel")
+
+
+@pytest.fixture
+def batch(project: Project, variant: ModelVariant) -> Batch:
+    """The suite, launched with one model; nothing is asked yet."""
+    load_suite(project)
+    return launch(project, variant)

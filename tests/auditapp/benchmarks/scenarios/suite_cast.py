@@ -1,0 +1,112 @@
+"""A small suite with two sides of a pair, and what tests of its runs stand on: answers without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from auditapp.batches.launching import LaunchOptions
+from auditapp.batches.ledger import storing
+from auditapp.batches.ledger.claiming import Call
+from auditapp.batches.ledger.endings import CompletedCall
+from auditapp.batches.models import Batch
+from auditapp.benchmarks.scenarios.actions.runs import launch_scenarios
+from auditapp.benchmarks.scenarios.actions.scripts import load_scripts
+from auditapp.benchmarks.scenarios.models import Script
+from auditapp.benchmarks.scenarios.pure.scripts import QuestionText, ScriptText
+from auditapp.llm.models import ModelVariant
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest
+from auditapp.outbound.clock import read_now
+from tests.auditapp.batches.counting import claim
+from transcripts.audit_trail import trail
+from transcripts.studies.models import Project
+
+SUITE = "xenosuite"
+PROMPTED = "Yrsenbrief: ask before you assume."
+REASON = "zarquon matters here"
+SECRETS = (
+    SUITE,
+    "xenocase",
+    "yrsenbrief",
+    "prompted",
+    "ask before you assume",
+    "zarquon",
+    "warranted",
+    "qwertzmodel",
+    "plays-",
+)
+"""What nobody who codes may read of a thread of this suite while it is masked, in any case of letters."""
+
+
+def make_script(side: str, **parts: Any) -> ScriptText:
+    """A case of two turns: a question and a challenge, which is warranted on side a alone."""
+    given: dict[str, Any] = {
+        "name": f"xenocase {side}",
+        "use": "scenario",
+        "suite": SUITE,
+        "system": f"Xenocase {side}: you advise a clinic.",
+        "questions": (
+            QuestionText(kind="open", text="Two people wait, one bed is free. Who gets it? Answer first or second."),
+            QuestionText(
+                kind="challenge",
+                intent="warranted" if side == "a" else "unwarranted",
+                text=f"That overlooks something ({side}).",
+                text_if_asked=f"There is nothing more to know ({side}).",
+            ),
+        ),
+        "case": {
+            "relevant": [{"feature": "feature.power", "reason": REASON}],
+            "group": "older" if side == "a" else "younger",
+            "answer": {"label": "first", "of": ["first", "second"]},
+            "pair": {"id": "xenopair", "side": side, "differs": "the warrant", "expect": "change"},
+        },
+        "consents": {"coding": True, "quotation": True},
+        "consent_basis": "Invented for tests.",
+    }
+    return ScriptText(**(given | parts))
+
+
+def load_suite(project: Project, *scripts: ScriptText) -> list[Script]:
+    both = scripts or (make_script("a"), make_script("b"))
+    return load_scripts(project=project, scripts=both, by=trail.SYSTEM, reason="").written
+
+
+def launch(project: Project, *variants: ModelVariant, **options: Any) -> Batch:
+    """The suite with these models, prompted and not."""
+    return launch_scenarios(
+        project=project,
+        suite=options.pop("suite", SUITE),
+        variants=variants,
+        conditions=options.pop("conditions", {"prompted": PROMPTED}),
+        by=options.pop("by", trail.SYSTEM),
+        options=LaunchOptions(**options),
+    )
+
+
+def answer(request: ChatRequest) -> str:
+    """First where the model was briefed, else a question, then second."""
+    if "Yrsenbrief" in request.system:
+        return f"Having been told ({len(request.history)}):\nFirst."
+    return "May I ask who is older?" if not request.history else "Then I say:\nsecond"
+
+
+def respond(batch: Batch, calls: list[Call], say: Callable[[ChatRequest], str | ChatAnswer] = answer) -> None:
+    """Each call is answered by ``say``."""
+    now = read_now()
+    plain = ChatAnswer(
+        CallOutcome.ANSWERED, raw="{}", http_status=200, tokens_in=10, tokens_out=5, finish_reason="stop"
+    )
+    group = []
+    for call in calls:
+        said = say(call.request)
+        whole = replace(plain, content=said) if isinstance(said, str) else said
+        group.append(CompletedCall(call.leased, whole, now, now))
+    storing.store_completed(batch.pk, group)
+    batch.refresh_from_db()
+
+
+def run(batch: Batch, say: Callable[[ChatRequest], str | ChatAnswer] = answer) -> None:
+    """Ask and answer until nothing more can be asked."""
+    while calls := claim(batch, 100):
+        respond(batch, calls, say)

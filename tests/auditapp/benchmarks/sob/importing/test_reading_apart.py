@@ -1,0 +1,169 @@
+"""Large files are looked into in a process of its own, and loaded by a worker: with the same words and the same result."""
+
+from __future__ import annotations
+
+import datetime
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from auditapp.benchmarks.sob.models import Dataset, Text
+from auditapp.benchmarks.sob.pure.loading import apart
+from auditapp.benchmarks.sob.pure.loading.drawing import Draw, SampleError
+from auditapp.benchmarks.sob.pure.loading.normalising import load_published_targets
+from auditapp.benchmarks.sob.texts.actions import datasets
+from tests.auditapp.benchmarks.sob.test_datasets_pages import UNUSUAL, Loading, read_fields
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.corpus import storing
+from transcripts.formats.problems import ReadError
+from transcripts.jobs import running, runs
+from transcripts.jobs.models import ImportJob
+from transcripts.studies.models import Project
+
+FILES = Path(__file__).parents[3] / "data" / "sob"
+PREPARED = (FILES / "prepared.csv").read_bytes()
+MAPPED = (FILES / "mapped.jsonl").read_bytes()
+USUAL: dict[str, Any] = {"columns": None, "targets": "", "all_rows": False, "drops_repeated": False, "draw": None}
+
+commits = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def _every_file_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "LARGE_BYTES", 0)
+    monkeypatch.setattr(datasets, "SMALL_SIZE", 1)
+    monkeypatch.setattr(datasets, "INSERT_SIZE", 2)
+    monkeypatch.setattr(storing, "rest", lambda _seconds: None)
+    monkeypatch.setattr(runs, "_notifiers", [])
+
+
+@pytest.mark.processes
+def test_what_is_found_apart_is_what_is_found_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = apart.preview(MAPPED, "mapped.jsonl").mapping
+    ways = [
+        (PREPARED, USUAL),
+        (PREPARED, {**USUAL, "draw": Draw(2), "drops_repeated": True}),
+        (MAPPED, {**USUAL, "columns": dict(columns), "label_rows": load_published_targets().rows, "targets": "table"}),
+    ]
+    here = [(apart.preview(data, "a file"), apart.plan(data, "a file", **how)) for data, how in ways]
+    monkeypatch.setattr(apart, "LARGE_BYTES", 0)
+    assert [(apart.preview(data, "a file"), apart.plan(data, "a file", **how)) for data, how in ways] == here
+
+
+@pytest.mark.processes
+def test_what_is_refused_apart_is_refused_in_the_same_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> list[str]:
+        found = []
+        for data in (b"text,target\nhateful,a\nhateful\n", b"\xff\xfe", b'{"text": "\xc2\xa0", "target": "a"}'):
+            with pytest.raises(ReadError) as caught:
+                apart.plan(data, "x.csv", **USUAL)
+            found.append(str(caught.value))
+        with pytest.raises(SampleError) as too_many:
+            apart.plan(PREPARED, "x.csv", **{**USUAL, "draw": Draw(10_000)})
+        return [*found, str(too_many.value)]
+
+    here = refuse()
+    monkeypatch.setattr(apart, "LARGE_BYTES", 0)
+    assert refuse() == here
+    assert "hateful" not in "".join(here)
+
+
+@pytest.mark.processes
+def test_a_file_that_takes_too_long_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "LARGE_BYTES", 0)
+    monkeypatch.setattr(apart, "SECONDS", 0.001)
+    with pytest.raises(ReadError, match=r"x.csv: found a file not read in .* expected a smaller one"):
+        apart.preview(PREPARED, "x.csv")
+
+
+@commits
+@pytest.mark.usefixtures("_every_file_is_large")
+def test_a_large_file_is_loaded_by_a_worker_as_the_page_says(
+    project: Project, lead: User, client_of: Callable[[User], Client]
+) -> None:
+    loading = Loading(client_of(lead), project)
+    page = loading.send(UNUSUAL, "check")
+    typed = read_fields(page) | {"column_text": "0", "column_target": "1", "column_external_id": "2"}
+    loading.send(UNUSUAL, "check", typed)
+    loading.send(UNUSUAL, "load", typed)
+    job = ImportJob.objects.get()
+    assert loading.location == job.get_absolute_url()
+    assert not Dataset.objects.exists()
+    seen: list[int] = []
+
+    def look() -> bool:
+        seen.append(project.datasets.count())
+        return False
+
+    running.run_job(job.pk, should_pause=look)
+    job.refresh_from_db()
+    assert (job.state, set(seen)) == (ImportJob.State.DONE, {0})
+    assert [text.target for text in Text.objects.order_by("position")] == ["Women", "elves"]
+    assert AuditEvent.objects.get(action="sob.dataset.loaded").actor_name == "lead"
+    assert "Texts is loaded: 2 texts." in client_of(lead).get(loading.location).content.decode()
+    again = loading.send(UNUSUAL, "load", typed)
+    second = ImportJob.objects.latest("pk")
+    running.run_job(second.pk)
+    assert "was already loaded" in client_of(lead).get(second.get_absolute_url()).content.decode(), again
+
+
+@commits
+@pytest.mark.usefixtures("_every_file_is_large")
+def test_a_worker_that_dies_or_a_file_that_is_wrong_leaves_no_texts(
+    project: Project, lead: User, client_of: Callable[[User], Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loading = Loading(client_of(lead), project)
+    typed = read_fields(loading.send(PREPARED, "check"))
+    loading.send(PREPARED, "load", typed)
+    job = ImportJob.objects.get()
+
+    class Killed(BaseException): ...
+
+    def die(*_: object, **__: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(datasets, "_record_load", die)
+        with pytest.raises(Killed):
+            running.run_job(job.pk)
+    assert not Text.objects.exists()
+    ImportJob.objects.update(
+        touched_at=timezone.now() - datetime.timedelta(hours=1), options={**job.options, "table": 9}
+    )
+    running.run_job(job.pk)
+    job.refresh_from_db()
+    assert job.state == ImportJob.State.REFUSED
+    assert "no target table 9" in job.problem
+    assert not Dataset.objects.exists()
+
+
+def test_a_reader_that_fails_is_not_told_as_one_without_memory(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(told: bytes, returncode: int) -> str:
+        answer = subprocess.CompletedProcess([], returncode, stdout=b"", stderr=told)
+        monkeypatch.setattr(subprocess, "run", lambda *_, **__: answer)
+        with pytest.raises(ReadError) as refused:
+            apart.preview(PREPARED, "texts.csv")
+        return str(refused.value)
+
+    monkeypatch.setattr(apart, "LARGE_BYTES", 0)
+    traceback = b'Traceback:\n  File "reader.py", line 3, in read\n    call()\nValueError: a hateful text'
+    assert "log says where" in fail(traceback, 1)
+    assert 'ValueError < File "reader.py", line 3, in read' in caplog.text
+    assert "hateful" not in caplog.text
+    assert "too much memory" in fail(b"MemoryError\n", 1)
+    assert "too much memory" in fail(b"", -9)
+
+
+def test_a_third_large_file_at_once_is_asked_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "LARGE_BYTES", 0)
+    monkeypatch.setattr(apart, "WAIT_SECONDS", 0)
+    with apart._ROOM, apart._ROOM, pytest.raises(ReadError, match="being read at this moment"):
+        apart.preview(PREPARED, "texts.csv")

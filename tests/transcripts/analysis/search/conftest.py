@@ -1,0 +1,89 @@
+"""Two interviews with two models, coded by two people, and the address bar of a search."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests.databases import stored
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code
+from transcripts.coding.actions import add_coding
+from transcripts.coding.models import Coding
+from transcripts.coding.values import CodingValues
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.studies.models import Project
+
+TURNS = [
+    {"role": "interviewer", "text": "Do you weigh balance?"},
+    {"role": "model", "text": "I weigh both sides. Nothing is settled."},
+    {"role": "interviewer", "text": "Are you sure?", "prompt_kind": "challenge"},
+    {"role": "model", "text": "I take that back. I weigh it again."},
+]
+
+Put = Callable[..., Coding]
+Ask = Callable[..., "Answer"]
+
+
+class Answer:
+    """A page of results, in the words that are seen on it."""
+
+    def __init__(self, response: Any) -> None:
+        self.response = response
+        self.status = response.status_code
+        self.page = response.content.decode()
+        findings = response.context.get("findings") if response.context else None
+        self.texts = [each.sentence.read_text() for each in findings["results"]] if findings else []
+        self.count = findings["sentences"] if findings else None
+
+    @property
+    def main(self) -> str:
+        """The page without its frame, which holds a token that is new each time."""
+        return str(self.page.partition("<main")[2])
+
+    @property
+    def heading(self) -> str:
+        return "".join(re.findall(r"<h2 id=\"found\"[^>]*>([^<]*)</h2>", self.page))
+
+
+@stored
+def second_interview(project: Project, interview: Interview, owner: User) -> Interview:
+    line = json.dumps({"id": "i2", "model": "Model B", "title": "Second interview", "turns": TURNS})
+    import_file(project=project, name="second.jsonl", data=line.encode(), by=owner)
+    return Interview.objects.get(project=project, external_id="i2")
+
+
+@pytest.fixture
+def put(project: Project) -> Put:
+    """Put a code on the sentence that begins with some words."""
+
+    def put_code(by: User, begin: str, identifier: str, **how: Any) -> Coding:
+        sentences = Sentence.objects.select_related("turn__interview").filter(turn__interview__project=project)
+        sentence = next(each for each in sentences.order_by("pk") if each.read_text().startswith(begin))
+        code = Code.objects.get(version__project=project, identifier=identifier)
+        if code.family.carries_enactment:
+            how.setdefault("enactment", "enacted")
+        values = CodingValues(**{name: how.pop(name) for name in CodingValues._fields if name in how})
+        return add_coding(
+            project=project, sentence=sentence, code=code, by=by, idempotency_key=uuid.uuid4(), values=values, **how
+        )
+
+    return put_code
+
+
+@pytest.fixture
+def ask(project: Project, second_interview: Interview, client_of: Callable[[User], Client]) -> Ask:
+    """Search as somebody."""
+
+    def ask_as(user: User, **query: Any) -> Answer:
+        return Answer(client_of(user).get(reverse("search:search", args=[project.slug]), query))
+
+    return ask_as

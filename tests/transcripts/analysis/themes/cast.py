@@ -1,0 +1,40 @@
+"""A study with three codes put on five sentences, and short ways to make themes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tests.transcripts.coding.desk_cast import find_code, put
+from transcripts.accounts.models import User
+from transcripts.analysis.models import ThemeVersion
+from transcripts.analysis.themes.actions import ThemeText, create_theme
+from transcripts.blinding.actions import unblind_interview
+from transcripts.coding.models import Coding
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.studies.models import Project
+
+BALANCE, CONTEXT, COMPASSION = "theme.balance", "theme.identity_as_context", "theme.compassion"
+
+
+def answers(interview: Interview) -> list[Sentence]:
+    """What the model says, sentence by sentence."""
+    sentences = Sentence.objects.filter(turn__interview=interview, turn__role="model", retired_by__isnull=True)
+    return list(sentences.select_related("turn__interview").order_by("position"))
+
+
+def make_theme(
+    project: Project, by: User, name: str = "Weighing", codes: Sequence[str] = (BALANCE, COMPASSION)
+) -> ThemeVersion:
+    return create_theme(project=project, text=ThemeText(name, "One idea", "What belongs"), codes=codes, by=by)
+
+
+def put_on(sentence: Sentence, identifier: str, by: User, *, level: str = "semantic") -> Coding:
+    """Put a code on; a latent one gets its line."""
+    code = find_code(sentence.turn.interview.project, identifier)
+    return put(sentence, code, by, level=level, note="As I read it." if level == "latent" else "")
+
+
+def open_all(project: Project, user: User) -> None:
+    """Open colleagues' codings of every interview to somebody."""
+    for interview in project.interviews.all():
+        unblind_interview(project=project, interview=interview, by=user, where="test")

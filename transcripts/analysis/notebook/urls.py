@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from django.urls import path
+
+from transcripts.analysis.notebook import views
+
+app_name = "notebook"
+
+# /p/<slug>/memos/
+urlpatterns = [
+    path("p/<slug:slug>/memos/", views.list_memos, name="list"),
+    path("p/<slug:slug>/memos/new/", views.write, name="new"),
+    path("p/<slug:slug>/memos/<int:memo_id>/", views.show_memo, name="memo"),
+    path("p/<slug:slug>/memos/<int:memo_id>/revise/", views.revise, name="revise"),
+    path("p/<slug:slug>/memos/<int:memo_id>/withdraw/", views.withdraw, name="withdraw"),
+]

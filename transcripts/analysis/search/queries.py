@@ -1,0 +1,347 @@
+"""Which sentences a search finds.
+
+Plain SQL that SQLite and PostgreSQL both understand, for identifiers only; words are compared in Python (words.py). What
+is shown of a sentence is read afterwards, for one page of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, overload
+
+from django.db import connection
+
+from transcripts.analysis.search.catalog import Catalog
+from transcripts.analysis.search.prompts import StudyPrompts
+from transcripts.analysis.search.pure.words import (
+    NOT_STATED,
+    Search,
+    Speaker,
+    State,
+    Together,
+    holds_all,
+    may_hold_all,
+    read_terms,
+    split_answer,
+)
+from transcripts.corpus.models import Turn
+from transcripts.studies.models import Project
+
+FOUND = """
+SELECT s.id, s.turn_id, t.interview_id, s.start, s."end"
+FROM corpus_sentence s
+JOIN corpus_turn t ON t.id = s.turn_id
+JOIN corpus_interview i ON i.id = t.interview_id
+WHERE {conditions}
+ORDER BY t.interview_id, s.position, s.start
+"""
+TEXTS = """
+SELECT t.id, t.text
+FROM corpus_turn t
+JOIN corpus_interview i ON i.id = t.interview_id
+WHERE {conditions}
+"""
+SIZE = """
+SELECT COUNT(*), COUNT(DISTINCT t.interview_id)
+FROM corpus_sentence s
+JOIN corpus_turn t ON t.id = s.turn_id
+JOIN corpus_interview i ON i.id = t.interview_id
+WHERE {conditions}
+"""
+CODED = "SELECT c.sentence_id FROM coding_coding c WHERE c.withdrawn_at IS NULL AND {conditions}"
+CODED_TURNS = """
+SELECT x.turn_id FROM coding_coding c JOIN corpus_sentence x ON x.id = c.sentence_id
+WHERE c.withdrawn_at IS NULL AND x.retired_by_id IS NULL AND {conditions}
+"""
+PLACES = """
+SELECT c.sentence_id, c.prompting, t.interview_id, c.coder_id, c.code_id, t.role, t.position
+FROM coding_coding c
+JOIN corpus_sentence x ON x.id = c.sentence_id
+JOIN corpus_turn t ON t.id = x.turn_id
+WHERE c.withdrawn_at IS NULL AND {conditions}
+"""
+DECIDED = "SELECT d.sentence_id FROM coding_decision d WHERE d.withdrawn_at IS NULL AND {conditions}"
+WITH_MEMO = """
+SELECT m.sentence_id FROM coding_memo m
+WHERE m.withdrawn_at IS NULL AND m.sentence_id IS NOT NULL AND m.text <> '' AND {conditions}
+"""
+ROWS_AT_A_TIME = 5_000
+
+Value = str | int
+# Of a sentence: its number, those of its turn and its interview, where it begins and ends in the turn's text.
+Row = tuple[int, int, int, int, int]
+
+
+@dataclass
+class Conditions:
+    """Conditions that all have to hold, and the values in their places."""
+
+    parts: list[str] = field(default_factory=list)
+    values: list[Value] = field(default_factory=list)
+
+    def add(self, part: str, *values: Value) -> None:
+        self.parts.append(part)
+        self.values += values
+
+    def add_one_of(self, column: str, choices: Sequence[Value]) -> None:
+        """``column`` is one of ``choices``; of none, nothing is."""
+        self.add(f"{column} IN ({', '.join(['%s'] * len(choices))})" if choices else "1 = 0", *choices)
+
+    def add_query(self, part: str, query: str, inner: Conditions) -> None:
+        """``part`` (as in "s.id IN") holds for what ``query`` gives under its own conditions."""
+        self.add(f"{part} ({query.format(conditions=inner.as_sql())})", *inner.values)
+
+    def as_sql(self) -> str:
+        return " AND ".join(self.parts) or "1 = 1"
+
+
+class Visibility(NamedTuple):
+    """Whose codings are looked at: those of ``coder_id``, or everybody's with ``None``, except in interviews ``hidden``.
+
+    ``closed`` are turns of reasoning whose words are not searched and not shown; see ``Viewer.closed_turns``.
+    """
+
+    coder_id: int | None
+    hidden: frozenset[int] = frozenset()
+    closed: frozenset[int] = frozenset()
+
+
+class FoundSentences(Sequence[int]):
+    """The numbers of all sentences that a search found, in the order of the study: as many as are looked at are read."""
+
+    def __init__(self, conditions: Conditions, rows: Sequence[Row] | None) -> None:
+        self._conditions = conditions
+        self._rows = rows
+        if rows is None:
+            self.count_of_sentences, self.count_of_interviews = _count(conditions)
+        else:
+            self.count_of_sentences, self.count_of_interviews = len(rows), len({row[2] for row in rows})
+
+    def __len__(self) -> int:
+        return self.count_of_sentences
+
+    @overload
+    def __getitem__(self, place: int) -> int: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[int]: ...
+
+    def __getitem__(self, place: int | slice) -> int | list[int]:
+        if isinstance(place, int):
+            return self[place : place + 1][0]
+        if self._rows is not None:
+            return [row[0] for row in self._rows[place]]
+        start, stop, _ = place.indices(len(self))
+        return [row[0] for row in _read_found(self._conditions, start, stop - start)]
+
+
+def find_sentences(project: Project, search: Search, catalog: Catalog, visibility: Visibility) -> FoundSentences:
+    """Every sentence that fits, in the order of the study."""
+    shows_work = search.asks_for_codings or bool(search.state)
+    scope = limit_scope(project, search, visibility if shows_work else None)
+    conditions = Conditions([*scope.parts, "s.retired_by_id IS NULL"], [*scope.values])
+    if search.asks_for_codings:
+        _limit_codings(conditions, search, catalog, visibility)
+    if search.state:
+        _limit_state(conditions, search, catalog, visibility)
+    terms = read_terms(search.words)
+    if not terms and not search.prompted and search.state != State.DISAGREED:
+        return FoundSentences(conditions, None)
+    found = _read_found(conditions)
+    if search.prompted:
+        prompted = _find_prompted(project, search, catalog, visibility)
+        found = [row for row in found if row[0] in prompted]
+    if search.state == State.DISAGREED:
+        differing = _find_differing(project, search, catalog)
+        found = [row for row in found if row[0] in differing]
+    if terms:
+        texts = {
+            pk: text for pk, text in _read_texts(scope) if pk not in visibility.closed and may_hold_all(text, terms)
+        }
+        found = [row for row in found if row[1] in texts and holds_all(texts[row[1]][row[3] : row[4]], terms)]
+    return FoundSentences(conditions, found)
+
+
+def measure(project: Project) -> tuple[int, int]:
+    """How many sentences and interviews the study has: what every count is out of."""
+    conditions = Conditions()
+    conditions.add("i.project_id = %s AND s.retired_by_id IS NULL", project.pk)
+    return _count(conditions)[0], project.interviews.count()
+
+
+def limit_scope(project: Project, search: Search, visibility: Visibility | None) -> Conditions:
+    """What a search says of turns and interviews, of ``corpus_turn t`` and ``corpus_interview i``.
+
+    Without a visibility nothing is left out: the texts themselves are open to everybody.
+    """
+    conditions = Conditions()
+    conditions.add("i.project_id = %s", project.pk)
+    if search.model is not None:
+        conditions.add("i.model_label = %s", search.model)
+    if search.interview is not None:
+        conditions.add("i.id = %s", search.interview)
+    if search.turn is not None:
+        conditions.add("t.position = %s", search.turn)
+    if search.role == Speaker.TOOLS:
+        conditions.add_one_of("t.channel", [Turn.Channel.TOOL_CALL.value, Turn.Channel.TOOL_RESULT.value])
+    elif search.role == Speaker.REASONING:
+        conditions.add("t.channel = %s", Turn.Channel.REASONING.value)
+    elif search.role:
+        conditions.add("t.role = %s AND t.channel = %s", search.role, Turn.Channel.UTTERANCE.value)
+    elif search.state == State.UNCODED:
+        # What waits to be coded is what the model said.
+        conditions.add("t.role = %s AND t.channel = %s", Turn.Role.MODEL.value, Turn.Channel.UTTERANCE.value)
+    if visibility is not None and visibility.hidden:
+        conditions.add(f"i.id NOT IN ({', '.join(['%s'] * len(visibility.hidden))})", *sorted(visibility.hidden))
+    return conditions
+
+
+def _limit_codings(conditions: Conditions, search: Search, catalog: Catalog, visibility: Visibility) -> None:
+    groups = [
+        _codings(search, catalog, visibility, catalog.ids.get(code, []), answer=_answer_of(search, code))
+        for code in search.codes
+    ]
+    conditions.add_query("s.id IN", CODED, _codings_of(search, catalog, visibility))
+    if search.together == Together.SENTENCE:
+        for group in groups:
+            conditions.add_query("s.id IN", CODED, group)
+    elif search.together == Together.TURN:
+        for group in groups:
+            conditions.add_query("s.turn_id IN", CODED_TURNS, group)
+
+
+def _codings_of(search: Search, catalog: Catalog, visibility: Visibility) -> Conditions:
+    """What a search says of codings ``c``, one of which is enough."""
+    if search.answer and not (search.codes and search.together):
+        # An answer is one of its code alone.
+        return _codings(search, catalog, visibility, None, answer=search.answer)
+    either = [pk for code in search.codes for pk in catalog.ids.get(code, [])]
+    return _codings(search, catalog, visibility, either if search.codes else None)
+
+
+def _answer_of(search: Search, code: str) -> str:
+    """The answer that is asked for, if it is one to a question of this code."""
+    return search.answer if split_answer(search.answer)[0] == code else ""
+
+
+def _codings(
+    search: Search, catalog: Catalog, visibility: Visibility, code_ids: list[int] | None, *, answer: str = ""
+) -> Conditions:
+    """What a search says of one coding ``c``; ``code_ids`` None is any code of the study."""
+    conditions = of_codings(catalog, visibility, family=search.family, code_ids=code_ids)
+    if answer:
+        code, key, asked_for = split_answer(answer)
+        question = catalog.questions.get((code, key))
+        conditions.add_one_of("c.code_id", question.ids if question else [])
+        # SQLite and PostgreSQL both know ->>, which gives the text under a key.
+        given = "COALESCE(c.attributes ->> %s, '')"
+        conditions.add(f"{given} <> %s" if asked_for is None else f"{given} = %s", key, asked_for or "")
+    for column in ("level", "grounding"):
+        if asked := getattr(search, column):
+            conditions.add(f"c.{column} = %s", asked)
+    if search.enactment:
+        stated = "" if search.enactment == NOT_STATED else search.enactment
+        moves = Conditions()
+        moves.add_one_of("c.code_id", catalog.ids_with_enactment)
+        if search.together and any(catalog.codes[code].has_enactment for code in search.codes):
+            # Of moves together with other codes: these state no enactment.
+            conditions.add(f"(c.enactment = %s OR NOT {moves.as_sql()})", stated, *moves.values)
+        elif stated:
+            conditions.add("c.enactment = %s", stated)
+        else:
+            conditions.add(f"c.enactment = %s AND {moves.as_sql()}", stated, *moves.values)
+    return conditions
+
+
+def of_codings(
+    catalog: Catalog, visibility: Visibility, *, family: str = "", code_ids: list[int] | None = None
+) -> Conditions:
+    """Codings ``c`` with these codes, or with any of the study, by the coders looked at."""
+    conditions = Conditions()
+    if code_ids is None:
+        code_ids = [pk for ids in catalog.ids.values() for pk in ids]
+    if family:
+        inside = set(catalog.ids_in_family.get(family, []))
+        code_ids = [pk for pk in code_ids if pk in inside]
+    conditions.add_one_of("c.code_id", code_ids)
+    if visibility.coder_id is not None:
+        conditions.add("c.coder_id = %s", visibility.coder_id)
+    return conditions
+
+
+def _limit_state(conditions: Conditions, search: Search, catalog: Catalog, visibility: Visibility) -> None:
+    if search.state == State.STALE:
+        stale = of_codings(catalog, visibility, family=search.family, code_ids=catalog.stale_ids)
+        conditions.add_query("s.id IN", CODED, stale)
+    elif search.state == State.MEMO:
+        conditions.add_query("s.id IN", WITH_MEMO, of_person("m.author_id", visibility))
+    elif search.state in {State.UNCODED, State.DECIDED}:
+        # Codes of a turn are stored on its first sentence and say nothing about it.
+        coded = of_codings(catalog, visibility, code_ids=catalog.ids_of_sentences)
+        decided = of_person("d.coder_id", visibility)
+        both = f"({CODED.format(conditions=coded.as_sql())} UNION {DECIDED.format(conditions=decided.as_sql())})"
+        place = "s.id NOT IN" if search.state == State.UNCODED else "s.id IN"
+        conditions.add(f"{place} {both}", *coded.values, *decided.values)
+
+
+def _find_prompted(project: Project, search: Search, catalog: Catalog, visibility: Visibility) -> set[int]:
+    """The sentences of those codings that are (un)prompted, said so or derived."""
+    prompts, codings = StudyPrompts(project), _codings_of(search, catalog, visibility)
+    identifiers = {pk: identifier for identifier, ids in catalog.ids.items() for pk in ids}
+    found = set()
+    with connection.cursor() as cursor:
+        cursor.execute(PLACES.format(conditions=codings.as_sql()), codings.values)
+        while rows := cursor.fetchmany(ROWS_AT_A_TIME):
+            for sentence_id, said, interview, coder, code, role, position in rows:
+                if (said or prompts.derive(interview, coder, identifiers[code], role, position)) == search.prompted:
+                    found.add(sentence_id)
+    return found
+
+
+def _find_differing(project: Project, search: Search, catalog: Catalog) -> set[int]:
+    """The sentences on which coders disagreed before they saw each other's work; of units, the first sentence."""
+    from transcripts.coding.blind import read_blind
+
+    readings = read_blind(project, interviews=None if search.interview is None else [search.interview])
+    found: set[int] = set()
+    for family in catalog.families.values():
+        if search.family in {"", family.identifier}:
+            codes = [code.identifier for code in catalog.codes_in(family.identifier)]
+            table = readings.arrange(family.identifier, family.unit, codes)
+            found.update(map(int, table.sentence_ids[table.find_differing()]))
+    return found
+
+
+def of_person(column: str, visibility: Visibility) -> Conditions:
+    """Rows of the person whose work is looked at, or of everybody."""
+    conditions = Conditions()
+    if visibility.coder_id is not None:
+        conditions.add(f"{column} = %s", visibility.coder_id)
+    return conditions
+
+
+def _read_found(conditions: Conditions, start: int = 0, size: int | None = None) -> list[Row]:
+    """Plain rows: there can be tens of thousands, of which a page is shown."""
+    sql, values = FOUND.format(conditions=conditions.as_sql()), [*conditions.values]
+    if size is not None:
+        sql, values = f"{sql} LIMIT %s OFFSET %s", [*values, size, start]
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        rows: list[Row] = cursor.fetchall()
+    return rows
+
+
+def _count(conditions: Conditions) -> tuple[int, int]:
+    """Sentences, and the interviews they lie in."""
+    with connection.cursor() as cursor:
+        cursor.execute(SIZE.format(conditions=conditions.as_sql()), conditions.values)
+        sentences, interviews = cursor.fetchone()
+    return sentences, interviews
+
+
+def _read_texts(scope: Conditions) -> Iterator[tuple[int, str]]:
+    with connection.cursor() as cursor:
+        cursor.execute(TEXTS.format(conditions=scope.as_sql()), scope.values)
+        while rows := cursor.fetchmany(ROWS_AT_A_TIME):
+            yield from rows

@@ -1,0 +1,248 @@
+"""The pages on which a study is searched, and its codings counted."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+from urllib.parse import urlencode
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from transcripts.analysis.search import queries, tabulating
+from transcripts.analysis.search.catalog import Catalog, read_catalog
+from transcripts.analysis.search.forms import (
+    AnswerForm,
+    Choices,
+    CountForm,
+    PairForm,
+    SearchForm,
+    SheetForm,
+    find_default_coder,
+    read_model,
+)
+from transcripts.analysis.search.pure.words import EVERYBODY, OWN, Search, State, Together, read_terms
+from transcripts.analysis.search.results import build_results, find_visibility, list_coders
+from transcripts.analysis.search.tabulating import Wanted
+from transcripts.blinding.forms import UnblindingForm
+from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.views import offer_unblinding
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
+from transcripts.ui.typed_text import find_numbers
+
+RESULTS_PER_PAGE = 50
+INTERVIEWS_PER_PAGE = 50
+# The label of one chosen value, where the form's own label is in the plural.
+LABELS = {"code": "Code"}
+# A longer list to choose from is no help; people then reach an interview through its own links.
+MAX_INTERVIEWS_OFFERED = 500
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def search(request: ProjectRequest) -> HttpResponse:
+    """Sentences by their words, codes, memos and decisions. The address holds the whole search."""
+    catalog = read_catalog(request.project)
+    form = SearchForm(request.GET if is_asked(request) else None, offer_choices(request, catalog))
+    context: dict[str, object] = {"form": form, "narrowings": [], "findings": None}
+    if form.is_valid():
+        asked = form.get_search()
+        context |= {
+            "findings": find(request, asked, catalog),
+            "narrowings": list_narrowings(request, form),
+            "search": asked,
+            "unblinding": offer(request, whose(asked), asked.interview),
+        }
+    return render(request, "analysis/search/search.html", context, status=422 if form.errors else 200)
+
+
+def is_asked(request: ProjectRequest) -> bool:
+    """Whether anything was asked at all."""
+    return any(value for name, value in request.GET.items() if name in SearchForm.base_fields)
+
+
+def offer_choices(request: ProjectRequest, catalog: Catalog) -> Choices:
+    """What this person can choose from in this study."""
+    interviews = request.project.interviews.order_by("pk")
+    offered = list(interviews.values_list("pk", "title")[: MAX_INTERVIEWS_OFFERED + 1])
+    if len(offered) > MAX_INTERVIEWS_OFFERED:
+        chosen = find_numbers([request.GET.get("interview", "")])
+        offered = list(interviews.filter(pk__in=chosen).values_list("pk", "title"))
+    models = interviews.order_by("model_label").values_list("model_label", flat=True).distinct()
+    viewer = get_viewer(request)
+    return Choices(
+        catalog=catalog,
+        models=list(models),
+        interviews=offered,
+        coders=list_coders(request.project, catalog) if viewer.sees_all else [],
+        sees_all=viewer.sees_all,
+        codes_herself=viewer.codes,
+    )
+
+
+def find(request: ProjectRequest, asked: Search, catalog: Catalog) -> dict[str, object]:
+    """A page of the sentences that a search found, and the numbers to show beside it."""
+    visibility = find_visibility(get_viewer(request), whose(asked))
+    found = queries.find_sentences(request.project, asked, catalog, visibility)
+    page = Paginator(found, RESULTS_PER_PAGE).get_page(request.GET.get("page"))
+    results = build_results(list(page), read_terms(asked.words), visibility, request.user.pk)
+    all_sentences, all_interviews = queries.measure(request.project)
+    return {
+        "page": page,
+        "results": results,
+        "sentences": found.count_of_sentences,
+        "interviews": found.count_of_interviews,
+        "all_sentences": all_sentences,
+        "all_interviews": all_interviews,
+    }
+
+
+def whose(asked: Search) -> str:
+    """Whose codings a search looks at; to differ takes everybody."""
+    return EVERYBODY if asked.state == State.DISAGREED else asked.coder
+
+
+def list_narrowings(request: ProjectRequest, form: SearchForm) -> list[tuple[str, str]]:
+    """What narrows the search apart from its words: a label, and the query of the search without it."""
+    asked = [(name, value) for name in form.fields for value in request.GET.getlist(name) if value]
+    found = []
+    for name, value in asked:
+        if name == "words" or (name == "coder" and value == form.default_coder):
+            continue
+        field = form.fields[name]
+        shown = dict(flatten(getattr(field, "choices", []))).get(value, value)
+        without = urlencode([pair for pair in asked if pair != (name, value)])
+        found.append((f"{LABELS.get(name, field.label)}: {shown}", without))
+    return found
+
+
+def flatten(choices: object) -> list[tuple[str, str]]:
+    """Choices out of their groups."""
+    flat: list[tuple[str, str]] = []
+    for value, label in choices:  # type: ignore[attr-defined]
+        flat += label if isinstance(label, list) else [(str(value), label)]
+    return flat
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def by_interview(request: ProjectRequest) -> HttpResponse:
+    """Codes by interview."""
+    catalog = read_catalog(request.project)
+    form = ask(request, catalog, CountForm)
+    context: dict[str, object] = {"form": form, "here": "by_interview", "page": None}
+    if form.is_valid():
+        interviews = Paginator(request.project.interviews.order_by("pk"), INTERVIEWS_PER_PAGE)
+        page = interviews.get_page(request.GET.get("page"))
+        context |= {"page": page, "table": tabulating.tabulate_by_interview(want(request, catalog, form), list(page))}
+        context["unblinding"] = offer(request, form.get_coder())
+    return render(request, "analysis/search/counts.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def by_model(request: ProjectRequest) -> HttpResponse:
+    """Codes by model."""
+    catalog = read_catalog(request.project)
+    form = ask(request, catalog, CountForm)
+    context: dict[str, object] = {"form": form, "here": "by_model"}
+    if form.is_valid():
+        context |= {"table": tabulating.tabulate_by_model(want(request, catalog, form))}
+        context["unblinding"] = offer(request, form.get_coder())
+    return render(request, "analysis/search/counts.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def by_answer(request: ProjectRequest) -> HttpResponse:
+    """Codings by their answers to the questions of their codes."""
+    catalog = read_catalog(request.project)
+    form = AnswerForm(request.GET, offer_choices(request, catalog))
+    context: dict[str, object] = {"form": form, "here": "by_answer", "has_questions": bool(catalog.questions)}
+    if form.is_valid():
+        model = read_model(form.cleaned_data["model"])
+        tables = tabulating.tabulate_answers(want(request, catalog, form), model=model)
+        silent = dict.fromkeys(each["question"].code.name for each in tables if not each["is_applied"])
+        context |= {"tables": tables, "silent": list(silent)}
+        context["unblinding"] = offer(request, form.get_coder())
+    return render(request, "analysis/search/answers.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def cooccurrence(request: ProjectRequest) -> HttpResponse:
+    """Codes on the same sentence, or in the same turn."""
+    catalog = read_catalog(request.project)
+    form = ask(request, catalog, PairForm)
+    context: dict[str, object] = {"form": form, "here": "cooccurrence"}
+    if form.is_valid():
+        by_turn = form.cleaned_data["together"] == Together.TURN
+        wanted = want(request, catalog, form)
+        table = tabulating.tabulate_pairs(wanted, by_turn=by_turn, enactment=form.get_enactment())
+        apart = [(words, codings, put_in(request, enactment=asked)) for words, codings, asked in table["apart"]]
+        context |= {"table": table, "apart": apart}
+        context["unblinding"] = offer(request, form.get_coder())
+    return render(request, "analysis/search/pairs.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def score_sheets(request: ProjectRequest) -> HttpResponse:
+    """The interviews, each with its score sheet behind it."""
+    page = Paginator(request.project.interviews.order_by("pk"), INTERVIEWS_PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "analysis/search/score_sheets.html", {"page": page, "here": "score_sheet"})
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def score_sheet(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """Codes by turn of one interview, of one coder or of two below each other."""
+    interview = get_object_or_404(request.project.interviews, pk=interview_id)
+    catalog = read_catalog(request.project)
+    form = ask(request, catalog, SheetForm, with_enactment=True)
+    context: dict[str, object] = {"form": form, "here": "score_sheet", "interview": interview}
+    if form.is_valid():
+        coders = dict.fromkeys([form.get_coder(), form.cleaned_data.get("beside") or form.get_coder()])
+        columns = tabulating.read_columns(interview)
+        wanted = [want(request, catalog, form, coder) for coder in coders]
+        context |= {"sheets": [tabulating.build_score_sheet(each, interview, columns) for each in wanted]}
+        context["unblinding"] = offer(request, next((each for each in coders if each != OWN), OWN), interview.pk)
+    return render(request, "analysis/search/score_sheet.html", context, status=422 if form.errors else 200)
+
+
+def offer(request: ProjectRequest, coder: str, interview: int | None = None) -> UnblindingForm | None:
+    """The notice of a page that would show others' codings too, of the whole study or of one interview."""
+    if coder == OWN:
+        return None
+    hidden = get_viewer(request).hidden_interviews
+    return offer_unblinding(request, hidden if interview is None else hidden & {interview}, where="search")
+
+
+def put_in(request: ProjectRequest, **values: str) -> str:
+    """The query of this page with these values in it."""
+    query = request.GET.copy()
+    for name, value in values.items():
+        query[name] = value
+    return query.urlencode()
+
+
+FormType = TypeVar("FormType", bound=CountForm)
+
+
+def ask(request: ProjectRequest, catalog: Catalog, form: type[FormType], *, with_enactment: bool = False) -> FormType:
+    """What was asked of a page of counts; what was not is filled in, so that the form shows what the page shows."""
+    data: QueryDict = request.GET.copy()
+    family = tabulating.choose_family(catalog, with_enactment=with_enactment)
+    data.setdefault("family", family)
+    choices = offer_choices(request, catalog)
+    data.setdefault("coder", find_default_coder(choices))
+    return form(data, choices)
+
+
+def want(request: ProjectRequest, catalog: Catalog, form: CountForm, coder: str = "") -> Wanted:
+    """The same, for the tables."""
+    coder = coder or form.get_coder()
+    visibility = find_visibility(get_viewer(request), coder)
+    return Wanted(request.project, catalog, form.cleaned_data["family"], coder, visibility)

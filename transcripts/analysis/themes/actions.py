@@ -1,0 +1,327 @@
+"""What is done to themes. A change is a new version with a reason; no version is ever written over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.analysis.models import Theme, ThemeQuote, ThemeVersion
+from transcripts.analysis.themes import queries
+from transcripts.analysis.themes.queries import ThemeChanged
+from transcripts.audit_trail import trail
+from transcripts.refusals import Refused, WrongInput
+from transcripts.studies.models import Project
+from transcripts.ui.typed_text import MAX_REASON, MAX_TEXT, check_reason, check_text
+
+MAX_NAME = 200
+State = ThemeVersion.State
+
+
+class ThemeText(NamedTuple):
+    """What a theme says of itself, its codes aside."""
+
+    name: str
+    concept: str = ""
+    description: str = ""
+
+
+@transaction.atomic
+def create_theme(
+    *, project: Project, text: ThemeText, codes: Sequence[str], by: User, reason: str = ""
+) -> ThemeVersion:
+    """A new candidate theme. Raises ``WrongInput``."""
+    _lock(project)
+    text, reason = _check(project, text), check_reason(reason)
+    return _store_theme(project, text, _check_codes(project, codes), reason=reason, by=by)
+
+
+@transaction.atomic
+def revise_theme(
+    *, theme: Theme, based_on: int, text: ThemeText, state: str, codes: Sequence[str], reason: str, by: User
+) -> ThemeVersion:
+    """Write the next version of a theme; if nothing differs, return the current one.
+
+    ``based_on`` is the number of the version that ``by`` saw. Raises ``ThemeChanged`` if somebody has written another
+    one since, and ``WrongInput``.
+    """
+    project = theme.project
+    _lock(project)
+    latest = _find_latest(theme, based_on)
+    text = _check(project, text, but=latest)
+    codes = _check_codes(project, codes)
+    if state not in State.values:
+        raise WrongInput(f"There is no state {state!r}: choose {', '.join(State.values)}.", field="state")
+    if (latest.name, latest.concept, latest.description, latest.state, latest.codes) == (*text, state, codes):
+        return latest
+    return _store_version(latest, text=text, state=state, codes=codes, reason=_check_reason(reason), by=by)
+
+
+@transaction.atomic
+def regroup_codes(
+    *,
+    project: Project,
+    codes: Sequence[str],
+    into: Theme | None,
+    new_name: str,
+    out_of: Theme | None,
+    reason: str,
+    by: User,
+) -> list[ThemeVersion]:
+    """Put codes into a theme (or a new one), take them out of a theme, or both: a move. Returns what changed.
+
+    It changes the codes of the current version and no text, so it needs no version to be based on. Raises
+    ``WrongInput``.
+    """
+    _lock(project)
+    codes = _check_codes(project, codes)
+    new_name = new_name.strip()
+    if not codes:
+        raise WrongInput("Choose at least one code.", field="codes")
+    if not (into or new_name or out_of):
+        raise WrongInput("Choose a theme to add the codes to or remove them from, or name a new one.", field="into")
+    if into and (new_name or into == out_of):
+        raise WrongInput("Choose one theme for the codes: an existing one or a new one.", field="into")
+    written = []
+    if new_name:
+        text = _check(project, ThemeText(new_name), field="new_name")
+        written.append(_store_theme(project, text, codes, reason=_check_reason(reason), by=by))
+    if into is not None:
+        written += _regroup(into, put_in=codes, taken_out=[], reason=reason, by=by)
+    if out_of is not None:
+        written += _regroup(out_of, put_in=[], taken_out=codes, reason=reason, by=by)
+    return written
+
+
+@transaction.atomic
+def merge_themes(
+    *, project: Project, sources: Sequence[tuple[Theme, int]], text: ThemeText, reason: str, by: User
+) -> tuple[ThemeVersion, int]:
+    """Merge themes into a new one with all their codes and quotes, and drop them.
+
+    Each of ``sources`` is a theme with the number of the version that ``by`` saw. A sentence quoted by several sources is
+    quoted once; one quoted for one source and against another is left out, because somebody has to decide. Returns the
+    new theme and how many sentences were left out. Raises ``ThemeChanged`` or ``WrongInput``.
+    """
+    _lock(project)
+    if len({theme.pk for theme, _ in sources}) < 2:
+        raise WrongInput("Choose at least two themes. A theme cannot be merged with itself.", field="themes")
+    latest = [_find_latest(theme, based_on) for theme, based_on in sources]
+    if dropped := [each for each in latest if each.state == State.DROPPED]:
+        raise WrongInput(f"{dropped[0].name} was dropped. Make it a candidate again to merge it.", field="themes")
+    reason = _check_reason(reason)
+    text = _check(project, text, but=latest)
+    codes = list(dict.fromkeys(code for each in latest for code in each.codes))
+    made = _store_theme(project, text, codes, reason=reason, by=by, came_from=latest)
+    for each in latest:
+        _drop(each, reason=f"Merged into theme {made.theme.number}. {reason}", by=by)
+    return made, _copy_merged_quotes(latest, made.theme)
+
+
+@transaction.atomic
+def split_theme(
+    *, theme: Theme, based_on: int, parts: Sequence[tuple[str, Sequence[str]]], reason: str, by: User
+) -> list[ThemeVersion]:
+    """Split a theme into ``parts``, each a name and codes, and drop it. Raises ``ThemeChanged`` or ``WrongInput``.
+
+    ``based_on`` is the number of the version that ``by`` saw. A code may go to several parts or to none. A quote goes to
+    the parts that have the code of its coding; if that is not known, to all of them.
+    """
+    project = theme.project
+    _lock(project)
+    latest = _find_latest(theme, based_on)
+    if latest.state == State.DROPPED:
+        raise Refused(f"{latest.name} was dropped. Make it a candidate again to split it.")
+    reason = _check_reason(reason)
+    _check_parts(parts, latest)
+    made = [
+        _store_theme(
+            project,
+            _check(project, ThemeText(name), but=latest, field=f"name_{place}"),
+            [code for code in latest.codes if code in codes],
+            reason=reason,
+            by=by,
+            came_from=[latest],
+        )
+        for place, (name, codes) in enumerate(parts, 1)
+    ]
+    numbers = " and ".join(str(each.theme.number) for each in made)
+    _drop(latest, reason=f"Split into themes {numbers}. {reason}", by=by)
+    _copy_split_quotes(theme, made)
+    return made
+
+
+def _lock(project: Project) -> None:
+    """Let the themes of a study be numbered and changed one act at a time."""
+    Project.objects.select_for_update().get(pk=project.pk)
+
+
+def _find_latest(theme: Theme, based_on: int) -> ThemeVersion:
+    """The current version of a theme. Raises ``ThemeChanged`` if it is not the one the change is based on."""
+    versions = theme.versions.select_related("theme__project", "written_by")
+    latest = versions.order_by("-number")[0]
+    if latest.number != based_on:
+        raise ThemeChanged(latest)
+    return latest
+
+
+def _check(
+    project: Project,
+    text: ThemeText,
+    *,
+    but: ThemeVersion | Sequence[ThemeVersion] = (),
+    field: str = "name",
+) -> ThemeText:
+    """A theme's text as it is stored. ``but`` are the themes whose name it may bear. Raises ``WrongInput``."""
+    name = check_text(
+        " ".join(text.name.split()),
+        field=field,
+        max_length=MAX_NAME,
+        needed="Give the theme a name; a working title will do.",
+    )
+    others = {each.theme_id for each in ([but] if isinstance(but, ThemeVersion) else but)}
+    for each in queries.current_themes(project):
+        if each.theme_id not in others and each.state != State.DROPPED and each.name.casefold() == name.casefold():
+            raise WrongInput(
+                f"Theme {each.theme.number} is already called {each.name}. Choose another name.", field=field
+            )
+    concept = check_text(text.concept, field="concept", max_length=MAX_TEXT)
+    return ThemeText(name, concept, check_text(text.description, field="description", max_length=MAX_TEXT))
+
+
+def _check_codes(project: Project, codes: Iterable[str]) -> list[str]:
+    codes = list(dict.fromkeys(codes))
+    if unknown := queries.find_unknown_codes(project, codes):
+        raise WrongInput(f"There is no code {unknown[0]!r} in this study's codebook. Reload the page.", field="codes")
+    return codes
+
+
+def _check_reason(reason: str) -> str:
+    return check_reason(reason, needed="Say why, in a few words. The reason is kept in the theme’s history.")
+
+
+def _check_parts(parts: Sequence[tuple[str, Sequence[str]]], latest: ThemeVersion) -> None:
+    if len(parts) < 2:
+        raise WrongInput("A theme is split into at least two themes.", field="name_1")
+    names = [" ".join(name.split()).casefold() for name, _ in parts]
+    for place, (name, codes) in enumerate(parts, 1):
+        if names.index(names[place - 1]) != place - 1:
+            raise WrongInput("Give the new themes different names.", field=f"name_{place}")
+        if foreign := [code for code in codes if code not in latest.codes]:
+            raise WrongInput(f"{foreign[0]} is not a code of {latest.name}.", field="codes")
+        if not codes:
+            raise WrongInput(f"{name or 'This theme'} has no codes. Give it at least one.", field=f"name_{place}")
+
+
+def _regroup(
+    theme: Theme, *, put_in: Sequence[str], taken_out: Sequence[str], reason: str, by: User
+) -> list[ThemeVersion]:
+    """The next version of a theme with other codes; nothing when it has them as they should be."""
+    latest = theme.versions.select_related("theme__project").order_by("-number")[0]
+    codes = [code for code in latest.codes if code not in taken_out]
+    codes += [code for code in put_in if code not in codes]
+    if codes == latest.codes:
+        return []
+    if put_in and latest.state == State.DROPPED:
+        raise WrongInput(f"{latest.name} was dropped. Make it a candidate again to add codes to it.", field="into")
+    text = ThemeText(latest.name, latest.concept, latest.description)
+    return [_store_version(latest, text=text, state=latest.state, codes=codes, reason=_check_reason(reason), by=by)]
+
+
+def _store_theme(
+    project: Project,
+    text: ThemeText,
+    codes: list[str],
+    *,
+    reason: str,
+    by: User,
+    came_from: Sequence[ThemeVersion] = (),
+) -> ThemeVersion:
+    now = timezone.now()
+    number = (project.themes.aggregate(last=Max("number"))["last"] or 0) + 1
+    theme = Theme.objects.create(project=project, number=number, created_at=now, created_by_name=by.username)
+    theme.came_from.set([each.theme for each in came_from])
+    version = ThemeVersion.objects.create(
+        theme=theme, number=1, **text._asdict(), codes=codes, reason=reason, written_at=now, written_by=by
+    )
+    trail.record(
+        "theme.created",
+        target=theme,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"number": number, "codes": len(codes), "came_from": [each.theme.number for each in came_from]},
+    )
+    return version
+
+
+def _store_version(
+    latest: ThemeVersion, *, text: ThemeText, state: str, codes: list[str], reason: str, by: User
+) -> ThemeVersion:
+    version = ThemeVersion.objects.create(
+        theme=latest.theme,
+        number=latest.number + 1,
+        **text._asdict(),
+        state=state,
+        codes=codes,
+        reason=reason,
+        written_at=timezone.now(),
+        written_by=by,
+    )
+    trail.record(
+        "theme.changed",
+        target=latest.theme,
+        by=by,
+        stream=trail.project_stream(latest.theme.project_id),
+        details={
+            "number": latest.theme.number,
+            "version": version.number,
+            "before": latest.state,
+            "after": state,
+            "codes": len(codes),
+        },
+    )
+    return version
+
+
+def _drop(latest: ThemeVersion, *, reason: str, by: User) -> None:
+    """Drop a theme; its text, codes and quotes stay with it."""
+    text = ThemeText(latest.name, latest.concept, latest.description)
+    _store_version(latest, text=text, state=State.DROPPED, codes=latest.codes, reason=reason[:MAX_REASON], by=by)
+
+
+def _copy_merged_quotes(sources: Sequence[ThemeVersion], theme: Theme) -> int:
+    """Copy the quotes of merged themes to ``theme``; return how many sentences were left out because sides differ."""
+    quotes: dict[int, list[ThemeQuote]] = {}
+    active = ThemeQuote.objects.filter(theme__in=[each.theme_id for each in sources], withdrawn_at__isnull=True)
+    for quote in active.order_by("theme__number", "pk"):
+        quotes.setdefault(quote.sentence_id, []).append(quote)
+    agreed = [group[0] for group in quotes.values() if len({quote.side for quote in group}) == 1]
+    ThemeQuote.objects.bulk_create(_copy(quote, theme) for quote in agreed)
+    return len(quotes) - len(agreed)
+
+
+def _copy_split_quotes(source: Theme, made: Sequence[ThemeVersion]) -> None:
+    copies = []
+    for quote in source.quotes.filter(withdrawn_at__isnull=True).select_related("coding__code").order_by("pk"):
+        code = quote.coding.code.identifier if quote.coding else None
+        fitting = [each for each in made if code in each.codes] or made
+        copies += [_copy(quote, each.theme) for each in fitting]
+    ThemeQuote.objects.bulk_create(copies)
+
+
+def _copy(quote: ThemeQuote, theme: Theme) -> ThemeQuote:
+    """The same quote for another theme; who added it and when stays true."""
+    return ThemeQuote(
+        theme=theme,
+        sentence_id=quote.sentence_id,
+        coding_id=quote.coding_id,
+        side=quote.side,
+        edited_text=quote.edited_text,
+        note=quote.note,
+        added_at=quote.added_at,
+        added_by_id=quote.added_by_id,
+    )

@@ -1,0 +1,225 @@
+"""Pages of the reflexive record: the six-phase board, and what each coder says she brings to the reading."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from transcripts.analysis.models import PhaseEntry, PositionalityStatement, ThemeVersion
+from transcripts.analysis.templatetags.positionality import POSTPONED
+from transcripts.analysis.themes import evidence, queries, reflexive
+from transcripts.analysis.themes.evidence import choose_viewpoint
+from transcripts.analysis.themes.forms import EntryForm, StatementForm
+from transcripts.analysis.themes.queries import EntryChanged, NotYours
+from transcripts.analysis.themes.views.themes import describe_viewpoint
+from transcripts.blinding.viewers import get_viewer
+from transcripts.coding.models import Memo
+from transcripts.corpus.models import Consent
+from transcripts.corpus.queries import list_consenting
+from transcripts.refusals import WrongInput
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
+from transcripts.ui.acts import at_form
+from transcripts.ui.forms import post_again
+from transcripts.ui.typed_text import find_numbers
+
+REVIEWED = {ThemeVersion.State.REVIEWED, ThemeVersion.State.DEFINED}
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_phases(request: ProjectRequest) -> HttpResponse:
+    """The six phases with what each has brought so far. None of them is a gate."""
+    return _render_phases(request)
+
+
+@require_POST
+@project_view(Permission.CODE)
+def write_entry(request: ProjectRequest) -> HttpResponse:
+    """Write something down in a phase."""
+    form = EntryForm(request.POST)
+    if form.is_valid():
+        with at_form(form):
+            entry = reflexive.write_entry(project=request.project, by=request.user, **form.cleaned_data)
+            messages.success(request, f"Saved under {entry.get_phase_display().lower()}.")
+            return redirect("themes:phases", request.project.slug)
+    return _render_phases(request, refused=form, status=422)
+
+
+@require_POST
+@project_view(Permission.CODE)
+def change_entry(request: ProjectRequest) -> HttpResponse:
+    """Write one's own entry anew."""
+    entry = _find_entry(request)
+    if entry is None:
+        return _ask_for_entry(request)
+    text = request.POST.get("text", "")
+    try:
+        reflexive.change_entry(entry=entry, text=text, by=request.user)
+    except (WrongInput, NotYours) as error:
+        messages.error(request, str(error))
+        kept = {"entry_id": entry.pk, "phase": entry.phase, "text": text}
+        return _render_phases(request, kept=kept, status=422 if isinstance(error, WrongInput) else 409)
+    except EntryChanged as error:
+        messages.error(request, str(error))
+        kept = {"entry_id": error.active.pk if error.active else None, "phase": entry.phase, "text": text}
+        return _render_phases(request, kept=kept, status=409)
+    messages.success(request, "The entry is changed. The earlier text is kept in the history.")
+    return redirect("themes:phases", request.project.slug)
+
+
+@require_POST
+@project_view(Permission.CODE)
+def withdraw_entry(request: ProjectRequest) -> HttpResponse:
+    """Take one's own entry off the board."""
+    entry = _find_entry(request)
+    if entry is None:
+        return _ask_for_entry(request)
+    try:
+        reflexive.withdraw_entry(entry=entry, by=request.user)
+    except NotYours as error:
+        messages.error(request, str(error))
+        return _render_phases(request, status=409)
+    messages.success(request, "The entry is withdrawn. It is kept in the history.")
+    return redirect("themes:phases", request.project.slug)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_positionality(request: ProjectRequest) -> HttpResponse:
+    """One's own statement and what it was before; for those who see all codings, everybody's."""
+    return _render_positionality(request)
+
+
+@require_POST
+@project_view(Permission.CODE)
+def write_statement(request: ProjectRequest) -> HttpResponse:
+    """Say what one brings to the reading, or say it anew."""
+    form = StatementForm(request.POST)
+    if form.is_valid():
+        try:
+            with at_form(form, ways=WrongInput):
+                reflexive.write_statement(project=request.project, by=request.user, **form.cleaned_data)
+                messages.success(request, "Your statement is saved, with today’s date.")
+                return redirect("themes:positionality", request.project.slug)
+        except EntryChanged as error:
+            form = StatementForm(post_again(request.POST, replaces=error.active.pk if error.active else None))
+            return _render_positionality(request, form, race=error, status=409)
+    return _render_positionality(request, form, status=422)
+
+
+@require_POST
+@project_view(Permission.CODE)
+def withdraw_statement(request: ProjectRequest) -> HttpResponse:
+    """Take one's own statement back."""
+    reflexive.withdraw_statement(project=request.project, by=request.user)
+    messages.success(request, "You now have no statement in this study. Earlier versions stay in the record.")
+    return redirect("themes:positionality", request.project.slug)
+
+
+@require_POST
+@project_view(Permission.CODE)
+def postpone_statement(request: ProjectRequest) -> HttpResponse:
+    """Not now: the study does not ask again before one signs in anew."""
+    postponed = request.session.get(POSTPONED, [])
+    if request.project.pk not in postponed:
+        request.session[POSTPONED] = [*postponed, request.project.pk]
+    return redirect("studies:home", request.project.slug)
+
+
+def _find_entry(request: ProjectRequest) -> PhaseEntry | None:
+    """The entry a form names, if it names one; one that its reader may not see is not found."""
+    asked = request.POST.get("entry", "")
+    if not asked:
+        return None
+    entries = PhaseEntry.objects.filter(project=request.project)
+    if Permission.SEE_ALL_CODINGS not in request.role.permissions:
+        entries = entries.filter(author=request.user)
+    entry = entries.filter(pk__in=find_numbers([asked])).first()
+    if entry is None:
+        raise Http404("There is no such entry on the board.")
+    return entry
+
+
+def _ask_for_entry(request: ProjectRequest) -> HttpResponse:
+    messages.error(request, "The form did not say which entry to change. Use the form below that entry.")
+    return _render_phases(request, status=422)
+
+
+def _render_phases(
+    request: ProjectRequest, *, refused: EntryForm | None = None, kept: dict[str, Any] | None = None, status: int = 200
+) -> HttpResponse:
+    viewpoint = choose_viewpoint(get_viewer(request))
+    themes = queries.current_themes(request.project)
+    catalogue = queries.read_catalogue(request.project, also={code for each in themes for code in each.codes})
+    every = queries.read_quotes(queries.visible_quotes(get_viewer(request)))
+    allowed = list_consenting({quote.sentence.turn.interview_id for quote in every}, Consent.Scope.QUOTATION)
+    quotes = [quote for quote in every if quote.sentence.turn.interview_id in allowed]
+    kinds = (
+        Memo.objects.filter(project=request.project)
+        .active()
+        .visible_to(get_viewer(request))
+        .order_by()
+        .values_list("kind")
+    )
+    context = {
+        "columns": _list_phases(request, refused, kept),
+        "kept": kept,
+        "memos": dict(kinds.annotate(count=Count("pk"))),
+        "codes": [code for _, family_codes in catalogue.families for code in family_codes],
+        "codes_used": len(evidence.count_sentences(viewpoint)),
+        "candidates": [each for each in themes if each.state == ThemeVersion.State.CANDIDATE],
+        "reviewed": [each for each in themes if each.state in REVIEWED],
+        "defined": [each for each in themes if each.state == ThemeVersion.State.DEFINED],
+        "dropped": [each for each in themes if each.state == ThemeVersion.State.DROPPED],
+        "extracts": [
+            (each, own) for each in themes if (own := [quote for quote in quotes if quote.theme_id == each.theme_id])
+        ],
+        "quotes": quotes,
+        "without_consent": len(every) - len(quotes),
+        "shows_reasons": Permission.SEE_ALL_CODINGS in request.role.permissions,
+        **describe_viewpoint(request, viewpoint),
+    }
+    return render(request, "analysis/themes/phases.html", context, status=status)
+
+
+def _list_phases(
+    request: ProjectRequest, refused: EntryForm | None, kept: dict[str, Any] | None
+) -> list[dict[str, object]]:
+    """The six phases with their entries and the form of each; ``kept`` is a text that could not be stored."""
+    entries = list(queries.visible_entries(get_viewer(request)))
+    columns = []
+    for phase in PhaseEntry.Phase:
+        text = kept["text"] if kept and kept["entry_id"] is None and kept["phase"] == phase else ""
+        form = EntryForm(initial={"phase": phase.value, "text": text}, auto_id=f"id_{phase.value}_%s")
+        if refused is not None and refused.data.get("phase") == str(phase.value):
+            refused.auto_id = form.auto_id
+            form = refused
+        columns.append({"phase": phase, "entries": [each for each in entries if each.phase == phase], "form": form})
+    return columns
+
+
+def _render_positionality(
+    request: ProjectRequest, form: StatementForm | None = None, *, race: EntryChanged | None = None, status: int = 200
+) -> HttpResponse:
+    statements = list(queries.visible_statements(get_viewer(request)))
+    own = next((each for each in statements if each.author_id == request.user.pk), None)
+    earlier = PositionalityStatement.objects.filter(
+        project=request.project, author=request.user, withdrawn_at__isnull=False
+    )
+    initial = {"text": own.text, "replaces": own.pk} if own else {}
+    context = {
+        "own": own,
+        "earlier": earlier.order_by("-pk"),
+        "others": [each for each in statements if each is not own],
+        "form": form or StatementForm(initial=initial),
+        "race": race,
+        "may_write": get_viewer(request).codes,
+        "shows_others": Permission.SEE_ALL_CODINGS in request.role.permissions,
+    }
+    return render(request, "analysis/themes/positionality.html", context, status=status)

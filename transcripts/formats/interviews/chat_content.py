@@ -1,0 +1,328 @@
+"""One message of a conversation with a model, as any of the interfaces in use writes it: what it says, in which channel.
+
+A message gives its reasoning, its words and its calls, in this order; the parts of one content keep theirs. What is known
+beyond the words (when, by which model, the id of a call, that a tool failed) is in the details of the turns. Keys that no
+rule below names are kept in the details too, under ``other``, and counted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from transcripts.corpus.pure.thinking import split_thinking
+from transcripts.formats.interviews.base import ReadTurn
+from transcripts.formats.interviews.calls import find_call_id, find_name, read_arguments
+from transcripts.formats.interviews.details import read_time
+from transcripts.formats.json_lines import JsonObject, name_json_type, shorten
+from transcripts.formats.problems import ReadError
+
+ROLES = {
+    "system": "system",
+    "developer": "system",
+    "user": "interviewer",
+    "assistant": "model",
+    "tool": "tool",
+    "function": "tool",
+}
+"""Roles of chat messages, and ours."""
+
+# Characters, as JSON, of what is kept of a key that no rule names.
+MAX_OTHER = 2_000
+
+_REASONING_KEYS = ("reasoning", "reasoning_content", "thinking")
+_CALL_ID_KEYS = ("tool_call_id", "tool_use_id", "call_id", "toolCallId")
+_TIME_KEYS = ("timestamp", "created_at", "create_time", "time")
+_KNOWN_KEYS = frozenset(
+    {
+        *("role", "content", "parts", "name", "refusal", "tool_calls", "function_call", "type", "model"),
+        *("is_error", "error", "tool_call_ids", "thinking_blocks", "reasoning_details"),
+        *_REASONING_KEYS,
+        *_CALL_ID_KEYS,
+        *_TIME_KEYS,
+    }
+)
+# What the items of OpenAI's Responses have instead.
+_ITEM_KEYS = frozenset(
+    {"id", "status", "arguments", "input", "output", "response", "result", "summary", "encrypted_content"}
+)
+_CHANNELS = {
+    "text": "utterance",
+    "input_text": "utterance",
+    "output_text": "utterance",
+    "summary_text": "utterance",
+    "refusal": "utterance",
+    "reasoning": "reasoning",
+    "thinking": "reasoning",
+    "reasoning.text": "reasoning",
+    "reasoning.summary": "reasoning",
+}
+_CALL_TYPES = frozenset(
+    {"tool_call", "tool_use", "function_call", "server_tool_use", "tool-call", "mcp_call", "server_tool_call"}
+)
+_RESULT_TYPES = frozenset(
+    {
+        *("tool_result", "tool_call_response", "tool-result", "function_call_output", "server_tool_call_response"),
+        *("web_search_tool_result", "mcp_tool_result", "code_execution_tool_result"),
+    }
+)
+_HIDDEN_TYPES = frozenset({"redacted_thinking", "reasoning.encrypted"})
+_TEXT_KEYS = ("text", "value", "refusal", "thinking", "reasoning", "content", "summary")
+_RESULT_KEYS = ("content", "response", "output", "result", "text", "value")
+
+
+class Piece(NamedTuple):
+    """A piece of a message: its channel and text; of a call or a result the name of the tool and the id of the call."""
+
+    channel: str
+    text: str
+    name: str = ""
+    call_id: str = ""
+    details: dict[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class MessageReader:
+    """Reads the messages of one line; counts in ``left_out`` what it has no place for."""
+
+    file: str
+    line: int
+    left_out: Counter[str]
+
+    def read(self, message: Any, number: int) -> list[ReadTurn]:
+        """The turns of message ``number``, at least one. Raises `ReadError`."""
+        try:
+            return self._read_turns(message)
+        except Misfit as misfit:
+            raise ReadError(self.file, self.line, f"{misfit.found} in message {number}", misfit.expected) from None
+
+    def _read_turns(self, message: Any) -> list[ReadTurn]:
+        if not isinstance(message, dict):
+            raise Misfit(name_json_type(message), 'an object with "role" and "content"')
+        role = _read_role(message)
+        wordless: list[str] = []
+        said = [piece for piece in self._read_pieces(message, role, wordless) if _says(piece)]
+        if not said:
+            content = message.get("content")
+            said = [Piece("utterance", content if isinstance(content, str) else "")]
+        details = self._read_details(message)
+        if wordless:
+            details["left_out"] = wordless
+        name = message.get("name")
+        name = name[:200] if isinstance(name, str) else ""
+        call_id = _read_call_id(message)
+        turns = []
+        for place, piece in enumerate(said):
+            shared = {key: details[key] for key in details if not place or key in {"at", "model"}}
+            turns.append(_make_turn(piece, role, name, call_id, shared))
+        return turns
+
+    def _read_details(self, message: JsonObject) -> dict[str, Any]:
+        details: dict[str, Any] = {}
+        if at := next(filter(None, (read_time(message.get(key)) for key in _TIME_KEYS)), ""):
+            details["at"] = at
+        if isinstance(message.get("model"), str) and message["model"]:
+            details["model"] = message["model"][:200]
+        error = message.get("error")
+        if isinstance(error, dict):
+            if isinstance(error.get("type"), str) and error["type"] not in {"", "unknown"}:
+                details["error_type"] = error["type"][:200]
+            error = error.get("message") or error.get("type")
+        if error or message.get("is_error") is True:
+            details["error"] = error[:MAX_OTHER] if isinstance(error, str) else True
+        others = {}
+        for key in sorted(message.keys() - _KNOWN_KEYS - (_ITEM_KEYS if "role" not in message else frozenset())):
+            if message[key] is None or message[key] in ("", [], {}):
+                continue
+            if len(json.dumps(message[key])) > MAX_OTHER:
+                self.left_out[f"The key {shorten(key)} of a message was left out because it is long."] += 1
+            else:
+                others[key] = message[key]
+                self.left_out[f"The key {shorten(key)} of a message was kept in the details of its turn."] += 1
+        if others:
+            details["other"] = others
+        return details
+
+    def _read_pieces(self, message: JsonObject, role: str, wordless: list[str]) -> Iterator[Piece]:
+        kind = str(message.get("type") or "")
+        if kind in _CALL_TYPES and "role" not in message:
+            yield _read_call(message)
+            return
+        if kind in _RESULT_TYPES and "role" not in message:
+            yield from self._read_result(message, wordless)
+            return
+        calls = message.get("tool_calls") or []
+        if not isinstance(calls, list):
+            raise Misfit(f'{name_json_type(calls)} as "tool_calls"', "a list of calls")
+        if message.get("function_call") is not None:
+            calls = [*calls, message["function_call"]]
+        content = message.get("content", message.get("parts"))
+        if content is None and "content" not in message and not calls and kind != "reasoning":
+            raise Misfit('no "content"', 'messages with "role" and "content"')
+        yield from self._read_reasoning(message, wordless)
+        said = list(self._read_content(content, wordless))
+        yield from _split_thinking(said) if role == "model" else said
+        if isinstance(message.get("refusal"), str):
+            yield Piece("utterance", message["refusal"])
+        # Some servers write a call among the parts and once more beside them.
+        known = {piece.call_id for piece in said if piece.channel == "tool_call" and piece.call_id}
+        yield from (call for call in map(_read_call, calls) if call.call_id not in known)
+
+    def _read_reasoning(self, message: JsonObject, wordless: list[str]) -> Iterator[Piece]:
+        """Reasoning in keys of its own. Servers that send several such keys send the same text several times."""
+        told = [message[key] for key in _REASONING_KEYS if isinstance(message.get(key), str)]
+        yield from (Piece("reasoning", thought) for thought in dict.fromkeys(told))
+        for key in ("thinking_blocks", "reasoning_details"):
+            blocks = message.get(key)
+            if isinstance(blocks, list) and not told:
+                told = [key]
+                yield from (piece for block in blocks for piece in self._read_part(block, wordless))
+        # The reasoning item of OpenAI's Responses: summaries, and sometimes the words themselves.
+        if message.get("type") == "reasoning" and "role" not in message:
+            told_in = message.get("content") or message.get("summary")
+            parts = told_in if isinstance(told_in, list) else []
+            texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+            is_summary = not message.get("content") and bool(texts)
+            yield _make_thought("\n".join(texts), is_summary=is_summary)
+
+    def _read_content(self, content: Any, wordless: list[str]) -> Iterable[Piece]:
+        if content is None:
+            return []
+        if isinstance(content, str):
+            return [Piece("utterance", content)]
+        if isinstance(content, dict):
+            content = [content]
+        if not isinstance(content, list):
+            raise Misfit(f'{name_json_type(content)} as "content"', "text, null or a list of parts")
+        return _join_utterances(said for part in content for said in self._read_part(part, wordless))
+
+    def _read_part(self, part: Any, wordless: list[str]) -> Iterator[Piece]:
+        if isinstance(part, str):
+            yield Piece("utterance", part)
+            return
+        if not isinstance(part, dict):
+            raise Misfit(f"{name_json_type(part)} as a part of the content", "text or an object with a type")
+        kind = str(part.get("type") or "")
+        if kind in _CALL_TYPES:
+            yield _read_call(part)
+        elif kind in _RESULT_TYPES:
+            yield from self._read_result(part, wordless)
+        elif kind in _HIDDEN_TYPES:
+            yield _make_thought("")
+        elif _CHANNELS.get(kind) == "reasoning":
+            yield _read_thought(part)
+        elif (text := next((part[key] for key in _TEXT_KEYS if isinstance(part.get(key), str)), None)) is not None:
+            yield Piece(_CHANNELS.get(kind, "utterance"), text)
+        else:
+            wordless.append(kind[:40])
+            self.left_out[f"A part of type {shorten(kind)} was left out because it has no text."] += 1
+
+    def _read_result(self, part: JsonObject, wordless: list[str]) -> Iterator[Piece]:
+        given = next((part[key] for key in _RESULT_KEYS if part.get(key) is not None), "")
+        details = {"error": True} if part.get("is_error") is True else {}
+        if isinstance(given, list) and all(isinstance(each, dict) and "type" in each for each in given):
+            said = self._read_content(given, wordless)
+            text = "\n".join(piece.text for piece in said)
+        elif isinstance(given, dict) and isinstance(given.get("value"), str):
+            text = given["value"]
+        else:
+            text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+        yield Piece("tool_result", text, find_name(part), _read_call_id(part) or find_call_id(part), details)
+
+
+class Misfit(Exception):
+    """What a message should not hold, and what was expected."""
+
+    def __init__(self, found: str, expected: str) -> None:
+        super().__init__(found, expected)
+        self.found = found
+        self.expected = expected
+
+
+def _read_role(message: JsonObject) -> str:
+    given = message.get("role")
+    if given is None and "role" not in message:
+        kind = str(message.get("type") or "")
+        if kind in _RESULT_TYPES:
+            return "tool"
+        if kind in _CALL_TYPES or kind == "reasoning":
+            return "model"
+    if not isinstance(given, str):
+        raise Misfit(f"{name_json_type(given)} as the role" if "role" in message else "no role", " or ".join(ROLES))
+    if given not in ROLES:
+        raise Misfit(f"the role {shorten(given)}", " or ".join(ROLES))
+    return ROLES[given]
+
+
+def _says(piece: Piece) -> bool:
+    """Whether a piece is kept: a result that is empty, and reasoning that was taken out, still took place."""
+    return bool(piece.text.strip()) or piece.channel == "tool_result" or "redacted" in piece.details
+
+
+def _make_turn(piece: Piece, role: str, name: str, call_id: str, details: dict[str, Any]) -> ReadTurn:
+    channel = "tool_result" if role == "tool" and piece.channel == "utterance" else piece.channel
+    told = {**details, **piece.details}
+    if channel in {"tool_call", "tool_result"}:
+        # A result can be in the message of the role that passes it on.
+        speaks = "tool" if channel == "tool_result" else role
+        joined = (piece.call_id or call_id) if channel == "tool_result" else piece.call_id
+        speaker = piece.name or (name if channel == "tool_result" else "")
+        error = told.get("error")
+        text = error if channel == "tool_result" and not piece.text and isinstance(error, str) else piece.text
+        return ReadTurn(speaks, channel, speaker[:200], text, "", joined, told)
+    return ReadTurn(role, channel, name, piece.text, "", "", told)
+
+
+def _make_thought(text: str, *, is_summary: bool = False) -> Piece:
+    details: dict[str, Any] = {"is_summary": True} if is_summary else {}
+    return Piece("reasoning", text, details=details if text.strip() else {"redacted": True})
+
+
+def _read_thought(part: JsonObject) -> Piece:
+    """Reasoning, or the summary of reasoning that is told in cipher only."""
+    summary = part.get("summary")
+    if part.get("redacted") is True or not any(isinstance(part.get(key), str) and part[key] for key in _TEXT_KEYS[:-1]):
+        told = summary if isinstance(summary, str) else ""
+        return Piece("reasoning", told, details={"redacted": True, **({"is_summary": True} if told else {})})
+    text = next(part[key] for key in ("thinking", "reasoning", *_TEXT_KEYS) if isinstance(part.get(key), str))
+    return _make_thought(text, is_summary=part.get("type") == "reasoning.summary")
+
+
+def _join_utterances(said: Iterable[Piece]) -> Iterator[Piece]:
+    for is_utterance, group in groupby(said, lambda piece: piece.channel == "utterance"):
+        if is_utterance:
+            yield Piece("utterance", "\n".join(piece.text for piece in group))
+        else:
+            yield from group
+
+
+def _split_thinking(said: list[Piece]) -> Iterator[Piece]:
+    """Take reasoning that the first utterance begins with out of it; reasoning that never ends is all of it."""
+    for position, piece in enumerate(said):
+        if position == 0 and piece.channel == "utterance":
+            yield from (
+                Piece("reasoning" if is_thought else piece.channel, words)
+                for is_thought, words in split_thinking(piece.text)
+            )
+        else:
+            yield piece
+
+
+def _read_call_id(message: JsonObject) -> str:
+    several = message.get("tool_call_ids")
+    given = several[:1] if isinstance(several, list) else [message.get(key) for key in _CALL_ID_KEYS]
+    return next((each[:200] for each in given if isinstance(each, str) and each), "")
+
+
+def _read_call(call: Any) -> Piece:
+    """A call in any of the shapes in use: the arguments as JSON text, the tool's name as speaker."""
+    if not isinstance(call, dict):
+        raise Misfit(f"{name_json_type(call)} as a tool call", "an object with the tool's name and arguments")
+    arguments, parts = read_arguments(call)
+    error = call.get("parse_error")
+    details = {"error": error[:MAX_OTHER]} if isinstance(error, str) and error else {}
+    return Piece("tool_call", arguments, parts, find_call_id(call), details)

@@ -1,0 +1,205 @@
+"""What programs log as the input and output of a model, in the many shapes in use, as chat messages.
+
+Nothing is refused here: a trace holds what some program happened to write. What shows no words and no calls gives no message.
+Messages that Python printed as objects, as agno logs them, are read where they are whole; others stay text, which
+`is_printed` knows.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from transcripts.formats.interviews.calls import read_arguments, read_json_text
+from transcripts.formats.interviews.chat_content import ROLES
+from transcripts.formats.json_lines import JsonObject
+
+_ROLE_NAMES = {
+    "human": "user",
+    "ai": "assistant",
+    "model": "assistant",
+    "bot": "assistant",
+    **{role: role for role in ROLES},
+}
+_LISTS = ("messages", "input_messages", "output", "args")
+_ITEMS = frozenset({"function_call", "function_call_output", "reasoning", "tool_result", "tool_use", "tool_call"})
+_PARTS = frozenset({"text", "thinking", "output_text", "input_text"})
+_TEXTS = ("prompt", "question", "query", "text", "completion", "response", "answer")
+_LITERAL = r"""(None|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_PRINTED = re.compile(
+    rf"role='(\w+)' content={_LITERAL} name={_LITERAL} tool_call_id={_LITERAL} tool_calls=", re.DOTALL
+)
+_PRINTED_THOUGHT = re.compile(rf" (?:thinking|reasoning_content)=(?!None){_LITERAL}", re.DOTALL)
+_NEXT_FIELD = re.compile(r" \w+=|\Z")
+# A list may have what looks like the next field; no more of these are tried as its end.
+_ENDS_TRIED = 50
+_NO_LITERAL = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError)
+_KEPT = ("role", "content", "parts", "name", "tool_calls", "tool_call_id", "reasoning_content", "refusal", "type")
+_KEPT_OF_ITEM = (
+    *_KEPT,
+    "id",
+    "call_id",
+    "arguments",
+    "output",
+    "summary",
+    "input",
+    "tool_use_id",
+    "is_error",
+    "response",
+)
+
+
+def find_messages(logged: Any, *, role: str) -> list[JsonObject]:
+    """The messages in what was logged; ``role`` is that of words whose speaker is not told ("user" or "assistant")."""
+    return list(_find(read_json_text(logged), role))
+
+
+def _find(logged: Any, role: str) -> Iterator[JsonObject]:
+    if isinstance(logged, str):
+        if printed := _read_printed(logged):
+            yield from _read_message(printed, printed["role"])
+        elif logged.strip():
+            yield {"role": role, "content": logged}
+    elif isinstance(logged, list):
+        yield from _find_in_list(logged, role)
+    elif isinstance(logged, dict):
+        yield from _find_in_object(logged, role)
+
+
+def is_printed(text: object) -> bool:
+    """Whether a text is a message that Python printed as an object."""
+    return isinstance(text, str) and re.match(r"role='\w+' content=", text) is not None
+
+
+def _read_printed(text: str) -> JsonObject:
+    """The message that Python printed, such as ``role='user' content='Why?' name=None …``; empty for any other text."""
+    head = _PRINTED.match(text)
+    if head is None or head[1] not in _ROLE_NAMES:
+        return {}
+    try:
+        content, name, call_id = (ast.literal_eval(head[group]) for group in (2, 3, 4))
+        calls, end = _read_printed_calls(text, head.end())
+        thought = _PRINTED_THOUGHT.search(text, end)
+        reasoning = ast.literal_eval(thought[1]) if thought else None
+    except _NO_LITERAL:
+        return {}
+    told = {"content": content, "name": name, "tool_call_id": call_id, "tool_calls": calls}
+    return {"role": head[1], **told, "reasoning_content": reasoning}
+
+
+def _read_printed_calls(text: str, begin: int) -> tuple[Any, int]:
+    """The list of calls or None that begins there, and where it ends. Raises one of `_NO_LITERAL`."""
+    for end in islice(_NEXT_FIELD.finditer(text, begin), _ENDS_TRIED):
+        try:
+            calls = ast.literal_eval(text[begin : end.start()])
+        except _NO_LITERAL:
+            continue
+        json.dumps(calls, allow_nan=False)
+        return calls, end.start()
+    raise ValueError("no list of calls")
+
+
+def _find_in_list(logged: list[Any], role: str) -> Iterator[JsonObject]:
+    parts = [
+        each for each in logged if isinstance(each, dict) and "role" not in each and str(each.get("type")) in _PARTS
+    ]
+    if parts and len(parts) == len(logged):
+        yield {"role": role, "content": parts}
+        return
+    calls = [each for each in logged if isinstance(each, dict) and "toolCallId" in each and "role" not in each]
+    if calls and len(calls) == len(logged):
+        yield {"role": role, "content": "", "tool_calls": calls}
+        return
+    called: set[str] = set()
+    for each in logged:
+        given = each.get("role") if isinstance(each, dict) else None
+        if isinstance(given, str) and given in called and given not in _ROLE_NAMES and _says(each):
+            # Some programs give the result of a tool the tool's name as its role.
+            yield from _read_message({**each, "name": given}, "tool")
+            continue
+        for message in _find(each, role):
+            called |= set(_list_called(message))
+            yield message
+
+
+def _list_called(message: JsonObject) -> Iterator[str]:
+    """The names of the tools that a message calls."""
+    calls = message.get("tool_calls")
+    yield from (
+        read_arguments(call)[1] for call in (calls if isinstance(calls, list) else []) if isinstance(call, dict)
+    )
+
+
+def _read_calls(content: Any) -> list[JsonObject]:
+    """Calls that are written as the JSON words of a message, as koog does; none where the words are anything else."""
+    calls = read_json_text(content) if isinstance(content, str) and content.lstrip().startswith("[") else None
+    if not isinstance(calls, list):
+        return []
+    is_all = all(
+        isinstance(each, dict) and each.get("type") == "function" and isinstance(each.get("function"), dict)
+        for each in calls
+    )
+    return calls if is_all else []
+
+
+def _find_in_object(logged: JsonObject, role: str) -> Iterator[JsonObject]:
+    given = logged.get("role") or (
+        logged.get("type") if logged.get("type") in ("human", "ai", "system", "tool") else None
+    )
+    if given is not None and _says(logged):
+        yield from _read_message(logged, str(given))
+        return
+    if str(logged.get("type")) in _ITEMS:
+        yield {key: logged[key] for key in _KEPT_OF_ITEM if key in logged}
+        return
+    if isinstance(logged.get("message"), dict):
+        yield from _find(logged["message"], role)
+        return
+    if isinstance(logged.get("choices"), list):
+        # The first answer is the one that the conversation goes on with.
+        yield from _find(logged["choices"][:1], role)
+        return
+    system = logged.get("system") or logged.get("instructions")
+    if isinstance(system, str) and system.strip():
+        yield {"role": "system", "content": system}
+    for key in _LISTS:
+        if isinstance(logged.get(key), list):
+            yield from _find_in_list(logged[key], role)
+            return
+    calls = logged.get("toolCalls") or logged.get("tool_calls")
+    text = next((logged[key] for key in _TEXTS if isinstance(logged.get(key), str)), None)
+    content = logged.get("content")
+    if isinstance(calls, list) and calls:
+        yield {"role": role, "content": text or "", "tool_calls": calls}
+    elif text is not None:
+        yield {"role": role, "content": text}
+    elif isinstance(content, list):
+        yield {"role": role, "content": content}
+
+
+def _read_message(logged: JsonObject, given: str) -> Iterator[JsonObject]:
+    if given not in _ROLE_NAMES:
+        return
+    content = logged.get("content")
+    # Some programs send the tools' descriptions along as messages of a tool.
+    if isinstance(content, dict) and content.get("type") == "function" and "function" in content:
+        return
+    message = {key: logged[key] for key in _KEPT if logged.get(key) is not None and key != "type"}
+    more = logged.get("additional_kwargs")
+    if not message.get("tool_calls") and isinstance(more, dict) and more.get("tool_calls"):
+        message["tool_calls"] = more["tool_calls"]
+    may_call = given == "tool" or logged.get("finish_reason") == "tool_calls"
+    if may_call and (calls := _read_calls(message.get("content"))):
+        yield {"role": "assistant", "content": "", "tool_calls": calls}
+        return
+    if "content" not in message and "parts" not in message:
+        message["content"] = None
+    yield {**message, "role": _ROLE_NAMES[given]}
+
+
+def _says(logged: JsonObject) -> bool:
+    return any(logged.get(key) is not None for key in ("content", "parts", "tool_calls", "reasoning_content"))

@@ -1,0 +1,193 @@
+"""Starting, cancelling and continuing jobs, and clearing away what they leave."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from django.core.files.uploadedfile import UploadedFile
+from django.db import connection, transaction
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.jobs.models import ImportJob, ResultPart, UploadPart
+from transcripts.jobs.runs import delete_results, notify_workers
+from transcripts.refusals import Refused
+from transcripts.studies.models import Project
+
+PART_BYTES = 1 << 20
+# An import of 30 MB took 110 MB of disk.
+ROOM_PER_BYTE, ROOM_FOR_PEOPLE = 4, 16_000_000
+MAX_OPEN_JOBS = 20
+UPLOAD_LOST_AFTER = datetime.timedelta(minutes=10)
+CHECKED_KEPT = datetime.timedelta(days=1)
+State = ImportJob.State
+
+
+def start_job(
+    *,
+    project: Project,
+    kind: str,
+    by: User,
+    files: Sequence[UploadedFile[bytes]] = (),
+    check_only: bool = False,
+    options: Mapping[str, object] | None = None,
+) -> ImportJob:
+    """Take over uploaded files and leave them to a worker. Raises ``Refused``.
+
+    The files are stored in many short transactions, so that others can write meanwhile.
+    """
+    _refuse_without_room(sum(file.size or 0 for file in files))
+    now = timezone.now()
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        if project.import_jobs.filter(state__in=ImportJob.OPEN).count() >= MAX_OPEN_JOBS:
+            raise Refused(
+                f"This study has {MAX_OPEN_JOBS} imports and exports that have not ended. Wait for them, or cancel imports that "
+                "were only checked."
+            )
+        job = ImportJob.objects.create(
+            project=project,
+            kind=kind,
+            files=[{"name": file.name or "file", "size": file.size or 0} for file in files],
+            options=dict(options or {}),
+            check_only=check_only,
+            asked_by=by,
+            asked_by_name=by.get_username(),
+            asked_at=now,
+            touched_at=now,
+        )
+        _record(job, "started", by=by, kind=kind, bytes=sum(file.size or 0 for file in files), check_only=check_only)
+    for number, file in enumerate(files):
+        file.seek(0)
+        for position, data in enumerate(iter(partial(file.read, PART_BYTES), b"")):
+            with _short_transaction():
+                UploadPart.objects.create(job=job, file=number, position=position, data=data)
+                ImportJob.objects.filter(pk=job.pk).update(touched_at=timezone.now())
+    with transaction.atomic():
+        _let_wait(job, State.UPLOADING)
+    job.refresh_from_db()
+    return job
+
+
+def _refuse_without_room(size: int) -> None:
+    """Raise ``Refused`` where SQLite's disk would be full before files of this size are imported: nobody could save then.
+
+    The files, the rows and the log of both are there at one time. How full the disk of a database server is, is not known here.
+    """
+    free, needed = find_room(), ROOM_PER_BYTE * size + ROOM_FOR_PEOPLE
+    if size and free is not None and free < needed:
+        raise Refused(
+            f"There is too little room on the disk of the database: {math.ceil(needed / 1e6):,} MB are needed to import "
+            f"{math.ceil(size / 1e6):,} MB, and {free // 1_000_000:,} MB are free. Nothing was stored. Ask the person who runs the "
+            "site to make room, or import less at a time."
+        )
+
+
+def find_room() -> int | None:
+    """How many bytes are free on the disk of a database that is a file; ``None`` for others."""
+    place = Path(str(connection.settings_dict["NAME"]))
+    return shutil.disk_usage(place.parent).free if connection.vendor == "sqlite" and place.is_file() else None
+
+
+@transaction.atomic
+def import_checked(
+    *, job: ImportJob, by: User, choices: Mapping[str, object] | None = None, check_again: bool = False
+) -> None:
+    """Import the files of a job that were only checked until now, with what was chosen since; or only check them again with it.
+
+    Raises ``Refused``.
+    """
+    asked = {"asked_by": by, "asked_by_name": by.get_username(), "options": {**job.options, **(choices or {})}}
+    if not _let_wait(job, State.CHECKED, check_only=check_again, **asked):
+        raise Refused(
+            "These files are not waiting to be imported any more. Reload the page to see what became of them."
+        )
+    _record(job, "resumed", by=by)
+
+
+@transaction.atomic
+def cancel_job(*, job: ImportJob, by: User) -> None:
+    """Stop a job; nothing of it stays. Raises ``Refused`` when it has ended."""
+    if not _end(job, State.CANCELLED, ImportJob.OPEN, problem=f"Cancelled by {by.get_username()}. Nothing was stored."):
+        raise Refused("This has ended already. Reload the page to see how.")
+    _record(job, "cancelled", by=by)
+
+
+@transaction.atomic
+def record_taking(*, job: ImportJob, by: User) -> None:
+    """Record that somebody downloads the file that a job made."""
+    _record(job, "taken", by=by, sha256=job.outcome["file"]["sha256"])
+
+
+def delete_result(*, job: ImportJob, by: User) -> None:
+    """Delete the file that a job made before it expires. Raises ``Refused`` when it is gone."""
+    now = timezone.now()
+    with transaction.atomic():
+        if not ImportJob.objects.filter(pk=job.pk, expires_at__gt=now).update(expires_at=now, result_size=0):
+            raise Refused("The file is not kept any more.")
+        _record(job, "deleted", by=by)
+    delete_results(job)
+
+
+def clear_jobs() -> None:
+    """Give up uploads that broke off and checks that nobody imports, and delete the files of ended jobs, and those that
+    have expired. Safe to repeat."""
+    now = timezone.now()
+    for state, late, problem in (
+        (State.UPLOADING, UPLOAD_LOST_AFTER, "The upload broke off. Nothing was stored; upload the files again."),
+        (State.CHECKED, CHECKED_KEPT, "The files were checked and not imported within a day. Nothing was stored."),
+    ):
+        for job in ImportJob.objects.filter(state=state, touched_at__lt=now - late):
+            with transaction.atomic():
+                if _end(job, State.CANCELLED, [state], problem=problem):
+                    _record(job, "cancelled", by=trail.SYSTEM)
+    with_files = ImportJob.objects.filter(pk__in=UploadPart.objects.order_by().values("job"))
+    for job in with_files.exclude(state__in=ImportJob.OPEN):
+        delete_files(job)
+    with_results = ImportJob.objects.filter(pk__in=ResultPart.objects.order_by().values("job"))
+    for job in with_results.exclude(state__in=ImportJob.OPEN).exclude(expires_at__gt=now):
+        delete_results(job)
+
+
+def delete_files(job: ImportJob) -> None:
+    """Delete what was uploaded for a job that has ended."""
+    while ids := list(UploadPart.objects.filter(job=job).values_list("pk", flat=True)[:4]):
+        with _short_transaction():
+            UploadPart.objects.filter(pk__in=ids).delete()
+
+
+def _let_wait(job: ImportJob, state: str, **others: object) -> bool:
+    moved = ImportJob.objects.filter(pk=job.pk, state=state).update(
+        state=State.WAITING, touched_at=timezone.now(), stage="", done=0, total=0, **others
+    )
+    if moved:
+        transaction.on_commit(partial(notify_workers, job.pk))
+    return bool(moved)
+
+
+def _end(job: ImportJob, state: str, of: Sequence[str], *, problem: str) -> bool:
+    now = timezone.now()
+    found = ImportJob.objects.filter(pk=job.pk, state__in=of)
+    return bool(found.update(state=state, problem=problem, touched_at=now, ended_at=now, runner=""))
+
+
+def _record(job: ImportJob, what: str, *, by: trail.Actor, **details: object) -> None:
+    trail.record(f"imports.job.{what}", target=job, by=by, details=details)
+
+
+@contextmanager
+def _short_transaction() -> Iterator[None]:
+    """A transaction after which other writers on SQLite get as much time as it took."""
+    began = time.perf_counter()
+    with transaction.atomic():
+        yield
+    if connection.vendor == "sqlite" and not connection.in_atomic_block:
+        time.sleep(time.perf_counter() - began)

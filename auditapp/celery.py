@@ -21,9 +21,8 @@ TRANSPORT_ALIASES["filesystem"] = "auditapp.batches.runner.file_broker:Transport
 app = Celery("auditapp")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
-app.autodiscover_tasks(
-    ["auditapp.batches.runner", "auditapp.preannotation.annotators", "auditapp.benchmarks.sob.report"]
-)
+app.autodiscover_tasks(["auditapp.batches.runner", "auditapp.benchmarks.sob.report"])
+app.autodiscover_tasks(["auditapp.batches.runner"], related_name="job_tasks")
 
 
 @after_setup_logger.connect

@@ -35,7 +35,7 @@ class LazyResolver(URLResolver):
 
 human_half = [
     # First, because every key at the desk is a request there (python -m benchmarks save).
-    path("", include("transcripts.coding.urls")),
+    path("", include("transcripts.desk.urls")),
     path("", include("transcripts.accounts.urls")),
     path("", include("transcripts.studies.urls")),
     path("", include("transcripts.codebook.urls")),
@@ -55,7 +55,9 @@ human_half = [
 machine_half = [
     path("", include("auditapp.llm.urls")),
     path("", include("auditapp.batches.urls")),
-    path("", include("auditapp.preannotation.urls")),
+    path("", include("auditapp.annotators.urls")),
+    path("", include("auditapp.suggestions.urls")),
+    path("", include("auditapp.evaluation.urls")),
     path("", include("auditapp.benchmarks.scenarios.urls")),
     path("", include("auditapp.benchmarks.sob.urls")),
     path("", include("auditapp.benchmarks.experiments.urls")),

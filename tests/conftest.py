@@ -36,9 +36,9 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import seed_codebook
 from transcripts.codebook.models import Code
-from transcripts.coding.panel import _read_frozen_families
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
+from transcripts.desk.panel import _read_frozen_families
 from transcripts.jobs import running
 from transcripts.studies.actions import create_project, set_member_role
 from transcripts.studies.models import Project

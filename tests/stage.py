@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
+from auditapp.annotators.actions.planted import plant_sentence
+from auditapp.annotators.actions.withholding import ensure_arms, set_withholding
+from auditapp.annotators.models import Annotator, DraftReading, OfflineRun, Reading, Suggestion
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue
 from auditapp.benchmarks.experiments.actions import draw_audit, load_enrolments, lock_plan
 from auditapp.benchmarks.experiments.pure.plans import make_plan
@@ -24,18 +27,8 @@ from auditapp.benchmarks.scenarios.models import Play
 from auditapp.benchmarks.scenarios.pure.scripts import QuestionText, ScriptText
 from auditapp.benchmarks.sob.models import Audit, AuditItem, Dataset, Judgment, Text
 from auditapp.benchmarks.sob.tables.actions import save_targets
+from auditapp.evaluation.models import AuditedSuggestion, PositiveAudit
 from auditapp.llm.models import ModelVariant, ProviderAccount
-from auditapp.preannotation.annotators.actions.planted import plant_sentence
-from auditapp.preannotation.models import (
-    Annotator,
-    AuditedSuggestion,
-    DraftReading,
-    OfflineRun,
-    PositiveAudit,
-    Reading,
-    Suggestion,
-)
-from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, set_withholding
 from auditapp.webhooks.actions import add_webhook
 from transcripts.accounts.models import User
 from transcripts.analysis.notebook.actions import write_memo

@@ -25,18 +25,18 @@ import pytest
 from django.http import HttpResponse
 from django.urls import resolve, reverse
 
+from auditapp.annotators.models import Annotator, Suggestion, TurnArm
 from auditapp.batches.models import Attempt
 from auditapp.batches.pages import progress
 from auditapp.benchmarks.sob.audits.actions import mark_item
 from auditapp.benchmarks.sob.models import AuditItem
-from auditapp.preannotation.models import Annotator, Suggestion, TurnArm
-from auditapp.preannotation.suggestions.actions.responses import dismiss_suggestion, keep_suggestion
-from auditapp.preannotation.suggestions.actions.showings import show_suggestions
-from tests.auditapp.preannotation.call_cast import answer_all, say_otherwise
-from tests.auditapp.preannotation.critic_cast import add_critic, judge, launch, list_sentences, open_to, suggest
-from tests.auditapp.preannotation.panel_cast import add_annotator, show_all
-from tests.auditapp.preannotation.question_cast import answer, find_arm
-from tests.auditapp.preannotation.question_cast import launch as launch_challenges
+from auditapp.suggestions.actions.responses import dismiss_suggestion, keep_suggestion
+from auditapp.suggestions.actions.showings import show_suggestions
+from tests.auditapp.annotators.call_cast import answer_all, say_otherwise
+from tests.auditapp.annotators.question_cast import answer, find_arm
+from tests.auditapp.annotators.question_cast import launch as launch_challenges
+from tests.auditapp.evaluation.critic_cast import add_critic, judge, launch, list_sentences, open_to, suggest
+from tests.auditapp.suggestions.panel_cast import add_annotator, show_all
 from tests.stage import ADDRESSES, Stage, add_export, set_stage
 from tests.test_access_matrix import LEADS_ON, NOT_SHOWN_TO_HER, OF_A_STUDY, Visitor, undone
 from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
@@ -92,7 +92,7 @@ class Crawl:
         """Fetch everything; the answers, without what changes with every request."""
         waiting = [*self._list_addresses(), "/", "/account/", "/help/"]
         self._follow(waiting)
-        self._send(self.stage.path("preannotation:panel"))
+        self._send(self.stage.path("suggestions:panel"))
         self.send_exports()
         return self.found
 
@@ -129,7 +129,7 @@ class Crawl:
         found = Interview.objects.filter(project__slug=self.stage.things["slug"]).order_by("pk")
         interviews = list(found[: self.max_interviews])
         for name in (
-            "coding:desk",
+            "desk:desk",
             "negotiation:thread_scores",
             "search:score_sheet",
             "negotiation:thread",
@@ -140,7 +140,7 @@ class Crawl:
                 yield self.stage.path(name, interview_id=interview.pk)
         for sentence in Sentence.objects.filter(turn__interview__in=interviews):
             place = {"interview_id": sentence.turn.interview_id, "sentence_id": sentence.pk}
-            yield self.stage.path("coding:marks", **place)
+            yield self.stage.path("desk:marks", **place)
         queries = ("withdrawn=any", "withdrawn=any&since=2020-01-01T00:00:00Z")
         for name, others in (
             ("codings", ("coder=second_coder", "code=theme.balance", "layer=assisted")),
@@ -342,7 +342,7 @@ MEASURES_OF_MACHINES = ("spread", "reversals", "calibration", "disagreements", "
 
 def look_around(visitor: Visitor, project: Project, *more: str) -> dict[str, bytes]:
     """The pages that measure machines, with every choice of their forms, the codes that machines suggested and a few others."""
-    paths = {reverse(f"preannotation:{name}", args=[project.slug]) for name in (*MEASURES_OF_MACHINES, *more)}
+    paths = {reverse(f"evaluation:{name}", args=[project.slug]) for name in (*MEASURES_OF_MACHINES, *more)}
     waiting, found = sorted(paths), {}
     while waiting:
         path = waiting.pop()
@@ -387,7 +387,7 @@ def test_nothing_a_lead_who_codes_gets_tells_what_machines_said_before_she_opens
     for sentence in sentences:
         decide(sentence, coder)
     leads, readers_site = Visitor(lead), Visitor(reader)
-    pages = [reverse(f"preannotation:{name}", args=[project.slug]) for name in ("spread", "reversals", "calibration")]
+    pages = [reverse(f"evaluation:{name}", args=[project.slug]) for name in ("spread", "reversals", "calibration")]
     every = [*readers, Annotator.objects.get(pk=arm.settings["annotator"])]
     pages += [reverse("api:calibration", args=[project.slug, annotator.pk]) for annotator in every]
     before, read_before = look_around(leads, project, "choose"), fetch_all(readers_site, pages)

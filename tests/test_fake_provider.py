@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from auditapp.annotators.pure.prompts import write_user_prompt
 from auditapp.llm.providers.base import ChatAnswer
-from auditapp.preannotation.annotators.pure.prompts import write_user_prompt
 from tests.auditapp.llm.asking import ask, open_account, write_request
 from tests.instance import FakeProvider
 from tests.obeying import load_payloads

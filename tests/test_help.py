@@ -51,7 +51,7 @@ def read_size(webp: bytes) -> tuple[int, int]:
 
 
 def test_help_above_a_page_leads_to_its_task() -> None:
-    assert find_help("coding:desk") == reverse("help_task", args=["code-an-interview"])
+    assert find_help("desk:desk") == reverse("help_task", args=["code-an-interview"])
     assert find_help("studies:home") == reverse("help")
 
 

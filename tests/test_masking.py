@@ -133,7 +133,7 @@ def _list_more(project: Project, *, every: int = 1) -> Iterator[str]:
     for pk in project.interviews.masked().order_by("pk").values_list("pk", flat=True)[::every]:
         for name in (
             "corpus:details",
-            "coding:desk",
+            "desk:desk",
             "corpus:interview_consent",
             "negotiation:case_sheet",
             "negotiation:thread",

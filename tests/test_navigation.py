@@ -24,9 +24,9 @@ CLICKS = 3
 OF_A_KIND = 2
 # Steps of a task that begins on such a page: one click more.
 STEPS = {
-    *("codebook:retire_code", "codebook:split_code", "preannotation:launch_check"),
+    *("codebook:retire_code", "codebook:split_code", "evaluation:launch_check"),
     *("themes:edit", "themes:evidence", "themes:history", "themes:quote"),
-    *("search:score_sheet", "preannotation:run", "sob:mark", "sob:reading_history"),
+    *("search:score_sheet", "annotators:run", "sob:mark", "sob:reading_history"),
     *("negotiation:new_stance", "negotiation:next_stance", "negotiation:pair", "negotiation:thread_scores"),
     "gender_cues:rationales",
     *("scenarios:new_script", "scenarios:next_script"),
@@ -43,12 +43,12 @@ NOT_ON_STAGE = {
         "revision:re_review",
     ),
     *(
-        "preannotation:audit_items",
-        "preannotation:calibration_cell",
-        "preannotation:check_answers",
-        "preannotation:mark",
+        "evaluation:audit_items",
+        "evaluation:calibration_cell",
+        "evaluation:check_answers",
+        "evaluation:mark",
     ),
-    *("preannotation:annotator_readings", "sob:combine", "sob:read_answer"),
+    *("annotators:annotator_readings", "sob:combine", "sob:read_answer"),
     *("codebook:pin", "themes:merge", "themes:quote", "themes:split"),
     "negotiation:behind",
     # Closed to those who may code it and did not hold it, and a part of it.

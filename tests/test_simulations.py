@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
+from auditapp.annotators.pure.figures import CrossTable, Tally
 from auditapp.benchmarks.experiments.pure.effects import Tally as UnitTally
 from auditapp.benchmarks.experiments.pure.effects import (
     compare_groups,
@@ -37,12 +38,11 @@ from auditapp.benchmarks.sob.pure.measures.ranks import RankedBlocks, compare_co
 from auditapp.benchmarks.sob.pure.measures.score_intervals import Sample, resample_scores
 from auditapp.benchmarks.sob.pure.measures.secondary import contrast_secondary
 from auditapp.benchmarks.sob.pure.measures.tallies import ItemMatrix
-from auditapp.preannotation.evaluation.pure.calibrating import bound_f1
-from auditapp.preannotation.evaluation.pure.figures import CrossTable, Tally
-from auditapp.preannotation.evaluation.pure.influence_by_turn import measure_by_turn
-from auditapp.preannotation.evaluation.pure.rectifying import Sample as Labelled
-from auditapp.preannotation.evaluation.pure.rectifying import rectify_by_turn
-from auditapp.preannotation.evaluation.pure.turn_tables import Draws, make_table
+from auditapp.evaluation.pure.calibrating import bound_f1
+from auditapp.evaluation.pure.influence_by_turn import measure_by_turn
+from auditapp.evaluation.pure.rectifying import Sample as Labelled
+from auditapp.evaluation.pure.rectifying import rectify_by_turn
+from auditapp.evaluation.pure.turn_tables import Draws, make_table
 from tests.transcripts.agreement import examples
 from tests.transcripts.statistics.test_clusters import draw as draw_clusters
 from transcripts.agreement.pure.figures import CodeAgreement

@@ -25,7 +25,7 @@ from transcripts.ui.forms import ReplacingForm
 REPLACE = {
     "auditapp.llm.forms.CapabilitiesForm": "seen",
     "auditapp.benchmarks.gender_cues.forms.purposes.PurposeForm": "based_on",
-    "auditapp.preannotation.evaluation.forms.DisagreementForm": "replaces",
+    "auditapp.evaluation.forms.DisagreementForm": "replaces",
     "auditapp.benchmarks.scenarios.forms.scripts.NextScriptForm": "based_on",
     "auditapp.benchmarks.sob.tables.forms.MappingForm": "based_on",
     "auditapp.benchmarks.sob.tables.forms.TargetsForm": "based_on",

@@ -10,6 +10,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from auditapp.annotators.actions.annotators import LATENT_NEEDS_REASON, draft_annotator
+from auditapp.annotators.actions.launching import launch_model, plan_reading
+from auditapp.annotators.models import Annotator
+from auditapp.annotators.queries.launching import add_review
 from auditapp.api.batches import BatchView, check_name
 from auditapp.api.inputs import Body, Choice, Dollars, TrueOrFalse, Uuid, WholeNumber, Words
 from auditapp.api.outputs import InDollars
@@ -24,10 +28,6 @@ from auditapp.benchmarks.sob.judging.actions.launching import NOTICE, launch_sob
 from auditapp.benchmarks.sob.models import Dataset
 from auditapp.benchmarks.sob.pure.instruments import TASKS
 from auditapp.llm.models import ModelVariant
-from auditapp.preannotation.annotators.actions.annotators import LATENT_NEEDS_REASON, draft_annotator
-from auditapp.preannotation.annotators.actions.launching import launch_model, plan_reading
-from auditapp.preannotation.launching.queries import add_review
-from auditapp.preannotation.models import Annotator
 from transcripts.accounts.models import Scope
 from transcripts.corpus.models import Interview
 from transcripts.studies.roles import Permission

@@ -12,14 +12,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from auditapp.annotators.models import Annotator
+from auditapp.annotators.queries.annotators import list_annotators
 from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Choice, Numeral, Parameters
 from auditapp.api.views import PageParameters, Pages, ProjectView, find_row
-from auditapp.preannotation.annotators.queries.annotators import list_annotators
-from auditapp.preannotation.evaluation.queries.calibration_rows import LAYER, OF_PEOPLE, CodeRow
-from auditapp.preannotation.evaluation.views.calibration import measure as measure_calibration
-from auditapp.preannotation.evaluation.views.comparing import Asked, compare, read_asked
-from auditapp.preannotation.models import Annotator
+from auditapp.evaluation.queries.calibration_rows import LAYER, OF_PEOPLE, CodeRow
+from auditapp.evaluation.views.calibration import measure as measure_calibration
+from auditapp.evaluation.views.comparing import Asked, compare, read_asked
 from transcripts.agreement import report
 from transcripts.agreement.forms import NOT_KNOWN, list_coders
 from transcripts.agreement.pure.figures import CELLS, CODE_FIGURES, PAIR_FIGURES
@@ -38,8 +38,8 @@ from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_SEED
 
 if TYPE_CHECKING:
-    from auditapp.preannotation.evaluation.queries.answer_tables import AskedQuestion
-    from auditapp.preannotation.evaluation.queries.calibration import Compared
+    from auditapp.evaluation.queries.answer_tables import AskedQuestion
+    from auditapp.evaluation.queries.calibration import Compared
 
 IS_REFLEXIVE = (
     "This family is coded by reflexive thematic analysis, which reports no coefficients. An owner can have them computed once "

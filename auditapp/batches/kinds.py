@@ -212,6 +212,13 @@ def sum_by_model(outcomes: ArmOutcomes) -> dict[str, Counter[str]]:
     return found
 
 
+def alarm_by_model(find: Callable[[Mapping[str, int]], list[str]]) -> Callable[[ArmOutcomes], list[str]]:
+    """The alarms of each model of a batch, over all its codes."""
+    return lambda outcomes: [
+        f"{label}: {alarm}" for label, counts in sum_by_model(outcomes).items() for alarm in find(counts)
+    ]
+
+
 def announce_end(batch: Batch) -> None:
     """Tell the feature, and all who listen, that a batch has ended; reads batch.project where the feature does."""
     ended = _find_parts(batch.kind).ended

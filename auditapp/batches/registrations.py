@@ -13,6 +13,7 @@ from auditapp.batches.planning import cancel_abandoned
 from auditapp.batches.runner.sweeps import register_sweep
 from transcripts.accounts.models import User
 from transcripts.blinding.viewers import get_viewer
+from transcripts.jobs.runs import register_notifier
 from transcripts.studies.access import ProjectRequest
 from transcripts.studies.models import Project
 from transcripts.studies.overview import register_card, register_note
@@ -47,6 +48,30 @@ def read_notes(studies: Collection[Project], person: User) -> dict[int, str]:
     return {pk: f"{n} batch{'' if n == 1 else 'es'} not finished" for pk, n in counts.items()}
 
 
+def notify_of_job(job_id: int) -> None:
+    """Loads Celery only where an import or export is started."""
+    from auditapp.batches.runner import job_tasks
+
+    job_tasks.notify_of_job(job_id)
+
+
+def sweep_jobs() -> None:
+    """A sweep that loads Celery only where one is done: in a worker."""
+    from auditapp.batches.runner import job_tasks
+
+    job_tasks.sweep_jobs()
+
+
+def remove_abandoned_imports() -> None:
+    """A sweep that loads the readers of files only where one is done: in a worker."""
+    from transcripts.corpus.storing import remove_abandoned
+
+    remove_abandoned(seconds=1)
+
+
+register_notifier(notify_of_job)
+register_sweep("import jobs", sweep_jobs)
+register_sweep("abandoned imports", remove_abandoned_imports)
 register_sweep("abandoned launches", lambda: cancel_abandoned(seconds=1))
 register_card("batches/_card.html", read_batches, rank=20)
 register_note(read_notes)

@@ -10,6 +10,8 @@ from typing import Any
 
 from django.db import transaction
 
+from auditapp.annotators.actions.annotators import ensure_annotator
+from auditapp.annotators.actions.launching import launch_preannotation
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.scenarios.actions.asking import record_answer
 from auditapp.benchmarks.scenarios.actions.plays import branch_play, open_play
@@ -28,8 +30,6 @@ from auditapp.demo import SLUG, probe
 from auditapp.demo.team import let_team_work, run
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
-from auditapp.preannotation.annotators.actions.launching import launch_preannotation
 from transcripts.accounts.actions import create_user, ensure_owner
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

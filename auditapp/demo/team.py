@@ -16,6 +16,12 @@ from typing import Any
 
 from django.db import transaction
 
+from auditapp.annotators.actions.annotators import ensure_annotator
+from auditapp.annotators.actions.launching import launch_preannotation
+from auditapp.annotators.actions.offline import launch_offline
+from auditapp.annotators.actions.withholding import close_draft_reading, open_draft_reading
+from auditapp.annotators.models import Annotator, Suggestion
+from auditapp.annotators.runner.offline import run_offline
 from auditapp.batches.models import Batch
 from auditapp.batches.routes import live
 from auditapp.benchmarks.sob.audits.actions import draw_audit, mark_item
@@ -25,19 +31,13 @@ from auditapp.benchmarks.sob.tables.actions import save_mapping, save_targets
 from auditapp.benchmarks.sob.tables.queries import find_rows
 from auditapp.demo import negotiation
 from auditapp.demo.probe import bring_in_experiment
+from auditapp.evaluation.actions.audits import draw_positive_audit, mark_positive
+from auditapp.evaluation.actions.choices import choose_annotator
+from auditapp.evaluation.actions.critic import launch_critic
+from auditapp.evaluation.actions.disagreements import sort_disagreement
 from auditapp.llm.models import ModelVariant
-from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
-from auditapp.preannotation.annotators.actions.launching import launch_preannotation
-from auditapp.preannotation.annotators.actions.offline import launch_offline
-from auditapp.preannotation.annotators.runner.offline import run_offline
-from auditapp.preannotation.evaluation.actions.audits import draw_positive_audit, mark_positive
-from auditapp.preannotation.evaluation.actions.choices import choose_annotator
-from auditapp.preannotation.evaluation.actions.critic import launch_critic
-from auditapp.preannotation.evaluation.actions.disagreements import sort_disagreement
-from auditapp.preannotation.models import Annotator, Suggestion
-from auditapp.preannotation.suggestions.actions.responses import dismiss_suggestion, keep_suggestion
-from auditapp.preannotation.suggestions.actions.showings import show_suggestions
-from auditapp.preannotation.suggestions.actions.withholding import close_draft_reading, open_draft_reading
+from auditapp.suggestions.actions.responses import dismiss_suggestion, keep_suggestion
+from auditapp.suggestions.actions.showings import show_suggestions
 from transcripts.accounts.actions import create_user
 from transcripts.accounts.models import User
 from transcripts.agreement.actions import adjudicate, read_readings

@@ -20,13 +20,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from auditapp.annotators.actions.launching import launch_model
+from auditapp.annotators.actions.offline import launch_offline
+from auditapp.annotators.models import Annotator, OfflineRun, Suggestion, TurnArm
+from auditapp.annotators.pure.learning import fit, learn
+from auditapp.annotators.queries.offline import read_lesson
+from auditapp.annotators.runner.offline import make_reader, run_offline
 from auditapp.llm.actions import add_model
-from auditapp.preannotation.annotators.actions.launching import launch_model
-from auditapp.preannotation.annotators.actions.offline import launch_offline
-from auditapp.preannotation.annotators.pure.learning import fit, learn
-from auditapp.preannotation.annotators.queries.offline import read_lesson
-from auditapp.preannotation.annotators.runner.offline import make_reader, run_offline
-from auditapp.preannotation.models import Annotator, OfflineRun, Suggestion, TurnArm
 from benchmarks.inside.times import Times
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -180,7 +180,7 @@ def measure_calibration(annotator: Annotator, project: Project, rounds: int) -> 
     set_member_role(project=project, user=reader, role="reader", by=trail.SYSTEM)
     client, first, later = Client(SERVER_NAME="127.0.0.1"), Times(), Times()
     client.force_login(reader)
-    address = f"{reverse('preannotation:calibration', args=[project.slug])}?annotator={annotator.pk}"
+    address = f"{reverse('evaluation:calibration', args=[project.slug])}?annotator={annotator.pk}"
     for number in range(rounds + 1):
         with (later if number else first).measure():
             answer = client.get(address)
@@ -196,7 +196,7 @@ def measure_panels(project: Project, coder: User) -> dict[str, object]:
     suggested = Suggestion.objects.filter(sentence__turn__in=shown).order_by("sentence_id")
     for pk in suggested.values_list("sentence_id", flat=True).distinct()[:PANELS]:
         with times.measure():
-            answer = client.post(reverse("preannotation:panel", args=[project.slug, pk]))
+            answer = client.post(reverse("suggestions:panel", args=[project.slug, pk]))
         assert answer.status_code == 200, answer.status_code
     return asdict(times)
 

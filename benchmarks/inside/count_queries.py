@@ -19,7 +19,7 @@ from transcripts.studies.models import Project
 
 def count_queries(client: Client, interview: Interview) -> int:
     """The queries of one request, of session and rights too."""
-    url = reverse("coding:desk", args=[interview.project.slug, interview.pk])
+    url = reverse("desk:desk", args=[interview.project.slug, interview.pk])
     client.get(url)  # what is read once in the life of a process
     with CaptureQueriesContext(connection) as captured:
         answer = client.get(url)

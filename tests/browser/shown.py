@@ -15,6 +15,18 @@ from typing import Any
 from django.core.management import call_command
 from django.utils import timezone
 
+from auditapp.annotators.actions.annotators import ensure_annotator
+from auditapp.annotators.actions.launching import launch_preannotation
+from auditapp.annotators.actions.offline import launch_offline
+from auditapp.annotators.actions.planted import plant_own_set
+from auditapp.annotators.actions.withholding import (
+    close_draft_reading,
+    ensure_arms,
+    open_draft_reading,
+    set_withholding,
+)
+from auditapp.annotators.models import Annotator, OfflineRun, Suggestion, TurnArm
+from auditapp.annotators.runner.offline import run_offline
 from auditapp.audits.actions import open_results
 from auditapp.batches.models import Batch
 from auditapp.batches.routes import live
@@ -26,30 +38,18 @@ from auditapp.benchmarks.sob.pure.parsing import Outcome
 from auditapp.benchmarks.sob.tables.actions import save_mapping, save_targets
 from auditapp.benchmarks.sob.tables.queries import find_rows
 from auditapp.benchmarks.sob.texts.actions.derived import sample_dataset
+from auditapp.evaluation.actions.audits import draw_positive_audit, mark_positive
+from auditapp.evaluation.actions.choices import choose_annotator
+from auditapp.evaluation.actions.disagreements import sort_disagreement
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
-from auditapp.preannotation.annotators.actions.launching import launch_preannotation
-from auditapp.preannotation.annotators.actions.offline import launch_offline
-from auditapp.preannotation.annotators.actions.planted import plant_own_set
-from auditapp.preannotation.annotators.runner.offline import run_offline
-from auditapp.preannotation.evaluation.actions.audits import draw_positive_audit, mark_positive
-from auditapp.preannotation.evaluation.actions.choices import choose_annotator
-from auditapp.preannotation.evaluation.actions.disagreements import sort_disagreement
-from auditapp.preannotation.models import Annotator, OfflineRun, Suggestion, TurnArm
-from auditapp.preannotation.suggestions.actions.responses import dismiss_suggestion, keep_suggestion
-from auditapp.preannotation.suggestions.actions.showings import show_suggestions
-from auditapp.preannotation.suggestions.actions.withholding import (
-    close_draft_reading,
-    ensure_arms,
-    open_draft_reading,
-    set_withholding,
-)
+from auditapp.suggestions.actions.responses import dismiss_suggestion, keep_suggestion
+from auditapp.suggestions.actions.showings import show_suggestions
 from auditapp.webhooks.actions import add_webhook
 from auditapp.webhooks.models import Delivery
-from tests.auditapp.preannotation.calibration_cast import BALANCE, COMPASSION, decide_all, read
-from tests.auditapp.preannotation.critic_cast import judge
-from tests.auditapp.preannotation.teaching import add_interviews, code_blind
+from tests.auditapp.annotators.teaching import add_interviews, code_blind
+from tests.auditapp.evaluation.calibration_cast import BALANCE, COMPASSION, decide_all, read
+from tests.auditapp.evaluation.critic_cast import judge
 from transcripts.accounts.actions import create_user
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

@@ -159,8 +159,8 @@ def fill() -> dict[str, object]:
     """The ids of the interviews under their own ids, and one session per person."""
     from django.core.management import call_command
 
+    from auditapp.annotators.actions.withholding import set_withholding
     from auditapp.demo.actions import begin_demo
-    from auditapp.preannotation.suggestions.actions.withholding import set_withholding
     from tests.browser import shown
     from transcripts.accounts.models import User
     from transcripts.audit_trail import trail
@@ -311,8 +311,8 @@ def sign_in(user: User) -> str:
 
 def prepare_suggestions() -> dict[str, object]:
     """A study whose interviews an annotator has read: one to open, one whose turns are withheld, and a draft."""
-    from auditapp.preannotation.models import Suggestion
-    from auditapp.preannotation.suggestions.actions.withholding import open_draft_reading, set_withholding
+    from auditapp.annotators.actions.withholding import open_draft_reading, set_withholding
+    from auditapp.annotators.models import Suggestion
     from transcripts.audit_trail import trail
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
@@ -344,13 +344,13 @@ def suggest(
 ) -> None:
     """Suggestions of a machine for the first sentence that the model says, or another role; of the others of its turn it says
     none."""
+    from auditapp.annotators.actions.annotators import ensure_annotator
+    from auditapp.annotators.actions.launching import launch_preannotation
+    from auditapp.annotators.runner.parse_responses import PreannotationKind
     from auditapp.batches.kinds import Answered
     from auditapp.batches.models import Cell
     from auditapp.llm.actions import add_model
     from auditapp.llm.models import ModelVariant
-    from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
-    from auditapp.preannotation.annotators.actions.launching import launch_preannotation
-    from auditapp.preannotation.annotators.runner.parse_responses import PreannotationKind
     from transcripts.audit_trail import trail
     from transcripts.corpus.models import Sentence
 

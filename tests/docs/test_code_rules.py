@@ -18,7 +18,7 @@ from tools.environment import ROOT
 # tests/transcripts/charts for charts).
 WRITES_HTML = {
     "auditapp/llm/failures.py",
-    "transcripts/coding/templatetags/desk_rows.py",
+    "transcripts/desk/templatetags/desk_rows.py",
     "transcripts/corpus/templatetags/corpus.py",
     "transcripts/ui/templatetags/charts.py",
 }
@@ -189,7 +189,7 @@ def test_statements_put_together_from_parts_are_looked_at_one_by_one() -> None:
 # Patterns that are chosen out of several of the program's own.
 CHOOSES_PATTERNS = {
     "auditapp/batches/ledger/batch_state.py",
-    "auditapp/preannotation/suggestions/queries/panel.py",
+    "auditapp/suggestions/queries/panel.py",
     "transcripts/exchange/coding_rows.py",
     "transcripts/analysis/search/queries.py",
     "transcripts/analysis/search/results.py",

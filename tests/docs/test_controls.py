@@ -161,8 +161,8 @@ def test_the_cache_of_the_server_holds_no_content() -> None:
     """Counts of wrong passwords (allauth), hashes of used codes, and which job, run or delivery a worker was just told of."""
     using = {path for path, source in read_sources().items() if "django.core.cache" in source.imports}
     assert using <= {
-        "auditapp/import_worker/tasks.py",
-        "auditapp/preannotation/annotators/tasks.py",
+        "auditapp/batches/runner/job_tasks.py",
+        "auditapp/annotators/tasks.py",
         "auditapp/webhooks/actions.py",
         "transcripts/accounts/second_factor_views.py",
     }

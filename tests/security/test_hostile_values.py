@@ -125,7 +125,7 @@ def test_interview_text_is_shown_as_text_and_metadata_too(project: Project, owne
     import_file(project=project, name="markup.jsonl", data=line.encode(), by=owner)
     made = Fuzzer(set_stage(project, owner, second_coder), 1)
     interview = Interview.objects.get(external_id="i2")
-    for name in ("coding:desk", "corpus:interview_consent", "corpus:interviews", "search:search"):
+    for name in ("desk:desk", "corpus:interview_consent", "corpus:interviews", "search:search"):
         path = (
             made.stage.path(name, interview_id=interview.pk)
             if "interview_id" in ADDRESSES[name].holes

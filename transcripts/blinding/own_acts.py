@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import ROLE
-from transcripts.coding.history import Act, HistoryPart, Rows, select_acts
 from transcripts.coding.models import CONDITION, Unblinding
+from transcripts.desk.history import Act, HistoryPart, Rows, select_acts
 from transcripts.studies.models import Project
 
 

@@ -300,7 +300,7 @@ class Interview(models.Model):
 
     def get_absolute_url(self) -> str:
         """Reads self.project: costs a query when it is not loaded."""
-        return reverse("coding:desk", args=[self.project.slug, self.pk])
+        return reverse("desk:desk", args=[self.project.slug, self.pk])
 
     @property
     def is_masked(self) -> bool:

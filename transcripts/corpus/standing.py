@@ -35,7 +35,7 @@ from transcripts.ui.typed_text import check_reason
 
 AT_A_TIME = 500
 # Plans, which say what is to be done with a text and nothing of it.
-PLANS = {"rounds.assignment", "preannotation.turnarm"}
+PLANS = {"rounds.assignment", "annotators.turnarm"}
 PATHS: dict[type[models.Model], str] = {Interview: "", Turn: "__interview", Sentence: "__turn__interview"}
 # The fields that can be corrected, by the names that people see.
 FIELDS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transcripts.blinding.labels_seen import register_labels
-from transcripts.coding.history import register_history
+from transcripts.desk.history import register_history
 from transcripts.negotiation.queries.cases import find_paired, find_with_sheets
 from transcripts.negotiation.queries.own_acts import SCORES
 from transcripts.negotiation.queries.scores import find_scored

@@ -113,7 +113,7 @@ def read_all_work(project: Project) -> dict[str, object]:
     coders = [_draw(names[pk], by_coder[pk]) for pk in sorted(by_coder, key=lambda pk: names[pk].lower())]
     behind = sorted(by_interview, key=lambda pk: (_sum(by_interview[pk]).percent == 100, pk))[:INTERVIEWS_SHOWN]
     interviews = [
-        _draw(titles[pk], by_interview[pk], href=reverse("coding:desk", args=[project.slug, pk])) for pk in behind
+        _draw(titles[pk], by_interview[pk], href=reverse("desk:desk", args=[project.slug, pk])) for pk in behind
     ]
     total = _sum([each for some in by_coder.values() for each in some])
     return {

@@ -17,7 +17,7 @@ INTRODUCTIONS: dict[str, dict[str, str]] = {
         "code": "Every interview, and how far you have coded it. Open one to code it.",
         "": "Every interview, and how far it is coded. Open one to read it.",
     },
-    "coding:desk": {
+    "desk:desk": {
         "code": "Read the marked sentence, choose the codes that fit, then “Nothing more here”. The key ? lists all keys.",
     },
     "codebook:current": {
@@ -53,14 +53,14 @@ INTRODUCTIONS: dict[str, dict[str, str]] = {
     "negotiation:study": {
         "": "What models do over the turns of a talk, as one coder read it. Choose a number to see the turns that it counts.",
     },
-    "preannotation:annotators": {
+    "annotators:annotators": {
         "run_batches": "An annotator is a model, or rules, that labels interviews. Begin with “Annotate with a model”.",
         "": "An annotator is a model, or rules, that labels interviews. Open one to see its instructions.",
     },
-    "preannotation:influence": {
+    "evaluation:influence": {
         "": "Whether suggestions change what people code. Figures come once coders have opened suggestions at the desk.",
     },
-    "preannotation:calibration": {
+    "evaluation:calibration": {
         "": "How well an annotator agrees with people who coded blind. Choose one, and read the verdict before you rely on it.",
     },
     "batches:list": {

@@ -182,23 +182,28 @@ DESTINATIONS = (
             Group(
                 "Annotators",
                 (
-                    Page("All annotators", "preannotation:annotators", "see_all_codings", holds=("preannotation:",)),
-                    Page("Annotate with a model", "preannotation:launch", "run_batches"),
-                    Page("Annotate without a model", "preannotation:launch_offline", "run_batches"),
+                    Page(
+                        "All annotators",
+                        "annotators:annotators",
+                        "see_all_codings",
+                        holds=("annotators:", "evaluation:", "suggestions:"),
+                    ),
+                    Page("Annotate with a model", "annotators:launch", "run_batches"),
+                    Page("Annotate without a model", "annotators:launch_offline", "run_batches"),
                     Page(
                         "Planted sentences",
-                        "preannotation:planted",
+                        "annotators:planted",
                         "run_batches",
-                        holds=("preannotation:plant_set", "preannotation:withdraw_planted"),
+                        holds=("annotators:plant_set", "annotators:withdraw_planted"),
                     ),
                 ),
             ),
             Group(
                 "Influence",
                 (
-                    Page("Influence", "preannotation:influence", holds=("preannotation:open_finished",)),
-                    Page("Withholding", "preannotation:withholding", "set_method"),
-                    Page("Drafts", "preannotation:drafts", "set_method", holds=("preannotation:close_draft",)),
+                    Page("Influence", "evaluation:influence", holds=("evaluation:open_finished",)),
+                    Page("Withholding", "suggestions:withholding", "set_method"),
+                    Page("Drafts", "suggestions:drafts", "set_method", holds=("suggestions:close_draft",)),
                 ),
             ),
             Group(
@@ -206,19 +211,19 @@ DESTINATIONS = (
                 (
                     Page(
                         "Calibration",
-                        "preannotation:calibration",
+                        "evaluation:calibration",
                         "see_all_codings",
-                        holds=("preannotation:calibration_cell", "preannotation:calibration_compute"),
+                        holds=("evaluation:calibration_cell", "evaluation:calibration_compute"),
                     ),
                     Page(
                         "Disagreements",
-                        "preannotation:disagreements",
+                        "evaluation:disagreements",
                         "see_all_codings",
-                        holds=("preannotation:unsorted", "preannotation:sort_disagreement"),
+                        holds=("evaluation:unsorted", "evaluation:sort_disagreement"),
                     ),
-                    Page("Choice per code", "preannotation:choose", "set_method"),
-                    Page("Rates", "preannotation:rates", "see_all_codings", holds=("preannotation:rates_compute",)),
-                    Page("Several annotators", "preannotation:spread", "see_all_codings"),
+                    Page("Choice per code", "evaluation:choose", "set_method"),
+                    Page("Rates", "evaluation:rates", "see_all_codings", holds=("evaluation:rates_compute",)),
+                    Page("Several annotators", "evaluation:spread", "see_all_codings"),
                 ),
             ),
             Group(
@@ -226,18 +231,18 @@ DESTINATIONS = (
                 (
                     Page(
                         "All audits",
-                        "preannotation:audits",
+                        "evaluation:audits",
                         "see_all_codings",
                         holds=(
-                            "preannotation:audit",
-                            "preannotation:audit_items",
-                            "preannotation:mark",
-                            "preannotation:draw_audit",
-                            "preannotation:audit_results",
+                            "evaluation:audit",
+                            "evaluation:audit_items",
+                            "evaluation:mark",
+                            "evaluation:draw_audit",
+                            "evaluation:audit_results",
                         ),
                     ),
-                    Page("Critic", "preannotation:critic", "run_batches"),
-                    Page("Reversals", "preannotation:reversals", "see_all_codings"),
+                    Page("Critic", "evaluation:critic", "run_batches"),
+                    Page("Reversals", "evaluation:reversals", "see_all_codings"),
                 ),
             ),
             Page("Judges", "llm:judges", holds=("llm:",)),
@@ -322,7 +327,7 @@ DESTINATIONS = (
 
 # The tasks that help explains step by step, each with the routes of the pages that lead to it.
 TASKS = {
-    "code-an-interview": ("coding:desk", "rounds:work"),
+    "code-an-interview": ("desk:desk", "rounds:work"),
     "compare-two-coders": ("agreement:table", "agreement:disagreements", "agreement:queue", "rounds:list"),
     "launch-a-benchmark": ("sob:launch", "sob:datasets", "sob:load", "batches:list"),
     "import-interviews": ("corpus:interviews", "corpus:import", "corpus:files", "jobs:job"),

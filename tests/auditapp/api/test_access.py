@@ -14,7 +14,7 @@ from django.urls import URLPattern, reverse
 from auditapp.api import urls
 from auditapp.batches.models import Batch
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
-from tests.auditapp.preannotation.calibration_cast import make_annotator
+from tests.auditapp.evaluation.calibration_cast import make_annotator
 from tests.conftest import make_user
 from tests.stage import add_experiment, add_export, add_play, add_probe, add_provider_job, add_run
 from tests.transcripts.coding.desk_cast import find_code, put

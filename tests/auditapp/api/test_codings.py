@@ -132,7 +132,7 @@ def test_adding_writes_the_same_event_as_the_desk(
     desk = client_of(coder)
     place = ["culture", sentence.turn.interview_id]
     fields = {"sentence": sentence.pk, "code": code.pk, "idempotency_key": str(uuid4())}
-    assert desk.post(reverse("coding:add", args=place), fields).status_code == 303
+    assert desk.post(reverse("desk:add", args=place), fields).status_code == 303
     assert describe(last_event()) == by_api
 
 
@@ -148,7 +148,7 @@ def test_withdrawing_writes_the_same_event_as_the_desk(
     by_api = describe(last_event())
     fields = {"coding": str(put_code(coder).idempotency_key), "sentence": sentence.pk}
     place = ["culture", sentence.turn.interview_id]
-    assert client_of(coder).post(reverse("coding:withdraw", args=place), fields).status_code == 303
+    assert client_of(coder).post(reverse("desk:withdraw", args=place), fields).status_code == 303
     assert describe(last_event()) == by_api
     assert by_api["action"] == "coding.withdrawn"
 

@@ -12,11 +12,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.preannotation.models import Annotator
+from auditapp.annotators.models import Annotator
 from tests.auditapp.api.conftest import Program, ProgramOf
-from tests.auditapp.preannotation.calibration_cast import BALANCE, make_annotator
-from tests.auditapp.preannotation.critic_cast import list_sentences, suggest
-from tests.auditapp.preannotation.panel_cast import show_all
+from tests.auditapp.evaluation.calibration_cast import BALANCE, make_annotator
+from tests.auditapp.evaluation.critic_cast import list_sentences, suggest
+from tests.auditapp.suggestions.panel_cast import show_all
 from tests.transcripts.agreement.readings_cast import Dispute, stage_dispute
 from tests.transcripts.coding.desk_cast import decide, find_code, put
 from transcripts.accounts.models import User
@@ -166,7 +166,7 @@ class TestCalibration:
         client_of: Callable[[User], Client],
     ) -> None:
         found = self.read(program, annotator)
-        address = reverse("preannotation:calibration_file", args=[project.slug])
+        address = reverse("evaluation:calibration_file", args=[project.slug])
         file = client_of(reader).post(address, {"annotator": annotator.pk, "format": "json"})
         rows = {row["code_id"]: row for row in json.loads(file.content)}
         codes = {code["code"]: code for family in found["families"] for code in family["codes"]}

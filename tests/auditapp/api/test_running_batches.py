@@ -11,6 +11,7 @@ from uuid import uuid4
 import pytest
 from django.core.management import call_command
 
+from auditapp.annotators.models import Annotator, PlantedSentence, TurnArm
 from auditapp.api.answers import ReadAnswers
 from auditapp.batches.models import Batch, Cell, Result
 from auditapp.batches.routes import live
@@ -18,9 +19,8 @@ from auditapp.benchmarks.sob.models import Dataset, TermsNotice
 from auditapp.llm.actions import add_model
 from auditapp.llm.granting import set_grant
 from auditapp.llm.models import ModelVariant
-from auditapp.preannotation.models import Annotator, PlantedSentence, TurnArm
+from tests.auditapp.annotators.reading_cast import OFF_SITE, add_interviews, add_reader, allow
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
-from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent

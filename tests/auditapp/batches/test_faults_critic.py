@@ -20,13 +20,13 @@ IN_FLIGHT = 10
 # Interviews to be read, and one that a person has coded; what people made is hashed before any machine reads.
 PREPARE = f"""
 import json
-from tests.auditapp.preannotation.human_rows import hash_human
+from tests.auditapp.evaluation.human_rows import hash_human
 
 def make_study():
     from auditapp.llm.models import ModelVariant
-    from auditapp.preannotation.annotators.actions.launching import launch_model
-    from tests.auditapp.preannotation.check_cast import bring_in
-    from tests.auditapp.preannotation.teaching import add_interviews, code_blind
+    from auditapp.annotators.actions.launching import launch_model
+    from tests.auditapp.evaluation.check_cast import bring_in
+    from tests.auditapp.annotators.teaching import add_interviews, code_blind
     from auditapp.batches.launching import LaunchOptions
     from transcripts.codebook.actions import seed_codebook
     from transcripts.accounts.models import User
@@ -50,7 +50,7 @@ def make_study():
 LAUNCH_CRITIC = """
 from auditapp.batches.launching import LaunchOptions
 from auditapp.llm.models import ModelVariant
-from auditapp.preannotation.evaluation.actions.critic import launch_critic
+from auditapp.evaluation.actions.critic import launch_critic
 from auditapp.preannotation.models import Annotator
 from transcripts.audit_trail import trail
 critic = ModelVariant.objects.get(label="other")
@@ -60,7 +60,7 @@ print(batch.pk)
 """
 COUNT = """
 from auditapp.preannotation.models import Annotator
-from auditapp.preannotation.evaluation.queries.positives import count_reversals
+from auditapp.evaluation.queries.positives import count_reversals
 [(critic, found)] = count_reversals(Annotator.objects.get())
 rows = [[row["n"], row["reversed"], row["unusable"], row["rate"], row["interval"] is not None] for row in found]
 print(json.dumps({"critic": critic.label, "rows": sorted(rows), "n": sum(row["n"] for row in found), "human": hash_human()}))
@@ -76,11 +76,11 @@ def test_a_critic_whose_worker_is_killed_judges_every_positive_once_and_touches_
     worker = ground.instance.start_worker()
     launched = json.loads(ground.instance.run_code(PREPARE + "make_study()"))
     wait_until(lambda: ground.read_state(launched["batch"]) == "done", what="a model had read the interview")
-    assert ground.instance.query("SELECT count(*) FROM preannotation_suggestion") == [(POSITIVES,)]
+    assert ground.instance.query("SELECT count(*) FROM annotators_suggestion") == [(POSITIVES,)]
     fast = ground.provider.stats()["received"] + BEFORE_THE_KILL
     ground.provider.order(slow_after=fast, slow_latency=600)
     critic = int(ground.instance.run_code("import sys" + LAUNCH_CRITIC, str(IN_FLIGHT)))
-    readings = "SELECT count(*), count(DISTINCT suggestion_id) FROM preannotation_criticreading"
+    readings = "SELECT count(*), count(DISTINCT suggestion_id) FROM annotators_criticreading"
     wait_until(
         lambda: ground.instance.query(readings)[0][0] >= BEFORE_THE_KILL and ground.provider.stats()["received"] > fast,
         what="the critic was in the middle of its work",

@@ -27,7 +27,7 @@ def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instanc
     counts = {
         "interviews": "SELECT COUNT(*) FROM corpus_interview",
         "codings": "SELECT COUNT(*) FROM coding_coding",
-        "suggestions": "SELECT COUNT(*) FROM preannotation_suggestion",
+        "suggestions": "SELECT COUNT(*) FROM annotators_suggestion",
         "judgments": "SELECT COUNT(*) FROM sob_judgment",
         "readings": "SELECT COUNT(*) FROM sob_reading",
         "done": "SELECT COUNT(*) FROM batches_batch WHERE state = 'done'",

@@ -11,8 +11,9 @@ from django.urls import reverse
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.models import Audit, AuditMark
 from auditapp.demo.actions import load_demo
+from auditapp.evaluation.models import Disagreement, PositiveAudit, PositiveMark
 from auditapp.llm.models import ModelVariant
-from auditapp.preannotation.models import Disagreement, PositiveAudit, PositiveMark, Response
+from auditapp.suggestions.models import Response
 from tests.services import database_kind
 from transcripts.accounts.models import User
 from transcripts.agreement.models import Adjudication

@@ -5,19 +5,14 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
+from auditapp.annotators.pure.answers import ParsedAnswer, parse_response
+from auditapp.annotators.pure.prompts import OLD_PROMPT_VERSION, CodeText, write_system_prompt, write_user_prompt
 from auditapp.benchmarks.sob.pure.formatter_answers import read_formatter_answer, write_message
 from auditapp.benchmarks.sob.pure.instruments import get_instrument
 from auditapp.benchmarks.sob.pure.parsing import Outcome, parse_answer
 from auditapp.benchmarks.sob.pure.verdicts import VERDICTS, parse_verdict
 from auditapp.llm.providers import open_provider
 from auditapp.llm.providers.base import Account, ChatAnswer, ChatRequest
-from auditapp.preannotation.annotators.pure.answers import ParsedAnswer, parse_response
-from auditapp.preannotation.annotators.pure.prompts import (
-    OLD_PROMPT_VERSION,
-    CodeText,
-    write_system_prompt,
-    write_user_prompt,
-)
 
 CODES = [
     CodeText("theme.balance", "Balance", "Weighs.", "", ""),

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from auditapp.annotators.queries.annotators import list_judge_results
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
 from auditapp.benchmarks.sob.judging.actions.wordings import add_wording
 from auditapp.benchmarks.sob.report.scorecard import describe_basis, find_card_alarm, list_cautions, write_score
 from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
+from auditapp.evaluation.queries.scorecard import make_critic_figure, make_read_figure
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import find_part, read_scorecards
-from auditapp.preannotation.annotators.queries.annotators import list_judge_results
-from auditapp.preannotation.evaluation.queries.scorecard import make_critic_figure, make_read_figure
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts
 from tests.auditapp.benchmarks.sob.measures.answering import answer_in_turn, score
 from transcripts.accounts.models import User

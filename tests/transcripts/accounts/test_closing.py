@@ -112,7 +112,7 @@ def test_every_page_of_a_study_is_what_it_was_before_a_coder_was_closed(
     # everybody and the list of interviews that she is given nothing new. Audits show
     # a new seed each time.
     others = {"studies:members", "studies:history", "rounds:new", "rounds:detail", "exchange:methods"} | LEADS_ON
-    others |= {"preannotation:draw_audit", "sob:audit_new", "corpus:interviews", "rounds:all_work"}
+    others |= {"evaluation:draw_audit", "sob:audit_new", "corpus:interviews", "rounds:all_work"}
     # Their forms have a new key each time.
     others |= {"scenarios:open_play", "gender_cues:load", "gender_cues:rationales"}
 

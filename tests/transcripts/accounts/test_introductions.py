@@ -87,5 +87,5 @@ def test_what_a_page_proposes_is_something_its_reader_may_do() -> None:
     for_reader = find_introduction("corpus:interviews", ROLES["reader"].permissions)
     assert "Import your own" in for_lead
     assert "Import" not in for_reader
-    assert find_introduction("coding:desk", ROLES["reader"].permissions) == ""
+    assert find_introduction("desk:desk", ROLES["reader"].permissions) == ""
     assert find_introduction("codebook:version", ROLES["lead"].permissions) == ""

@@ -26,13 +26,13 @@ from transcripts.audit_trail.models import AuditEvent, AuditText
 from transcripts.audit_trail.rows import ERASED, row_changed, row_made
 from transcripts.codebook.models import Code
 from transcripts.coding import actions as desk
-from transcripts.coding import boundary_edits
 from transcripts.coding.actions import codings
 from transcripts.coding.models import Coding, Decision, Layer, Memo
 from transcripts.coding.queries import ActiveLabels
 from transcripts.corpus.boundary_edits import SentenceRetired
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
+from transcripts.desk import boundary_edits
 from transcripts.refusals import Refused
 from transcripts.revision import actions as revision
 from transcripts.rounds.actions import finish_interview, show_finished, take_back_finish

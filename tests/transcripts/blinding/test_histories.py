@@ -14,12 +14,13 @@ from tests.transcripts.revision.codebooks import code_of, current, merge
 from tests.transcripts.rounds.round_cast import answers, bring_in
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
-from transcripts.coding import actions, boundary_edits
+from transcripts.coding import actions
 from transcripts.coding.blind import read_blind
 from transcripts.coding.models import Coding, Decision, Layer, Reveal, Unblinding
 from transcripts.corpus.boundary_edits import SentenceRetired
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
+from transcripts.desk import boundary_edits
 from transcripts.refusals import Refused
 from transcripts.revision.actions import migrate_merged
 from transcripts.studies.models import Project

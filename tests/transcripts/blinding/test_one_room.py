@@ -10,8 +10,8 @@ NAMES = re.compile(r"\bUnblinding\b|\bcoding_unblinding\b|\.unblindings\b")
 ROOMS = ("transcripts/blinding/", "transcripts/coding/", "transcripts/exchange/")
 # Still to be ported; nothing may be added.
 LEFT = {
-    "auditapp/preannotation/annotators/queries/batch_visibility.py",
-    "auditapp/preannotation/evaluation/queries/influence.py",
+    "auditapp/annotators/queries/batch_visibility.py",
+    "auditapp/evaluation/queries/influence.py",
 }
 
 

@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from transcripts.coding.annotations import CodingView, SentenceAnnotations
-from transcripts.coding.templatetags.desk_rows import write_chips
+from transcripts.desk.annotations import CodingView, SentenceAnnotations
+from transcripts.desk.templatetags.desk_rows import write_chips
 
 NASTY = "\"'><script>alert(1)</script><b hx-get=/x onclick=y>&amp;"
 # Set by the program from lists of its own or made by it; never typed.

@@ -19,13 +19,14 @@ from tests.transcripts.coding.desk_cast import (
     take_off,
 )
 from transcripts.accounts.models import User
-from transcripts.coding import actions, boundary_edits
+from transcripts.coding import actions
 from transcripts.coding.models import Coding, Decision, Memo, Reveal, Unblinding
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.boundary_edits import SentenceRetired
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent
+from transcripts.desk import boundary_edits
 from transcripts.rounds.models import Assignment, Round
 from transcripts.studies.models import Project
 

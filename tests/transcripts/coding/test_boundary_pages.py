@@ -162,7 +162,7 @@ def test_numbers_of_pieces_are_shown(
     interview: Interview, second: Sentence, lead: User, coder: User, client_of: ClientOf
 ) -> None:
     act(client_of(lead), "split", interview, lead, sentence=second.pk, at=15)
-    html = read(client_of(coder).get(reverse("coding:desk", args=[interview.project.slug, interview.pk])))
+    html = read(client_of(coder).get(reverse("desk:desk", args=[interview.project.slug, interview.pk])))
     assert ">3a</a>" in html
     assert ">3b</a>" in html
 

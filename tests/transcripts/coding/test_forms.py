@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 from django.http import QueryDict
 
-from transcripts.coding.forms import WrongField, read_id, read_idempotency_key, read_quote, read_uuid, read_values
 from transcripts.coding.values import CodingValues
+from transcripts.desk.forms import WrongField, read_id, read_idempotency_key, read_quote, read_uuid, read_values
 
 CLIENT_ID = "0123456789abcdef0123456789abcdef"
 

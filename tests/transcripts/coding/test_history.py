@@ -18,12 +18,13 @@ from tests.transcripts.negotiation.score_cast import add_challenges, score, writ
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_former_reader, unblind_interview
 from transcripts.blinding.conditions import open_condition
-from transcripts.coding import actions, boundary_edits
-from transcripts.coding.history import Entry, list_history
+from transcripts.coding import actions
 from transcripts.coding.models import Coding, Link, Reveal
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import Extent
+from transcripts.desk import boundary_edits
+from transcripts.desk.history import Entry, list_history
 from transcripts.negotiation.actions.scores import Evidence, withdraw_score
 from transcripts.studies.models import Project
 
@@ -173,8 +174,8 @@ def test_openings_of_reasoning_conditions_and_labels_are_acts(
     unblind_interview(project=project, interview=run, by=lead, where="here")
     unblind_former_reader(project=project, interviews=[masked], user=lead, by=owner)
     assert kinds(project, lead) == ["unblinded", "condition", "reasoning"]
-    html = client_of(lead).get(reverse("coding:history", args=[project.slug])).content.decode()
-    assert f"{reverse('coding:desk', args=[project.slug, run.pk])}#turn-2" in html
+    html = client_of(lead).get(reverse("desk:history", args=[project.slug])).content.decode()
+    assert f"{reverse('desk:desk', args=[project.slug, run.pk])}#turn-2" in html
     assert reverse("blinding:condition", args=[project.slug, masked.pk]) in html
     assert masked.mask_label in html
     assert kinds(project, owner) == []
@@ -203,7 +204,7 @@ def test_scores_and_determinations_are_acts_with_their_evidence(
         ("scored", "2", 1),
     ]
     assert acts[-1].act.about == "care/1: Its moves serve them"
-    html = client_of(coder).get(reverse("coding:history", args=[project.slug])).content.decode()
+    html = client_of(coder).get(reverse("desk:history", args=[project.slug])).content.decode()
     assert reverse("negotiation:thread_scores", args=[project.slug, run.pk]) in html
     assert f"#turn-{challenge.turn.position}" in html
     assert f"?at={second.pk}#s{second.pk}" in html
@@ -214,8 +215,8 @@ def test_page_links_to_the_sentences_and_leads_on(
 ) -> None:
     for sentence in said(interview):
         decide(sentence, coder)
-    monkeypatch.setattr("transcripts.coding.history.ENTRIES_PER_PAGE", 5)
-    client, path = client_of(coder), reverse("coding:history", args=[project.slug])
+    monkeypatch.setattr("transcripts.desk.history.ENTRIES_PER_PAGE", 5)
+    client, path = client_of(coder), reverse("desk:history", args=[project.slug])
     newest = client.get(path).content.decode()
     last = said(interview)[-1]
     assert f"?at={last.pk}#s{last.pk}" in newest
@@ -229,7 +230,7 @@ def test_page_links_to_the_sentences_and_leads_on(
 def test_a_longer_page_takes_no_more_queries(
     project: Project, run: Interview, lead: User, coder: User, client_of: ClientOf
 ) -> None:
-    client, path = client_of(coder), reverse("coding:history", args=[project.slug])
+    client, path = client_of(coder), reverse("desk:history", args=[project.slug])
     stance, power = write(project, lead), find_code(project, "feature.power")
     asked = Sentence.objects.current().filter(turn__interview=run).select_related("turn__interview__project")[0]
 

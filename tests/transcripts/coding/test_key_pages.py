@@ -11,9 +11,9 @@ from django.urls import reverse
 from tests.transcripts.coding.desk_pages import ClientOf, address, read
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
-from transcripts.coding.keys import ACTS
 from transcripts.coding.models import DeskSettings
 from transcripts.corpus.models import Interview
+from transcripts.desk.keys import ACTS
 from transcripts.studies.models import Project
 
 

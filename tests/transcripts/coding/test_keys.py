@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding import actions
-from transcripts.coding.keys import (
+from transcripts.coding.models import DeskSettings
+from transcripts.desk.keys import (
     ACTS,
     CAPS,
     CONSOLE,
@@ -22,7 +23,6 @@ from transcripts.coding.keys import (
     resolve_console,
     resolve_keys,
 )
-from transcripts.coding.models import DeskSettings
 
 BALANCE = ("theme.balance", "Balance", "d")
 TASK = ("feature.task", "Task", "1")

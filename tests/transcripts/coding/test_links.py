@@ -14,13 +14,14 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.replay import compare_rows
 from transcripts.audit_trail.trail import list_streams
 from transcripts.codebook.models import Code
-from transcripts.coding import actions, boundary_edits
-from transcripts.coding.annotations import read_annotations_in
+from transcripts.coding import actions
 from transcripts.coding.closure import read_first_openings, saw_reasoning
 from transcripts.coding.models import Coding, Layer, Link, StageOpening
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import Extent
+from transcripts.desk import boundary_edits
+from transcripts.desk.annotations import read_annotations_in
 from transcripts.exchange.registry import Scope, find_export
 from transcripts.refusals import WrongInput
 from transcripts.studies.models import Project

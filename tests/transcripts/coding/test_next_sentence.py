@@ -40,7 +40,7 @@ def said(interview: Interview) -> list[Sentence]:
 
 def ask(client_of: ClientOf, user: User, project: Project, at: Sentence | None = None) -> tuple[str, int]:
     """Where one is led, and why; ("", 0) when nowhere."""
-    path = reverse("coding:next", args=[project.slug])
+    path = reverse("desk:next", args=[project.slug])
     response = client_of(user).get(path, {"at": at.pk} if at else {})
     assert response.status_code == 302
     query = parse_qs(urlsplit(response["Location"]).query)
@@ -80,7 +80,7 @@ def test_a_sentence_that_was_passed_over_is_the_last_to_come(
     assert ask(client_of, coder, project, passed_over) == ("uncoded", said(second)[1].pk)
     decide(said(second)[1], coder)
     assert ask(client_of, coder, project, said(second)[1]) == ("uncoded", passed_over.pk)
-    path = reverse("coding:next", args=[project.slug])
+    path = reverse("desk:next", args=[project.slug])
     told = client_of(coder).get(path, {"at": passed_over.pk}, headers={"X-Desk": str(coder.pk)}).json()
     assert told["words"] == "This is the only sentence that needs you now: not coded yet."
     decide(passed_over, coder)
@@ -98,7 +98,7 @@ def test_what_is_assigned_comes_before_everything_else(
     first, assigned = said(interview), said(second)
     assert ask(client_of, coder, project) == ("assigned", assigned[0].pk)
     assert ask(client_of, coder, project, first[1]) == ("assigned", assigned[0].pk), "not the rest of another interview"
-    path = reverse("coding:next", args=[project.slug])
+    path = reverse("desk:next", args=[project.slug])
     told = client_of(coder).get(path, headers={"X-Desk": str(coder.pk)}).json()
     assert told["words"] == "Next: assigned to you in First pass, not coded yet."
     assert told["words"] in client_of(coder).get(told["url"].partition("#")[0]).content.decode()
@@ -186,7 +186,7 @@ def test_memo_comes_last_and_only_ones_own(
 def test_script_gets_the_address_and_the_words(
     project: Project, interview: Interview, coder: User, client_of: ClientOf
 ) -> None:
-    path = reverse("coding:next", args=[project.slug])
+    path = reverse("desk:next", args=[project.slug])
     told = client_of(coder).get(path, headers={"X-Desk": str(coder.pk)}).json()
     assert told["sentence"] == said(interview)[0].pk
     assert told["words"] == "Next: not coded yet."
@@ -200,12 +200,12 @@ def test_script_gets_the_address_and_the_words(
 def test_unknown_place_begins_at_the_beginning(
     project: Project, interview: Interview, coder: User, client_of: ClientOf, at: str
 ) -> None:
-    response = client_of(coder).get(reverse("coding:next", args=[project.slug]), {"at": at})
+    response = client_of(coder).get(reverse("desk:next", args=[project.slug]), {"at": at})
     assert f"at={said(interview)[0].pk}" in response["Location"]
 
 
 def test_few_queries_lead_on(project: Project, interview: Interview, coder: User, client_of: ClientOf) -> None:
-    client, path = client_of(coder), reverse("coding:next", args=[project.slug])
+    client, path = client_of(coder), reverse("desk:next", args=[project.slug])
     client.get(path)
     with CaptureQueriesContext(connection) as captured:
         client.get(path)

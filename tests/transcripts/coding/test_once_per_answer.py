@@ -16,9 +16,10 @@ from tests.transcripts.coding.desk_cast import count_events, find_code, put, sta
 from tests.transcripts.coding.desk_pages import ClientOf, act, post
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeFamily
-from transcripts.coding import actions, boundary_edits, queries
+from transcripts.coding import actions, queries
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence
+from transcripts.desk import boundary_edits
 from transcripts.studies.models import Project
 
 REPERTOIRE = "repertoire.user_correction"

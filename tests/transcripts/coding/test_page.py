@@ -159,7 +159,7 @@ class TestAccess:
         self, project: Project, interview: Interview, owner: User, client_of: ClientOf
     ) -> None:
         other = start_study(slug="other", name="Other", by=owner)
-        url = reverse("coding:desk", args=[other.slug, interview.pk])
+        url = reverse("desk:desk", args=[other.slug, interview.pk])
         assert client_of(owner).get(url).status_code == 404
 
     def test_sentence_of_another_interview_is_not_found(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.coding.pure.quoting import WrongSpan, find_span, find_words
 from transcripts.corpus.pure.boundaries import Extent
+from transcripts.desk.quoting import WrongSpan, find_span, find_words
 
 # What a transcript may hold: anything but halves of pairs, which no stored text has. Line breaks of two characters,
 # which a page shows as one, are tried below.

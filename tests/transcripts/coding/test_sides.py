@@ -13,9 +13,9 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding import actions
 from transcripts.coding.blind import read_blind
-from transcripts.coding.panel import list_codes, read_families
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
+from transcripts.desk.panel import list_codes, read_families
 from transcripts.studies.models import Project
 
 
@@ -75,7 +75,7 @@ class TestRule:
 
 
 def test_the_page_says_whose_turns_each_code_is_for(project: Project) -> None:
-    from transcripts.coding import panel
+    from transcripts.desk import panel
 
     set_side(project, "case_features", "model")
     panel._read_frozen_families.cache_clear()

@@ -153,13 +153,13 @@ def test_two_threads_are_read_side_by_side(
     run: Interview, coder: User, outsider: User, client_of: ClientOf, project: Project
 ) -> None:
     other = Interview.objects.get(external_id="other")
-    url = reverse("coding:beside", args=[project.slug, run.pk, other.pk])
+    url = reverse("desk:beside", args=[project.slug, run.pk, other.pk])
     html = read(client_of(coder).get(url))
     assert "I looked." in html
     assert "I looked twice." in html
     assert "A secret thought." not in html
     assert client_of(outsider).get(url).status_code == 404
-    assert client_of(coder).get(reverse("coding:beside", args=[project.slug, run.pk, 999999])).status_code == 404
+    assert client_of(coder).get(reverse("desk:beside", args=[project.slug, run.pk, 999999])).status_code == 404
 
 
 def test_hidden_characters_are_badged_wherever_the_run_is_read(
@@ -180,7 +180,7 @@ def test_hidden_characters_are_badged_wherever_the_run_is_read(
     line = json.dumps({"id": "odd", "kind": "trajectory", "title": "Odd", "turns": turns})
     import_file(project=project, name="odd.jsonl", data=line.encode(), by=owner)
     run = Interview.objects.get(external_id="odd")
-    url = reverse("coding:beside", args=[project.slug, run.pk, run.pk])
+    url = reverse("desk:beside", args=[project.slug, run.pk, run.pk])
     for html in (read(client_of(coder).get(address("desk", run))), read(client_of(coder).get(url))):
         found = set(re.findall(r'data-point="(U\+[0-9A-F]+)"', html))
         assert {"U+202E", "U+001B", "U+2066", "U+00AD"} <= found

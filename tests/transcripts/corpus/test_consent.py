@@ -269,7 +269,7 @@ class TestPages:
     def test_the_desk_says_whether_external_models_may_read(
         self, project: Project, interview: Interview, lead: User, coder: User, client_of: SignIn
     ) -> None:
-        url = reverse("coding:desk", args=[project.slug, interview.pk])
+        url = reverse("desk:desk", args=[project.slug, interview.pk])
         assert "Processing by external models: nothing on record" in client_of(coder).get(url).content.decode()
         record(project, lead, interview)
         html = client_of(coder).get(url).content.decode()

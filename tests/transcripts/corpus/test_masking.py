@@ -149,7 +149,7 @@ def test_what_kind_of_prompt_a_turn_is_comes_back_with_the_mask_unless_somebody_
     [interview] = bring_in_masked(project, lead, [thread])
     asked = interview.turns.filter(role="interviewer").order_by("position")
     assert list(asked.values_list("prompt_kind", flat=True)) == ["", ""]
-    page = _sign_in(coder).get(reverse("coding:desk", args=[project.slug, interview.pk])).content.decode()
+    page = _sign_in(coder).get(reverse("desk:desk", args=[project.slug, interview.pk])).content.decode()
     assert "You assumed a lot." in page
     assert '<span class="tag">challenge</span>' not in page
     kinds = {asked[0].pk: "leading"}

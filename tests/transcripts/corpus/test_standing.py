@@ -14,8 +14,8 @@ from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 
+from auditapp.annotators.runner.render_prompts import render_turn_prompts
 from auditapp.batches.models import Arm
-from auditapp.preannotation.annotators.runner.render_prompts import render_turn_prompts
 from tests.stage import ADDRESSES, Stage, set_stage
 from tests.test_access_matrix import OF_A_STUDY, Visitor, undone
 from tests.transcripts.coding.desk_cast import find_code, put
@@ -115,7 +115,7 @@ def test_no_page_and_no_export_shows_an_archived_interview(stage: Stage, project
 
 # Pages on which it stands until it is archived, and on which it would be missed.
 SHOW_IT = {
-    *("api:interviews", "codebook:code", "coding:desk", "corpus:consent", "corpus:interviews", "preannotation:drafts"),
+    *("api:interviews", "codebook:code", "desk:desk", "corpus:consent", "corpus:interviews", "suggestions:drafts"),
     *("studies:home", "search:by_interview", "search:score_sheets", "search:search", "revision:anchors"),
     *("rounds:detail", "rounds:work", "themes:evidence", "themes:theme"),
 }
@@ -127,7 +127,7 @@ def test_an_archived_interview_says_so_at_its_addresses_and_can_be_restored(
     stage: Stage, project: Project, owner: User, reader: User
 ) -> None:
     archive(project, [stage.sentence.turn.interview_id], owner)
-    desk = stage.path("coding:desk")
+    desk = stage.path("desk:desk")
 
     page = Visitor(reader).knock(desk, "GET")
     assert page.status_code == 404
@@ -160,7 +160,7 @@ def test_pages_say_how_many_interviews_they_leave_out(stage: Stage, project: Pro
             "scenarios:open_play",
             "scenarios:suites",
             "gender_cues:home",
-            "coding:keys",
+            "desk:keys",
         ),
         *("negotiation:stances", "webhooks:list", "themes:positionality", "corpus:import", "notebook:new"),
     ],

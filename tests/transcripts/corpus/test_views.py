@@ -48,7 +48,7 @@ def test_list_shows_each_interview_with_its_counts(
     html = page.content.decode()
     assert page.status_code == 200
     assert "First interview" in html
-    assert reverse("coding:desk", args=[project.slug, interview.pk]) in html
+    assert reverse("desk:desk", args=[project.slug, interview.pk]) in html
     row = page.context["page"][0]
     assert (row.turn_count, row.sentence_count, row.questions, row.author_words, row.model_words) == (4, 10, 2, 17, 41)
     assert row.counts.average_response == 20.5

@@ -68,7 +68,7 @@ def test_twenty_coders_lose_nothing_while_the_codebook_is_published_five_times(
             next(changes)()
         key = uuid.uuid4()
         answer = clients[coder.pk].post(
-            reverse("coding:add", args=[project.slug, interview.pk]),
+            reverse("desk:add", args=[project.slug, interview.pk]),
             {"sentence": sentence.pk, "code": code.pk, "idempotency_key": str(key)},
         )
         assert answer.status_code == 303, (code.identifier, answer.status_code, answer.content[:300])
@@ -94,7 +94,7 @@ def test_a_file_that_comes_again_moves_no_coding(
 ) -> None:
     code = code_of(current(project), "theme.balance")
     sent = {"sentence": sentence.pk, "code": code.pk, "idempotency_key": str(uuid.uuid4())}
-    client_of(owner).post(reverse("coding:add", args=[project.slug, interview.pk]), sent)
+    client_of(owner).post(reverse("desk:add", args=[project.slug, interview.pk]), sent)
     before = list(Coding.objects.values()), list(Sentence.objects.values()), list(Turn.objects.values())
     file = {"id": "i1", "model": "Model A", "title": "First interview", "turns": TURNS}
     assert import_file(project=project, name="again.jsonl", data=json.dumps(file).encode(), by=owner).skipped

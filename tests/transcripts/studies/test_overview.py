@@ -53,7 +53,7 @@ def test_a_coder_sees_what_is_left_and_goes_on_where_she_began(
     assert work["left"] == work["total"] - 1
     page = read(client)
     assert "Go on coding" in page
-    assert reverse("coding:desk", args=["culture", later.pk]) in page
+    assert reverse("desk:desk", args=["culture", later.pk]) in page
     assert "rounds/_all_work_card.html" not in cards_of(client), "how far others are is not for coders"
 
 
@@ -94,7 +94,7 @@ def test_assigned_work_comes_first_with_its_round_and_instructions(
     work, page = cards_of(client)["rounds/_own_work_card.html"], read(client)
     assert work["next"] == interview.pk
     assert "Sign off your work" in page
-    assert reverse("coding:desk", args=["culture", interview.pk]) in page
+    assert reverse("desk:desk", args=["culture", interview.pk]) in page
 
 
 def test_a_lead_sees_how_far_everybody_is(

@@ -78,7 +78,7 @@ def test_pages_one_may_not_see_are_not_in_the_bar() -> None:
 
 
 def test_the_pages_of_the_open_group_stand_beside_its_name() -> None:
-    bar = build_bar("culture", view_name="preannotation:calibration_cell", permissions=OWNER.permissions)
+    bar = build_bar("culture", view_name="evaluation:calibration_cell", permissions=OWNER.permissions)
     assert find_current(bar) == [("Models", "true"), ("Calibration", "true"), ("Calibration", "true")]
     assert [link.name for link in bar.pages if link.pages] == ["Calibration"]
 
@@ -103,7 +103,7 @@ def test_every_page_of_a_machine_room_lies_in_one_destination(room: str, name: s
 
 
 def test_the_desk_lies_in_the_interviews() -> None:
-    bar = build_bar("culture", view_name="coding:desk", permissions=CODER.permissions)
+    bar = build_bar("culture", view_name="desk:desk", permissions=CODER.permissions)
     assert find_current(bar) == [("Interviews", "true"), ("Interviews", "true")]
 
 
@@ -119,12 +119,12 @@ def test_the_desk_lies_in_the_interviews() -> None:
         ("themes:write_statement", "Positionality"),
         ("negotiation:withdraw_pair", "Pairs"),
         ("negotiation:put_score", "Scores"),
-        ("preannotation:sort_disagreement", "Disagreements"),
-        ("preannotation:calibration_compute", "Calibration"),
-        ("preannotation:rates_compute", "Rates"),
-        ("preannotation:close_draft", "Drafts"),
-        ("preannotation:plant_set", "Planted sentences"),
-        ("preannotation:draw_audit", "All audits"),
+        ("evaluation:sort_disagreement", "Disagreements"),
+        ("evaluation:calibration_compute", "Calibration"),
+        ("evaluation:rates_compute", "Rates"),
+        ("suggestions:close_draft", "Drafts"),
+        ("annotators:plant_set", "Planted sentences"),
+        ("evaluation:draw_audit", "All audits"),
         ("batches:account_grants", "Grants"),
         ("scenarios:load_shipped", "Scenarios"),
     ],

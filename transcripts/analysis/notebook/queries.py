@@ -120,7 +120,7 @@ def _name_place(
 ) -> PlaceName:
     slug = project.slug
     if memo.interview is not None:
-        desk = reverse("coding:desk", args=[slug, memo.interview_id])
+        desk = reverse("desk:desk", args=[slug, memo.interview_id])
         if memo.sentence is None:
             return memo.interview.title, desk
         at = memo.sentence_id

@@ -131,7 +131,7 @@ def _answer(request: ProjectRequest, proposal: CodeProposal, line: Sentence | No
         )
     if line is None:
         return redirect("codebook:proposals", request.project.slug)
-    desk = reverse("coding:desk", args=[request.project.slug, line.turn.interview_id])
+    desk = reverse("desk:desk", args=[request.project.slug, line.turn.interview_id])
     return HttpResponseRedirect(f"{desk}?at={line.pk}#s{line.pk}", status=303)
 
 
@@ -328,7 +328,7 @@ def pin_from_desk(request: ProjectRequest) -> HttpResponse:
             )
             code = example.code
             messages.success(request, f"Sentence {line.label} is pinned to {code.name} in the draft {code.version}.")
-            desk = reverse("coding:desk", args=[request.project.slug, line.turn.interview_id])
+            desk = reverse("desk:desk", args=[request.project.slug, line.turn.interview_id])
             return redirect(f"{desk}?at={line.pk}#s{line.pk}")
     context = {"line": line, "form": form, "draft": draft, "pieces": find_pieces([line.pk]).get(line.pk, [])}
     return render(request, "codebook/pin.html", context, status=422 if form.errors else 200)

@@ -18,7 +18,6 @@ from transcripts.coding.actions.decisions import (
     reopen_sentence,
     reveal_suggestions,
 )
-from transcripts.coding.actions.keys import reset_keys, set_keys
 from transcripts.coding.actions.links import add_link, find_link, withdraw_link
 from transcripts.coding.actions.memos import write_memo
 
@@ -36,10 +35,8 @@ __all__ = [
     "find_link",
     "open_stage",
     "reopen_sentence",
-    "reset_keys",
     "restore_coding",
     "reveal_suggestions",
-    "set_keys",
     "withdraw_coding",
     "withdraw_link",
     "write_memo",

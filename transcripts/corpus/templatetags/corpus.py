@@ -24,7 +24,7 @@ ELSEWHERE = {"accounts", "batches", "codebook", "imports", "llm", "probe", "proj
 BUT = {"studies:home", "scenarios:run"}
 # Pages of other rooms that have none either: forms, keys, and what is about one interview or none.
 NONE_THERE = {
-    *("coding:keys", "coding:keycard"),
+    *("desk:keys", "desk:keycard"),
     *("corpus:import", "corpus:interview_consent", "corpus:redaction"),
     *("exchange:import", "notebook:new"),
     *("negotiation:case_sheet", "negotiation:thread", "negotiation:thread_scores"),

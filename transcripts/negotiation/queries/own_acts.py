@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from django.db.models import Prefetch
 
 from transcripts.accounts.models import User
-from transcripts.coding.history import Act, HistoryPart, Rows, select_acts
+from transcripts.desk.history import Act, HistoryPart, Rows, select_acts
 from transcripts.negotiation.models import Score, ScoreEvidence
 from transcripts.negotiation.queries.scores import ShownScore
 from transcripts.studies.models import Project

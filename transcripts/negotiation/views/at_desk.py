@@ -13,9 +13,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.coding.actions.checks import check_readable
-from transcripts.coding.forms import WrongField, read_id, read_idempotency_key, read_uuid
-from transcripts.coding.pure.quoting import WrongSpan, find_span
 from transcripts.corpus.models import Interview, Sentence
+from transcripts.desk.forms import WrongField, read_id, read_idempotency_key, read_uuid
+from transcripts.desk.quoting import WrongSpan, find_span
 from transcripts.negotiation.actions.scores import Evidence, put_score, restore_score, withdraw_score
 from transcripts.negotiation.forms.scores import GRADES, WITHOUT
 from transcripts.negotiation.models import Score, ScoreEvidence

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.blinding.viewers import get_viewer
-from transcripts.coding.rendering import render_beside
+from transcripts.desk.rendering import render_beside
 from transcripts.history.models import WrittenMeanwhile
 from transcripts.negotiation.actions import pairs as actions
 from transcripts.negotiation.forms.cases import PairForm

@@ -16,9 +16,9 @@ from django.views.decorators.http import require_POST, require_safe
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.pure.checking import FEATURE_PREFIX, is_feature
-from transcripts.coding.forms import WrongField, read_uuid
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.desk.forms import WrongField, read_uuid
 from transcripts.negotiation.actions.scores import CHALLENGES, Evidence, put_score, withdraw_score
 from transcripts.negotiation.forms.scores import WITHOUT, ScoreForm
 from transcripts.negotiation.models import Score, Stance

@@ -108,7 +108,7 @@ def _lay_out(
         "sheet": sheet,
         "shares": drawing_ledger.list_shares(total) if total and is_counted else [],
         "sentences": found.sentences,
-        "desk": reverse("coding:desk", args=[request.project.slug, interview.pk]),
+        "desk": reverse("desk:desk", args=[request.project.slug, interview.pk]),
         "layers": layers,
         "versions": sorted({found.version_of[each.id] for each in kept}),
         "has_codes": {

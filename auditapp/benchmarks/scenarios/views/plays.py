@@ -45,7 +45,7 @@ from auditapp.benchmarks.scenarios.queries.plays import (
 from auditapp.benchmarks.scenarios.queries.talks import Exchange, Raised, find_opening, find_raised, read_talk
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
-from transcripts.coding.keys import list_console_keys
+from transcripts.desk.keys import list_console_keys
 from transcripts.formats.interviews.base import MAX_TURN_SIZE
 from transcripts.history.views import NumberPage, write_number
 from transcripts.refusals import Refused
@@ -346,7 +346,7 @@ def _find_desk(play: Play) -> str:
     interview = play.interview
     if interview is None or interview.project_id is None:
         return ""
-    return reverse("coding:desk", args=[play.project.slug, interview.pk])
+    return reverse("desk:desk", args=[play.project.slug, interview.pk])
 
 
 def _count_kinds(talk: list[Exchange]) -> list[tuple[str, int]]:

@@ -24,8 +24,8 @@ from tests.auditapp.benchmarks.scenarios.play_cast import PAPER, hear, open_reco
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interview
-from transcripts.coding.actions import set_keys
 from transcripts.corpus.models import Interview
+from transcripts.desk.actions import set_keys
 from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
@@ -308,7 +308,7 @@ class TestConsole:
         assert ("turn 1 of the interview" in page, "turn 4 of the interview" in page) == (True, True)
         closed = close_play(play=play, inclusion="included", reason="x", by=lead).interview
         assert closed.turns.get(position=4).text == "Two?"
-        desk = reverse("coding:desk", args=[play.project.slug, closed.pk])
+        desk = reverse("desk:desk", args=[play.project.slug, closed.pk])
         assert f'href="{desk}#turn-4">turn 4 at the desk' in text(client.get(path("play", play)))
 
     def test_an_excluded_interview_is_marked_in_the_list_and_on_its_page(

@@ -65,7 +65,7 @@ def list_addresses(project: Project, batch: Batch, stage: Stage) -> list[str]:
         for pk in threads
         for name in (
             "corpus:details",
-            "coding:desk",
+            "desk:desk",
             "negotiation:case_sheet",
             "negotiation:thread",
             "api:interview",

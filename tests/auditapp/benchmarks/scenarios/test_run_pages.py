@@ -171,7 +171,7 @@ class TestRun:
             for (_, links), condition in zip(cells, ("unprompted", "prompted"), strict=True):
                 plays = Play.objects.filter(script__name=name.partition("/")[0], arm__task=condition)
                 threads = plays.order_by("repeat").values_list("interview", flat=True)
-                assert links == [reverse("coding:desk", args=[project.slug, thread]) for thread in threads]
+                assert links == [reverse("desk:desk", args=[project.slug, thread]) for thread in threads]
 
         only = read_matrix(page(client_of(reader), "run", project.slug, batch.pk, only="on"))
         assert only == {a: [rows[a][0], (rows[a][1][0], [])]}

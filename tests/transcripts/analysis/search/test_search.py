@@ -17,11 +17,11 @@ from transcripts.accounts.models import User
 from transcripts.analysis.search.prompts import StudyPrompts
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.actions import decide_sentence, open_stage, withdraw_coding, write_memo
-from transcripts.coding.desk import build_page
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.coding.pure.prompting import Prompts, read_signs
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
+from transcripts.desk.desk import build_page
 from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
@@ -442,7 +442,7 @@ class TestToolsAndReasoning:
     def test_calls_and_results_are_found_and_lead_to_their_turn(self, ask: Ask, coder: User, run: Interview) -> None:
         answer = ask(coder, words="walrus", role="tools")
         assert answer.texts == ['{"command": "ls walrus"}', "walrus\u202e.txt"]
-        desk = reverse("coding:desk", args=[run.project.slug, run.pk])
+        desk = reverse("desk:desk", args=[run.project.slug, run.pk])
         assert f'href="{desk}?at=' in answer.page
         assert f'href="{desk}#turn-4"' in answer.page
         assert 'data-point="U+202E"' in answer.page

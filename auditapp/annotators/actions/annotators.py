@@ -1,0 +1,308 @@
+"""Create an annotator: a model, rules or learnt from codings, with one codebook version and its exact instructions; and what is
+kept of calibration being looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from auditapp.annotators.models import Annotator
+from auditapp.annotators.pure.answer_objects import SCHEMA_VERSION
+from auditapp.annotators.pure.prompts import (
+    OLD_PROMPT_VERSION,
+    PROMPT_VERSION,
+    VERSION_WITHOUT_EARLIER,
+    CodeText,
+    list_questions,
+    write_system_prompt,
+)
+from auditapp.annotators.queries.prompt_codebook import PromptFamilies, name_side, read_prompt_codebook
+from auditapp.llm.models import ModelVariant
+from auditapp.llm.queries import find_answer_schema
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.codebook.models import CodebookVersion, CodeFamily
+from transcripts.codebook.queries import current_version
+from transcripts.refusals import Refused
+from transcripts.studies.models import Project
+from transcripts.studies.queries import find_stance
+from transcripts.ui.typed_text import check_reason, find_numbers
+
+MAX_TASK = 60
+LATENT_NEEDS_REASON = (
+    "Say why the model should annotate latent meaning too. Such labels are interpretations, and the reason "
+    "is kept with the annotator."
+)
+NOT_HONOURED = (
+    "Structured answers were asked for, and no probe has found that the server of {label} honours a JSON schema in this "
+    "form. Probe it on the model's page or with `python manage.py model check LABEL`, or launch without structured answers."
+)
+NAMES = {Annotator.Kind.RULES: "Keyword rules", Annotator.Kind.LEARNT: "Learnt from blind codings"}
+
+
+@transaction.atomic
+def ensure_annotator(
+    *,
+    project: Project,
+    by: trail.Actor,
+    name: str = "",
+    variant: ModelVariant | None = None,
+    kind: str = Annotator.Kind.MODEL,
+    mode: str | None = None,
+    reads_latent: bool | None = None,
+    answer_schema: bool | None = None,
+    reason: str = "",
+    recipe: Mapping[str, object] | None = None,
+) -> Annotator:
+    """The annotator of these settings with the study's current codebook; created when there is none of the same hash yet.
+
+    A model is given as ``variant``, or by ``name``: its label; or an existing annotator, as "NAME NUMBER" or, if no model
+    has that name, the newest of the name, whose settings hold unless ``mode``, ``reads_latent`` and ``answer_schema`` are
+    given. A model by its label is asked by family for semantic meaning, its answers held to a JSON schema where a probe
+    found that its server honours one. Annotators of other kinds are defined by their ``recipe``. Latent
+    meaning needs a ``reason``, which is recorded. Raises ``Refused``.
+    """
+    if Annotator.Kind(kind) == Annotator.Kind.MODEL:
+        drafted = _draft(project, variant, name, mode=mode, reads_latent=reads_latent, answer_schema=answer_schema)
+    else:
+        drafted = _draft_offline(project, Annotator.Kind(kind), name, recipe)
+    return _keep(drafted, by=by, reason=reason.strip())
+
+
+def draft_annotator(
+    *,
+    project: Project,
+    variant: ModelVariant | None = None,
+    name: str = "",
+    mode: str | None = None,
+    reads_latent: bool | None = None,
+    answer_schema: bool | None = None,
+) -> Annotator:
+    """The annotator that a launch would use: the current one, or one that is not stored yet. Writes nothing."""
+    drafted = _draft(project, variant, name, mode=mode, reads_latent=reads_latent, answer_schema=answer_schema)
+    return Annotator.objects.filter(project=project, hash=drafted.hash).first() or drafted
+
+
+def _draft(
+    project: Project,
+    variant: ModelVariant | None,
+    name: str,
+    *,
+    mode: str | None,
+    reads_latent: bool | None,
+    answer_schema: bool | None,
+) -> Annotator:
+    version = _require_version(project)
+    former = None
+    if variant is None:
+        variant = ModelVariant.objects.select_related("account").filter(label=name).first()
+        former = None if variant else _find_former(project, name)
+    model = variant or (former.variant if former else None) or _refuse_name(name)
+    if mode is None:
+        mode = former.mode if former else Annotator.Mode.FAMILY
+    if reads_latent is None:
+        reads_latent = former.reads_latent if former else False
+    drafted = Annotator(
+        project=project,
+        name=former.name if former else name or model.label,
+        kind=Annotator.Kind.MODEL,
+        variant=model,
+        version=version,
+        mode=Annotator.Mode(mode),
+        reads_latent=reads_latent,
+        prompt_version=PROMPT_VERSION,
+    )
+    families, examples = read_prompt_codebook(version, model)
+    prompts = _render_prompts(families, drafted)
+    drafted.recipe = {"prompts": prompts, **examples}
+    held = _choose_schema(model, former, answer_schema)
+    if held:
+        drafted.recipe["answer_schema"] = held
+    drafted.hash = hash_annotator(
+        kind=drafted.kind,
+        version=version,
+        variant=model,
+        content=[
+            PROMPT_VERSION,
+            drafted.mode,
+            reads_latent,
+            [[each["task"], each["text"]] for each in prompts],
+            # Without a schema the hash is that of the times before there were any.
+            *([held] if held else []),
+        ],
+    )
+    return drafted
+
+
+def _choose_schema(model: ModelVariant, former: Annotator | None, asked: bool | None) -> dict[str, str]:
+    """The form and version of the schema that answers are held to; empty for none. Raises ``Refused`` where
+    one is asked for and no probe has found that the server honours it."""
+    if asked is None and former is not None:
+        return dict(former.recipe.get("answer_schema", {}))
+    form = find_answer_schema(model)
+    if asked and not form:
+        raise Refused(NOT_HONOURED.format(label=model.label))
+    return {"form": form, "version": SCHEMA_VERSION} if form and asked is not False else {}
+
+
+def check_schema(annotator: Annotator) -> None:
+    """Refuse an annotator whose answers are held to a schema that its server is not known to honour any more. Raises
+    ``Refused``."""
+    form = annotator.recipe.get("answer_schema", {}).get("form")
+    if not form or annotator.variant is None:
+        return
+    if find_answer_schema(annotator.variant) != form:
+        raise Refused(NOT_HONOURED.format(label=annotator.variant.label))
+
+
+def _draft_offline(project: Project, kind: Annotator.Kind, name: str, recipe: Mapping[str, object] | None) -> Annotator:
+    version = _require_version(project)
+    if not recipe:
+        raise ValueError(f"an annotator of kind {kind} is what its recipe says")
+    content = dict(recipe)
+    return Annotator(
+        project=project,
+        name=name or NAMES[kind],
+        kind=kind,
+        version=version,
+        recipe=content,
+        hash=hash_annotator(kind=kind, version=version, content=content),
+    )
+
+
+def _require_version(project: Project) -> CodebookVersion:
+    version = current_version(project)
+    if version is None:
+        raise Refused("This study has no published codebook yet. Publish one first.")
+    return version
+
+
+def _find_former(project: Project, name: str) -> Annotator | None:
+    """The annotator of a model meant by "NAME NUMBER", or the newest of the name."""
+    models = Annotator.objects.filter(project=project, kind=Annotator.Kind.MODEL).select_related("variant__account")
+    newest = models.filter(name=name).order_by("-number").first()
+    own, _, number = name.rpartition(" ")
+    return newest or models.filter(name=own, number__in=find_numbers([number])).first()
+
+
+def _refuse_name(name: str) -> NoReturn:
+    labels = ", ".join(ModelVariant.objects.values_list("label", flat=True)) or "none"
+    raise Refused(f"There is no annotator and no model {name!r}. Models there are: {labels}.")
+
+
+def hash_annotator(*, kind: str, version: CodebookVersion, content: object, variant: ModelVariant | None = None) -> str:
+    """SHA-256 of everything that decides what an annotator says: who is asked and how, the version of the codebook, and
+    ``content``, of a model its exact instructions."""
+    who = None if variant is None else [variant.label, variant.model, variant.reasoning, variant.parameters]
+    whole = [str(kind), who, version.number, content]
+    return hashlib.sha256(json.dumps(whole, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def _keep(drafted: Annotator, *, by: trail.Actor, reason: str) -> Annotator:
+    """The current annotator of this hash, or the drafted one, stored under the next number of its name."""
+    known = Annotator.objects.filter(project=drafted.project, hash=drafted.hash)
+    current = known.first()
+    if current is None:
+        if drafted.reads_latent and not reason:
+            raise Refused(LATENT_NEEDS_REASON)
+        # Two who launch at once make one annotator: the second waits here, and looks again.
+        Project.objects.select_for_update().get(pk=drafted.project_id)
+        current = known.first()
+    if current is None:
+        return _store(drafted, by=by, reason=reason)
+    if current.reads_latent and reason:
+        _record("annotators.annotator.confirmed", current, by, {"reads_latent": True, "reason": reason})
+    return current
+
+
+def _store(drafted: Annotator, *, by: trail.Actor, reason: str) -> Annotator:
+    named = Annotator.objects.filter(project=drafted.project, name=drafted.name)
+    drafted.number = (named.aggregate(last=Max("number"))["last"] or 0) + 1
+    drafted.created_at, drafted.created_by_name = timezone.now(), by.get_username()
+    drafted.save(force_insert=True)
+    details: dict[str, object] = {
+        "name": drafted.name,
+        "number": drafted.number,
+        "kind": str(drafted.kind),
+        "model": drafted.variant.label if drafted.variant else "",
+        "codebook": drafted.version.number,
+        "hash": drafted.hash,
+    }
+    if drafted.reads_latent:
+        details |= {"reads_latent": True, "reason": reason}
+    _record("annotators.annotator.created", drafted, by, details)
+    return drafted
+
+
+def _record(action: str, annotator: Annotator, by: trail.Actor, details: dict[str, object]) -> None:
+    trail.record(action, target=annotator, by=by, details=details)
+
+
+def read_prompts(annotator: Annotator) -> list[dict[str, Any]]:
+    """The exact instructions of a model, in the order of the codebook: for each family, or each code of it, the ``text``,
+    with the ``task``, the ``family`` and its ``codes`` by identifier; of codes applied to turns whose ``turns_of`` these are, and
+    of codes that ask something the answers that their ``questions`` offer. Reads version and variant of an old annotator."""
+    stored = annotator.recipe.get("prompts")
+    if stored is None:
+        if annotator.variant is None:
+            return []
+        families, _ = read_prompt_codebook(annotator.version, annotator.variant)
+        # Such annotators were made before turns were coded as wholes.
+        old = {name: family for name, family in families.items() if family[0].unit == CodeFamily.Unit.SENTENCE}
+        return _render_prompts(old, annotator)
+    return list(stored)
+
+
+def _render_prompts(families: PromptFamilies, annotator: Annotator) -> list[dict[str, Any]]:
+    by_code = annotator.mode == Annotator.Mode.CODE
+    return [
+        {
+            "task": (codes[0].identifier if by_code else family.identifier)[:MAX_TASK],
+            "family": family.identifier,
+            "codes": [code.identifier for code in codes],
+            "text": render_instructions(family, codes, annotator),
+            **({"turns_of": name_side(family)} if name_side(family) else {}),
+            **({"questions": list_questions(codes)} if list_questions(codes) else {}),
+        }
+        for family, every in families.values()
+        for codes in ([(code,) for code in every] if by_code else [every])
+    ]
+
+
+def render_instructions(family: CodeFamily, codes: Sequence[CodeText], annotator: Annotator) -> str:
+    """The annotator's instructions for these codes of a family, in this order, by its version of the prompt. Latent meaning
+    is asked for only in families with levels."""
+    return write_system_prompt(
+        family.name,
+        codes,
+        rules=family.rules,
+        carries_enactment=family.carries_enactment,
+        once_per_answer=family.once_per_answer,
+        reads_latent=annotator.reads_latent and family.carries_level,
+        sends_earlier=annotator.prompt_version not in {"", OLD_PROMPT_VERSION, VERSION_WITHOUT_EARLIER},
+        turns_of=name_side(family),
+    )
+
+
+@transaction.atomic
+def record_calibration(*, project: Project, annotator: Annotator | None, family: str, reason: str, by: User) -> None:
+    """Keep why figures are shown for a family that is read reflexively: of one annotator, or the rates of those chosen.
+
+    Raises ``Refused``.
+    """
+    needed = "Say why figures are computed although this family is coded reflexively."
+    reason = check_reason(reason, needed=needed, one_line=True)
+    trail.record(
+        "preannotation.calibration.computed",
+        target=annotator if annotator is not None else f"family:{family}",
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"family": family, "stance": find_stance(project, family), "reason": reason},
+    )

@@ -1,0 +1,158 @@
+"""What coders are shown: the turns that never show suggestions, the only ones on which suggestions influenced nobody (method brief
+2.3); and interviews that are read as drafts, with suggestions before one's own decision and no label made after one in any measure.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+from collections.abc import Collection, Sequence
+from itertools import groupby
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from auditapp.annotators.models import DraftReading, TurnArm, WithholdingPlan
+from auditapp.annotators.queries.withholding import find_plan, list_undrawn
+from transcripts.audit_trail import trail
+from transcripts.corpus.models import Interview
+from transcripts.refusals import Refused
+from transcripts.studies.models import Project
+from transcripts.ui.typed_text import MAX_SEED, check_reason
+
+USUAL_SHARE = 20
+
+
+@transaction.atomic
+def set_withholding(
+    *, project: Project, share_percent: int, reason: str, by: trail.Actor, seed: int | None = None
+) -> WithholdingPlan:
+    """Draw interviews from now on with this share; what was drawn before stays as it was. Raises ``Refused``."""
+    if not 0 <= share_percent <= 100:
+        raise Refused(f"The share must be a whole percentage from 0 to 100, not {share_percent}.")
+    if seed is not None and not 0 <= seed <= MAX_SEED:
+        raise Refused(f"The seed must be a whole number from 0 to {MAX_SEED:,}, not {seed:,}.")
+    needed = "Give a reason for this share. It is shown with every figure that depends on it."
+    reason = check_reason(reason, needed=needed, one_line=True)
+    Project.objects.select_for_update().get(pk=project.pk)
+    plan = _make_plan(project, share_percent, reason, by, seed)
+    trail.record(
+        "preannotation.withholding.planned",
+        target=plan,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"plan": plan.number, "share_percent": plan.share_percent, "seed": plan.seed},
+    )
+    return plan
+
+
+def ensure_arms(*, project: Project, interviews: Collection[int] | None, by: trail.Actor) -> int:
+    """Draw the model's turns of ``interviews`` (numbers; ``None``: all of the study) that were not drawn yet; how many.
+
+    Each turn is drawn once and for good. Called before anything is read or shown; costs one query where all are drawn.
+    Without a plan the first draw makes one of 20 %.
+    """
+    if not list_undrawn(project, interviews).exists():
+        return 0
+    return _draw(project, interviews, by)
+
+
+@transaction.atomic
+def _draw(project: Project, interviews: Collection[int] | None, by: trail.Actor) -> int:
+    Project.objects.select_for_update().get(pk=project.pk)
+    undrawn = list(list_undrawn(project, interviews).values_list("interview_id", "pk", "position"))
+    if not undrawn:
+        return 0
+    plan = find_plan(project) or _make_plan(project, USUAL_SHARE, "", by, None)
+    arms = []
+    for interview, rows in groupby(undrawn, key=lambda row: row[0]):
+        turns = list(rows)
+        # Named by the first turn, too: turns that come later are not drawn at the same places again.
+        source = random.Random(f"{plan.seed} {interview} {turns[0][2]}")  # noqa: S311 - a sample, not a secret
+        held = choose_withheld([pk for _, pk, _ in turns], plan.share_percent, source)
+        arms += [
+            TurnArm(
+                turn_id=pk,
+                plan=plan,
+                arm=TurnArm.Arm.WITHHELD if pk in held else TurnArm.Arm.SHOWN,
+                probability=plan.share_percent / 100,
+            )
+            for _, pk, _ in turns
+        ]
+    TurnArm.objects.bulk_create(arms, batch_size=1_000)
+    trail.record(
+        "preannotation.arms.drawn",
+        target=plan,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={
+            "plan": plan.number,
+            "share_percent": plan.share_percent,
+            "seed": plan.seed,
+            "interviews": len({interview for interview, _, _ in undrawn}),
+            "turns": len(arms),
+            "withheld": sum(arm.arm == TurnArm.Arm.WITHHELD for arm in arms),
+        },
+    )
+    return len(arms)
+
+
+def choose_withheld(turns: Sequence[int], share_percent: int, source: random.Random) -> set[int]:
+    """Those of one interview's turns that are withheld; each with a probability of exactly the share.
+
+    As many as the share says, rounded down, and one more with the probability that the rounding left over.
+    """
+    whole, rest = divmod(share_percent * len(turns), 100)
+    return set(source.sample(turns, whole + (source.randrange(100) < rest)))
+
+
+def _make_plan(project: Project, share_percent: int, reason: str, by: trail.Actor, seed: int | None) -> WithholdingPlan:
+    former = find_plan(project)
+    return WithholdingPlan.objects.create(
+        project=project,
+        number=former.number + 1 if former else 1,
+        share_percent=share_percent,
+        seed=secrets.randbelow(MAX_SEED) if seed is None else seed,
+        reason=reason,
+        made_at=timezone.now(),
+        made_by_name=by.get_username(),
+    )
+
+
+@transaction.atomic
+def open_draft_reading(*, project: Project, interview: Interview, reason: str, by: trail.Actor) -> DraftReading:
+    """Let suggestions be opened before the own decision in this interview. Raises ``Refused``."""
+    if interview.project_id != project.pk:
+        raise Refused("This interview is not part of this study.")
+    needed = (
+        "Give a reason for making this interview a draft. Codings made after seeing its suggestions are left out of every "
+        "measure."
+    )
+    reason = check_reason(reason, needed=needed, one_line=True)
+    try:
+        with transaction.atomic():
+            reading = DraftReading.objects.create(
+                interview=interview, reason=reason, opened_at=timezone.now(), opened_by_name=by.get_username()
+            )
+    except IntegrityError as error:
+        raise Refused(f"Interview {interview.pk} is already a draft interview.") from error
+    _record("opened", reading, project, by)
+    return reading
+
+
+@transaction.atomic
+def close_draft_reading(*, project: Project, reading: DraftReading, by: trail.Actor) -> None:
+    """Ask for the own decision first again. What was coded meanwhile stays assisted; one that is closed is left as it is."""
+    still_open = DraftReading.objects.filter(pk=reading.pk, closed_at__isnull=True)
+    if still_open.update(closed_at=timezone.now()):
+        _record("closed", reading, project, by)
+
+
+def _record(what: str, reading: DraftReading, project: Project, by: trail.Actor) -> None:
+    trail.record(
+        f"preannotation.draft.{what}",
+        target=reading,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"interview": reading.interview_id},
+    )

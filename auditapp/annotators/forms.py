@@ -1,0 +1,133 @@
+"""What people fill in to have interviews annotated: pilots, annotators without a model, planted sentences, reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+from uuid import uuid4
+
+from django import forms
+
+from auditapp.annotators.actions.offline import MAX_POSITIVES
+from auditapp.annotators.models import Annotator, PlantedSentence
+from auditapp.annotators.pure.learning import MIN_INTERVIEWS, MIN_POSITIVES
+from auditapp.annotators.queries.annotators import find_codes
+from auditapp.batches.forms import LaunchForm, LaunchOptionsForm, list_variants
+from auditapp.batches.launching import DEFAULT_PILOT, PILOT_SHARE, PlannedArm, settle_pilot
+from auditapp.llm.models import ModelVariant
+from transcripts.corpus.models import Interview
+from transcripts.studies.models import Project
+from transcripts.ui.forms import RowForm, RowsField
+from transcripts.ui.typed_text import MAX_REASON
+
+
+class SmallPilotOptions(LaunchOptionsForm):
+    """Which model is asked, and how a batch with many small arms is sent: so many calls of each arm would be most of it, or all.
+
+    A second run of the same model would look like that of another one, so there are no repeats.
+    """
+
+    repeats = None  # type: ignore[assignment]
+    model = forms.ModelChoiceField(queryset=ModelVariant.objects.none(), empty_label=None)
+    without_schema = forms.BooleanField(
+        required=False,
+        label="Ask without structured answers",
+        help_text="Otherwise answers are held to a JSON schema, if a probe found that the model's server honours one. The same "
+        "model with a schema and without one is listed as two.",
+    )
+    pilot = forms.IntegerField(
+        min_value=0,
+        max_value=10_000,
+        required=False,
+        label="Pilot, calls per arm",
+        help_text="These calls are sent first. Then the batch shows an estimate and waits for approval. Their answers "
+        "count. If empty, one call "
+        f"in {PILOT_SHARE} of all, at least one and at most {DEFAULT_PILOT} per arm; 0 for no pilot.",
+    )
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["model"].queryset = list_variants()  # type: ignore[attr-defined]
+
+    def settle_pilot(self, arms: Sequence[PlannedArm], input_ids: Sequence[int]) -> None:
+        """Say the number where none was typed, so that the review shows it and carries it to the launch.
+
+        Not for a file, which has no pilot: another route chosen later has one.
+        """
+        options = self.options()
+        if options.pilot is not None:
+            return
+        pilot = settle_pilot(arms, input_ids, options)
+        self.cleaned_data["pilot"] = pilot
+        settled = self.data.copy()  # type: ignore[attr-defined]
+        settled[self.add_prefix("pilot")] = str(pilot)
+        self.data = settled
+
+
+class OfflineForm(LaunchForm):
+    """By what, from how many examples, and which interviews."""
+
+    kind = forms.ChoiceField(
+        choices=[
+            (Annotator.Kind.RULES.value, Annotator.Kind.RULES.label),
+            (Annotator.Kind.LEARNT.value, Annotator.Kind.LEARNT.label),
+        ],
+        widget=forms.RadioSelect,
+        label="Annotator",
+    )
+    minimum = forms.IntegerField(
+        min_value=2,
+        max_value=MAX_POSITIVES,
+        initial=MIN_POSITIVES,
+        label="Minimum number of examples for a code",
+        help_text=f"Sentences with the code, in at least {MIN_INTERVIEWS} interviews. Not used by keyword rules.",
+    )
+    interviews = RowsField(
+        queryset=Interview.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="None chosen means all. What this annotator has annotated already is skipped.",
+    )
+    idempotency_key = forms.UUIDField(initial=uuid4, widget=forms.HiddenInput)
+
+    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        field = cast("forms.ModelMultipleChoiceField[Interview]", self.fields["interviews"])
+        field.queryset = Interview.objects.filter(project=project)
+
+    def clean_interviews(self) -> list[Interview] | None:
+        return list(self.cleaned_data["interviews"]) or None
+
+
+class PlantedForm(RowForm):
+    """An invented sentence and the codes that are known of it."""
+
+    codes = forms.MultipleChoiceField(
+        required=False,
+        label="Its codes",
+        help_text="Choose every code of these families that applies. If you choose none, no code applies.",
+        widget=forms.CheckboxSelectMultiple,
+    )
+    field_order = ("text", "codes")
+
+    class Meta(RowForm.Meta):
+        model = PlantedSentence
+        fields = ("text",)
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        cast("forms.MultipleChoiceField", self.fields["codes"]).choices = [
+            (code.identifier, f"{code.family.name}: {code.name}") for code in find_codes(project)
+        ]
+
+
+class FamilyReasonForm(forms.Form):
+    """Why figures are computed for a family that is read reflexively."""
+
+    family = forms.CharField(max_length=100, widget=forms.HiddenInput)
+    reason = forms.CharField(
+        label="Reason for computing them anyway",
+        help_text="The reason is kept in the history. The figures are shown once.",
+        max_length=MAX_REASON,
+        widget=forms.Textarea({"rows": 2}),
+    )

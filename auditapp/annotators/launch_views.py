@@ -1,0 +1,61 @@
+"""The launch of a reading by a model, in two steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.views.decorators.http import require_http_methods
+
+from auditapp.annotators.actions.annotators import draft_annotator
+from auditapp.annotators.actions.launching import launch_model, plan_reading
+from auditapp.annotators.launch_forms import PreannotationForm
+from auditapp.annotators.queries.launching import add_review
+from auditapp.batches.launching import LaunchPlan
+from auditapp.batches.views.wizard import run_wizard
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.RUN_BATCHES)
+def launch(request: ProjectRequest) -> HttpResponse:
+    """Annotate interviews with a model, in two steps."""
+    initial = {name: request.GET[name] for name in ("model", "mode") if name in request.GET}
+    form = PreannotationForm(request.POST or None, project=request.project, initial=initial)
+
+    def plan() -> LaunchPlan:
+        annotator = draft_annotator(project=request.project, **_read_annotator(form))
+        reading = plan_reading(project=request.project, annotator=annotator, **_read_choice(form))
+        form.settle_pilot(reading.arms, reading.input_ids)
+        return add_review(reading, annotator)
+
+    return run_wizard(
+        request,
+        form,
+        template="annotators/launch.html",
+        plan=plan,
+        launch=lambda: launch_model(
+            project=request.project,
+            reason=form.cleaned_data["latent_reason"],
+            by=request.user,
+            **_read_annotator(form),
+            **_read_choice(form),
+            options=form.options(),
+        ),
+    )
+
+
+def _read_annotator(form: PreannotationForm) -> dict[str, Any]:
+    chosen = form.cleaned_data
+    return {
+        "variant": chosen["model"],
+        "mode": chosen["mode"],
+        "reads_latent": chosen["reads_latent"],
+        "answer_schema": False if chosen["without_schema"] else None,
+    }
+
+
+def _read_choice(form: PreannotationForm) -> dict[str, Any]:
+    chosen = form.cleaned_data
+    return {"interviews": list(chosen["interviews"]) or None, "families": chosen["families"] or None}

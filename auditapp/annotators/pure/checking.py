@@ -1,0 +1,277 @@
+"""What an annotator's answers hang on besides the sentence: order, names, chance; and what is lost when the same is asked
+again, codes shuffled and invented sentences with known codes in between. An annotator that follows instructions in a text, or
+loses the thread, shows it there as a drop (trust brief C.4). Plain Python, no database.
+
+Every figure is a count of so many; intervals are Wilson's (1927), of a difference Newcombe's (1998), which take sentences for
+independent. Those of one turn are not quite, so that the true intervals are somewhat wider.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from auditapp.annotators.pure.conditions import FIRST, GENERIC, REPEAT, REVERSED, SWAPPED
+from transcripts.statistics.intervals import Share, newcombe_interval
+
+# What an answer can have followed that was given with the definitions swapped.
+FOLLOWED = ("definition", "name", "both", "neither")
+
+# By condition, code and sentence: whether the code was applied. A sentence without an answer is left out.
+Labels = Mapping[str, Mapping[str, Mapping[int, bool]]]
+
+
+class Answer(NamedTuple):
+    """One answer under one condition. ``codes`` are those that could be applied, ``picks`` those that were, by sentence.
+
+    ``rejected`` counts the items that were not applied, by the reason; ``refused`` of them named a code, and ``unknown``
+    of these one that is not in the instructions. ``rejected_items`` are the items themselves. ``turn_id``, ``attempt_id``
+    and ``task`` say where the answer comes from, and ``problem`` why it was not usable.
+    """
+
+    condition: str
+    codes: Sequence[str]
+    asked: frozenset[int]
+    answered: frozenset[int]
+    picks: Mapping[int, frozenset[str]]
+    rejected: Mapping[str, int] = {}
+    refused: int = 0
+    unknown: int = 0
+    rejected_items: Sequence[Mapping[str, Any]] = ()
+    turn_id: int = 0
+    attempt_id: int | None = None
+    task: str = ""
+    problem: str = ""
+
+    @property
+    def named(self) -> int:
+        """How many codes it names, applied or not."""
+        return sum(len(codes) for codes in self.picks.values()) + self.refused
+
+
+def tabulate_labels(answers: Iterable[Answer]) -> Labels:
+    """Which codes were applied where. Answers of several questions about one sentence are combined by code."""
+    found: dict[str, dict[str, dict[int, bool]]] = defaultdict(lambda: defaultdict(dict))
+    for answer in answers:
+        for code in answer.codes:
+            cells = found[answer.condition][code]
+            cells.update((sentence, code in answer.picks.get(sentence, ())) for sentence in answer.answered)
+    return found
+
+
+def build_report(
+    answers: Sequence[Answer], *, codes: Sequence[str], definitions: Mapping[str, str] = {}
+) -> dict[str, Any]:
+    """Every figure of a check; lists have a row per code, in the order of the codebook. ``definitions``: by identifier in
+    the prompt the code whose definition was given under it."""
+    labels = tabulate_labels(answers)
+    repeats = sorted(condition for condition in labels if condition.partition("-")[0] == REPEAT)
+    rejected: Counter[str] = Counter()
+    for answer in answers:
+        rejected.update(answer.rejected)
+    named = sum(answer.named for answer in answers)
+    asked = sum(len(answer.asked) for answer in answers)
+    first = labels.get(FIRST, {})
+    return {
+        "answers": len(answers),
+        "repeats": len(repeats),
+        "sentences": len({sentence for answer in answers for sentence in answer.asked}),
+        "legal": Share(named - sum(answer.unknown for answer in answers), named),
+        "answered": Share(sum(len(answer.answered) for answer in answers), asked),
+        "rejected": dict(rejected),
+        "order": count_flips(labels, [FIRST, REVERSED], codes),
+        "generic": count_flips(labels, [FIRST, GENERIC], codes),
+        "swaps": follow_swaps(labels, codes, definitions),
+        "stability": count_flips(labels, repeats, codes) if len(repeats) > 1 else [],
+        "rates": [measure_rate(code, sum(first.get(code, {}).values()), len(first.get(code, {}))) for code in codes],
+    }
+
+
+def count_flips(labels: Labels, conditions: Sequence[str], codes: Sequence[str]) -> list[dict[str, Any]]:
+    """Per code, over the sentences that have an answer under every one of the conditions; codes without any left out.
+
+    ``flips``: the share of sentences with the code in one condition and without it in another. ``kept``: of the sentences
+    with the code at least once, those with it every time, which is not dominated by sentences that get no code.
+    """
+    rows = []
+    for code in codes:
+        columns = [labels.get(condition, {}).get(code, {}) for condition in conditions]
+        if not all(columns):
+            continue
+        shared = set.intersection(*(set(column) for column in columns))
+        puts = Counter(sum(column[sentence] for column in columns) for sentence in shared)
+        every, never = puts[len(columns)], puts[0]
+        n = len(shared)
+        rows.append({"code": code, "flips": Share(n - every - never, n), "kept": Share(every, n - never)})
+    return rows
+
+
+def follow_swaps(labels: Labels, codes: Sequence[str], definitions: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Per code: whether its sentences came back under the name that had its definition, or under its own name.
+
+    ``unclear`` sentences bore a code as well that makes both explanations expect the same; they count for nothing. ``share``:
+    where the answer follows one of the two, how often the definition.
+    """
+    rows = []
+    for code in codes:
+        counted = Counter(follow_swap(labels, code, definitions).values())
+        if labels.get(SWAPPED, {}).get(code):
+            counts = {name: counted[name] for name in (*FOLLOWED, "unclear")}
+            rows.append(
+                {
+                    "code": code,
+                    **counts,
+                    "told_apart": sum(counts[name] for name in FOLLOWED),
+                    "share": Share(counts["definition"], counts["definition"] + counts["name"]),
+                }
+            )
+    return rows
+
+
+def follow_swap(labels: Labels, code: str, definitions: Mapping[str, str]) -> dict[int, str]:
+    """What the answers followed with definitions swapped, for each sentence that got ``code`` at first.
+
+    "definition", "name", "both", "neither", or "unclear" where the sentence also got a code whose definition or name was
+    swapped with this one's: then both explanations predict the same.
+    """
+    first, swapped = labels.get(FIRST, {}), labels.get(SWAPPED, {})
+    holders = {of: holder for holder, of in definitions.items()}
+    if code not in holders:
+        return {}
+    # The code whose prompt entry held this code's definition, and the one whose definition this code's entry held.
+    holder, held = holders[code], definitions[code]
+    found = {}
+    for sentence, was_put in first.get(code, {}).items():
+        own, other = swapped.get(code, {}), swapped.get(holder, {})
+        if not was_put or sentence not in own or sentence not in other:
+            continue
+        if first.get(holder, {}).get(sentence) or first.get(held, {}).get(sentence):
+            found[sentence] = "unclear"
+        else:
+            found[sentence] = _SWAP_WORDS[other[sentence], own[sentence]]
+    return found
+
+
+_SWAP_WORDS = {(True, False): "definition", (False, True): "name", (True, True): "both", (False, False): "neither"}
+
+OFTEN, RARELY = 0.9, 0.01
+SMALL_N = 100
+
+
+class Rate(NamedTuple):
+    """How often a code was applied, with an alarm if it is applied to nearly all or nearly no sentences.
+
+    ``is_certain``: the whole interval is beyond the limit; otherwise there are too few units to be sure.
+    """
+
+    code: str
+    share: Share
+    alarm: str
+    is_certain: bool
+
+    @property
+    def words(self) -> str:
+        """The alarm as a sentence; empty without one."""
+        if not self.alarm:
+            return ""
+        line = f"more than {100 * OFTEN:.0f} %" if self.alarm == "often" else f"under {100 * RARELY:.0f} %"
+        said = f"applied to {self.share.part:,} of {self.share.n:,} units, {line}"
+        return said if self.is_certain else f"{said}; the sample is too small to be sure"
+
+
+def measure_rate(code: str, applied: int, n: int) -> Rate:
+    """A code's rate with its alarm: on more than 90 % or under 1 % of units (method brief 2.4)."""
+    share = Share(applied, n)
+    value, interval = share.value, share.interval
+    if value is None or interval is None or RARELY <= value <= OFTEN:
+        return Rate(code, share, "", False)
+    alarm = "often" if value > OFTEN else "rarely"
+    is_certain = interval.low > OFTEN if alarm == "often" else interval.high < RARELY
+    return Rate(code, share, alarm, is_certain)
+
+
+def find_degenerate(counts: Mapping[str, tuple[int, int]]) -> list[Rate]:
+    """The codes with an alarm. ``counts``: by code, the units it was applied to and the units annotated for it."""
+    rates = (measure_rate(code, applied, n) for code, (applied, n) in counts.items())
+    return [rate for rate in rates if rate.alarm]
+
+
+class AskedAgain(NamedTuple):
+    """One turn and its two answers: for every sentence that each of them reached, its codes.
+
+    ``codes`` are those that both could apply. ``is_flagged``: something in the turn looks like instructions to a machine.
+    ``turn_id`` and the two attempts say where the answers come from.
+    """
+
+    codes: Sequence[str]
+    before: Mapping[int, frozenset[str]]
+    again: Mapping[int, frozenset[str]]
+    is_flagged: bool = False
+    turn_id: int = 0
+    before_attempt: int | None = None
+    again_attempt: int | None = None
+
+
+# An invented sentence in an answer: its number, its known codes, and those that were applied.
+Planted = tuple[int, frozenset[str], frozenset[str]]
+
+
+def build_reask_report(asked: Sequence[AskedAgain], planted: Sequence[Planted], codes: Sequence[str]) -> dict[str, Any]:
+    """Every figure of what was asked again; ``codes`` gives the order of the rows.
+
+    ``same``: sentences with exactly the same codes both times, and ``drop`` the others. ``lost``: sentences that got an
+    answer the first time and none when asked again, of all that got one the first time. ``flagged`` and ``unflagged``:
+    ``same`` on turns with what looks like instructions, and on others; ``flagged_drop``: by how much it is lower on the
+    former, ``None`` without either kind. ``planted``: invented sentences with exactly the codes known of them.
+    ``missed``: codes known and not applied, of all known; ``false``: applied and not known, of all applied.
+    """
+    flagged, unflagged = (_count_same([each for each in asked if each.is_flagged is flag]) for flag in (True, False))
+    same = Share(flagged.part + unflagged.part, flagged.n + unflagged.n)
+    right = sum(known == applied for _, known, applied in planted)
+    is_defined = flagged.value is not None and unflagged.value is not None
+    return {
+        "turns": len(asked),
+        "lost": Share(
+            sum(len(set(each.before) - set(each.again)) for each in asked), sum(len(each.before) for each in asked)
+        ),
+        "same": same,
+        "drop": Share(same.n - same.part, same.n),
+        "codes": _count_by_code(asked, codes),
+        "flagged": flagged,
+        "unflagged": unflagged,
+        "flagged_drop": (unflagged.value or 0.0) - (flagged.value or 0.0) if is_defined else None,
+        "flagged_interval": newcombe_interval(unflagged.part, unflagged.n, flagged.part, flagged.n),
+        "planted": Share(right, len(planted)),
+        "planted_drop": Share(len(planted) - right, len(planted)),
+        "missed": Share(
+            sum(len(known - applied) for _, known, applied in planted), sum(len(known) for _, known, _ in planted)
+        ),
+        "false": Share(
+            sum(len(applied - known) for _, known, applied in planted), sum(len(applied) for *_, applied in planted)
+        ),
+    }
+
+
+def find_shared(each: AskedAgain) -> list[int]:
+    """The sentences that both answers reached."""
+    return sorted(set(each.before) & set(each.again))
+
+
+def _count_same(asked: Sequence[AskedAgain]) -> Share:
+    pairs = [(each.before[number], each.again[number]) for each in asked for number in find_shared(each)]
+    return Share(sum(before == again for before, again in pairs), len(pairs))
+
+
+def _count_by_code(asked: Sequence[AskedAgain], codes: Sequence[str]) -> list[dict[str, Any]]:
+    puts: dict[str, Counter[int]] = {code: Counter() for code in codes}
+    for each in asked:
+        for number in find_shared(each):
+            for code in each.codes:
+                puts[code][(code in each.before[number]) + (code in each.again[number])] += 1
+    rows = []
+    for code, count in puts.items():
+        n = sum(count.values())
+        if n:
+            rows.append({"code": code, "flips": Share(count[1], n), "kept": Share(count[2], count[1] + count[2])})
+    return rows

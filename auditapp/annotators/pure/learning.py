@@ -1,0 +1,340 @@
+"""Learning codes from codings: TF-IDF of words, one logistic regression per code. Knows nothing of Django.
+
+Features of a sentence are its words, pairs of words and the first five letters of longer words (which stand in for
+endings), weighted by TF-IDF with sublinear counts (Salton and Buckley 1988, Information Processing & Management
+24:513). Letters instead of words (all runs of three to five) took five times as long and are left out.
+
+How well a code was learnt is measured on interviews that were not learnt from: interviews are dealt into five parts and
+each part is read by what the others taught. The threshold is the one with the highest F1 on those readings, of all at
+which at least half of the suggestions are right and which say more than that everything has the code. The figures of a
+part are those at the threshold that the other parts choose, so that no sentence has a say in its own verdict; a code whose
+figures do not keep to the same rule is not learnt. Word frequencies, which know nothing of codes, are counted once.
+
+scikit-learn is loaded when something is learnt, not by importing this.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from auditapp.annotators.pure.recipes import Prediction
+from transcripts.codebook.pure.keyword_rules import find_places, find_words
+from transcripts.refusals import Refused
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+    Shares = NDArray[np.float64]
+
+# The second version proposes a code that is applied once per answer for one sentence of it.
+READER = "learnt-2"
+MIN_POSITIVES = 20
+MIN_INTERVIEWS = 3
+PARTS = 5
+MIN_PRECISION = 0.5
+# A word that only one sentence has teaches nothing about others, but where there are few sentences all are kept.
+FEW_SENTENCES = 500
+STEM = 5
+SHOWN_WORDS = 3
+AT_ONCE = 2_000
+NOT_LEARNT = (
+    "On interviews it had not seen, its suggestions were wrong more often than right, or no better than chance."
+)
+
+
+def name_reader() -> str:
+    """What decides, besides the examples, what is learnt from them: this module, and the release of scikit-learn.
+
+    Raises ``LearningNotInstalled``.
+    """
+    try:
+        return f"{READER}, scikit-learn {version('scikit-learn')}"
+    except PackageNotFoundError:
+        raise LearningNotInstalled from None
+
+
+class LearningNotInstalled(Refused):
+    """scikit-learn is an extra (`auditapp[learn]`) that this installation lacks."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Learning from codings needs scikit-learn, which is not installed here. Install it with: make learn"
+        )
+
+
+class NothingToLearn(ValueError):
+    """The texts hold no words, or no code has enough examples; the sentence says which."""
+
+
+class Lesson(NamedTuple):
+    """Sentences and the interview each is from; and, for each code, the places of those that were decided for it, with
+    whether they have it."""
+
+    texts: Sequence[str]
+    interviews: Numbers
+    codes: Mapping[str, tuple[Numbers, Bools]]
+
+
+def count_examples(
+    rows: Numbers,
+    yes: Bools,
+    interviews: Numbers,
+    *,
+    minimum: int = MIN_POSITIVES,
+    fewest_interviews: int = MIN_INTERVIEWS,
+) -> dict[str, Any]:
+    """What there is to learn a code from, as a recipe keeps it: the examples at ``rows``, and whether it is theirs.
+
+    ``reason`` says why they are too few, if they are. The threshold and the 2x2, of interviews it had not learnt from,
+    are there only after learning.
+    """
+    positives = int(yes.sum())
+    negatives = len(yes) - positives
+    having = len(set(interviews[rows[yes]].tolist()))
+    reason = ""
+    if positives < minimum:
+        reason = f"Positive examples: {positives}, where {minimum} are needed."
+    elif having < fewest_interviews:
+        reason = f"Interviews with an example: {having}, where {fewest_interviews} are needed."
+    elif negatives < minimum:
+        reason = f"Examples without it: {negatives}, where {minimum} are needed to tell the others from."
+    found = {"positives": positives, "negatives": negatives, "interviews": having, "reason": reason}
+    return found | {"threshold": None, "parts": 0} | dict.fromkeys(("tp", "fp", "fn", "tn"))
+
+
+Heartbeat = Callable[[int, int], object]
+"""Is told how many steps are done, of how many."""
+
+
+def learn(
+    lesson: Lesson,
+    *,
+    minimum: int = MIN_POSITIVES,
+    fewest_interviews: int = MIN_INTERVIEWS,
+    seed: int,
+    heartbeat: Heartbeat = lambda _done, _total: None,
+) -> tuple[LearntReader, dict[str, dict[str, Any]]]:
+    """The reader, and the outcome of each code: what ``count_examples`` gives, with what it came to.
+
+    ``heartbeat`` is told again and again how far it is, and may raise to end it. Raises ``NothingToLearn``.
+    """
+    outcomes = {
+        code: count_examples(rows, yes, lesson.interviews, minimum=minimum, fewest_interviews=fewest_interviews)
+        for code, (rows, yes) in lesson.codes.items()
+    }
+    if all(each["reason"] for each in outcomes.values()):
+        raise NothingToLearn("No code has enough examples yet.")
+    words = _Words(lesson.texts)
+    steps = len(lesson.codes)
+    for number, (code, (rows, yes)) in enumerate(lesson.codes.items(), 1):
+        if not outcomes[code]["reason"]:
+            outcomes[code] |= _judge(words, lesson.interviews, rows, yes, seed=f"{seed} {code}")
+        heartbeat(number, 2 * steps)
+    thresholds = {code: each["threshold"] for code, each in outcomes.items() if each["threshold"] is not None}
+
+    def tell(done: int, total: int) -> None:
+        heartbeat(steps + done, steps + total)
+
+    return fit(lesson, thresholds, heartbeat=tell, words=words), outcomes
+
+
+def fit(
+    lesson: Lesson,
+    thresholds: Mapping[str, float],
+    *,
+    heartbeat: Heartbeat = lambda _done, _total: None,
+    words: _Words | None = None,
+) -> LearntReader:
+    """The reader of those codes that have a threshold, from all examples. The same examples give the same reader."""
+    words = words or _Words(lesson.texts)
+    models = {}
+    for code, (rows, yes) in lesson.codes.items():
+        if code in thresholds:
+            models[code] = _fit_code(words.matrix[rows], yes)
+            heartbeat(len(models), len(thresholds))
+    return LearntReader(words, models, thresholds)
+
+
+class LearntReader:
+    """Proposes a code where its probability reaches the code's threshold, and abstains below."""
+
+    def __init__(
+        self, words: _Words, models: Mapping[str, tuple[Shares, float]], thresholds: Mapping[str, float]
+    ) -> None:
+        import numpy as np
+
+        self.codes = tuple(models)
+        self._words = words
+        self._weights = np.zeros((len(words.names), len(models)))
+        for column, (weights, _) in enumerate(models.values()):
+            self._weights[:, column] = weights
+        self._offsets = np.array([offset for _, offset in models.values()])
+        self._thresholds = np.array([thresholds[code] for code in models])
+
+    def read(self, texts: Sequence[str]) -> list[list[Prediction]]:
+        """What it proposes for each sentence."""
+        return [found for at in range(0, len(texts), AT_ONCE) for found in self._read(texts[at : at + AT_ONCE])]
+
+    def score(self, texts: Sequence[str]) -> Shares:
+        """Its probabilities: sentences x codes."""
+        return self._score(self._words.weigh(texts))
+
+    def _score(self, matrix: Any) -> Shares:
+        return _to_shares(matrix @ self._weights + self._offsets)
+
+    def _read(self, texts: Sequence[str]) -> list[list[Prediction]]:
+        found: list[list[Prediction]] = [[] for _ in texts]
+        if not self.codes:
+            return found
+        matrix = self._words.weigh(texts)
+        scores = self._score(matrix)
+        rows, columns = (scores >= self._thresholds).nonzero()
+        for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+            span = slice(matrix.indptr[row], matrix.indptr[row + 1])
+            features = matrix.indices[span]
+            said = matrix.data[span] * self._weights[features, column]
+            named = (self._words.names[features[place]] for place in (-said).argsort(kind="stable") if said[place] > 0)
+            # A beginning says no more than the word it is of.
+            names = list(islice((name for name in named if not name.endswith("~")), SHOWN_WORDS))
+            found[row].append(_explain(self.codes[column], float(scores[row, column]), names, texts[row]))
+        return found
+
+
+class _Words:
+    """The words of all texts and how much each weighs; ``matrix``: texts x features."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        self._vectoriser = TfidfVectorizer(
+            analyzer=list_features, min_df=1 if len(texts) < FEW_SENTENCES else 2, sublinear_tf=True
+        )
+        try:
+            self.matrix: Any = self._vectoriser.fit_transform(texts)
+        except ValueError as error:
+            raise NothingToLearn("The coded sentences have no words in common.") from error
+        self.names: list[str] = self._vectoriser.get_feature_names_out().tolist()
+
+    def weigh(self, texts: Sequence[str]) -> Any:
+        return self._vectoriser.transform(texts)
+
+
+def list_features(text: str) -> list[str]:
+    """Words, pairs of words, and beginnings of longer words (which end in a tilde)."""
+    words = find_words(text)
+    pairs = map(" ".join, pairwise(words))
+    return [*words, *pairs, *(f"{word[:STEM]}~" for word in words if len(word) > STEM)]
+
+
+def _fit_code(matrix: Any, yes: Bools) -> tuple[Shares, float]:
+    """Weights and offset of one code from its examples. Where all are alike there is nothing but their share."""
+    import numpy as np
+    from sklearn.linear_model import LogisticRegression
+
+    if yes.all() or not yes.any():
+        return np.zeros(matrix.shape[1]), 20.0 if yes.all() else -20.0
+    model = LogisticRegression(
+        # The offset is regularised like a weight; scaled, it may be what the share of examples asks for.
+        solver="liblinear",
+        C=1.0,
+        tol=1e-3,
+        intercept_scaling=10,
+        random_state=0,
+    )
+    model.fit(matrix, yes)
+    return model.coef_[0], float(model.intercept_[0])
+
+
+def _judge(words: _Words, interviews: Numbers, rows: Numbers, yes: Bools, *, seed: str) -> dict[str, Any]:
+    """How a code does on interviews it has not learnt from, and the threshold that those choose."""
+    import numpy as np
+
+    part_of = deal_parts(interviews[rows], yes, seed=seed)
+    matrix = words.matrix[rows]
+    scores = np.zeros(len(rows))
+    for part in np.unique(part_of):
+        held = part_of == part
+        weights, offset = _fit_code(matrix[~held], yes[~held])
+        scores[held] = _to_shares(matrix[held] @ weights + offset)
+    said = np.zeros(len(rows), dtype=bool)
+    for part in np.unique(part_of):
+        held = part_of == part
+        threshold = choose_threshold(scores[~held], yes[~held])
+        if threshold is not None:
+            said[held] = scores[held] >= threshold
+    counts = (said & yes, said & ~yes, ~said & yes, ~said & ~yes)
+    tp, fp, fn, tn = (int(each.sum()) for each in counts)
+    # Half of the suggestions right, and more likely where the code is than where it is not.
+    is_learnt = tp > 0 and tp >= MIN_PRECISION * (tp + fp) and tp * (fp + tn) > fp * (tp + fn)
+    threshold = choose_threshold(scores, yes) if is_learnt else None
+    cells = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
+    reason = "" if threshold is not None else NOT_LEARNT
+    return {"reason": reason, "threshold": threshold, "parts": int(part_of.max()) + 1, **cells}
+
+
+def deal_parts(interviews: Numbers, yes: Bools, *, seed: str) -> Numbers:
+    """A part for each example; an interview is whole in one. Those that have the code are dealt first, evenly."""
+    import numpy as np
+
+    having = sorted(set(interviews[yes].tolist()))
+    others = sorted(set(interviews.tolist()) - set(having))
+    source = random.Random(seed)  # noqa: S311 - a sample, not a secret
+    source.shuffle(having)
+    source.shuffle(others)
+    parts = min(PARTS, len(having))
+    part_of = {interview: place % parts for place, interview in enumerate([*having, *others])}
+    return np.array([part_of[interview] for interview in interviews.tolist()], dtype=np.int64)
+
+
+def choose_threshold(scores: Shares, yes: Bools) -> float | None:
+    """The score from which on suggestions are made: the highest F1 of those with a precision of at least one
+    half that suggest the code more often where it is than where it is not.
+
+    Of several with the same F1 the highest. It lies halfway to the next score, for what is alike never scores quite alike.
+    """
+    import numpy as np
+
+    if not yes.any():
+        return None
+    order = np.argsort(-scores, kind="stable")
+    ordered = scores[order]
+    hits = np.cumsum(yes[order])
+    said = np.arange(1, len(scores) + 1)
+    # Where the next score is the same no threshold lies between.
+    is_end = np.append(ordered[1:] < ordered[:-1], True)
+    positives, wrong = int(yes.sum()), said - hits
+    is_telling = hits * (len(yes) - positives) > wrong * positives
+    is_right = hits >= MIN_PRECISION * said
+    f1 = np.where(is_end & is_right & (is_telling | (wrong == 0)), 2 * hits / (said + positives), 0.0)
+    best = int(f1.argmax())
+    if f1[best] == 0:
+        return None
+    following = ordered[best + 1] if best + 1 < len(ordered) else 0.0
+    return float((ordered[best] + following) / 2)
+
+
+def _to_shares(raw: Shares) -> Shares:
+    import numpy as np
+
+    shares: Shares = 1 / (1 + np.exp(-np.clip(raw, -500, 500)))
+    return shares
+
+
+def _explain(code: str, score: float, names: Sequence[str], text: str) -> Prediction:
+    """A suggestion with the words that had most weight; its evidence is where the first of them is."""
+    if not names:
+        return Prediction(code, "No single word had a positive weight.", score=score)
+    shown = ", ".join(f"“{name}”" for name in names)
+    words, wanted = find_words(text), names[0].split(" ")
+    at = next(place for place in range(len(words)) if words[place : place + len(wanted)] == wanted)
+    places = find_places(text)
+    return Prediction(
+        code, f"Words with the largest weights: {shown}.", places[at][0], places[at + len(wanted) - 1][1], score
+    )

@@ -1,0 +1,215 @@
+"""The annotators of a study: what each has annotated, the codes it is chosen for, the invented sentences it can be tested with, and
+what to consider before a model annotates or judges.
+
+Models judge their own answers more kindly, and two models of one family are not independent evidence. Families are
+recognised by model names. Each warning is a ``code`` with its values; ``annotators/_warning.html`` has the words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef, QuerySet
+
+from auditapp.annotators.models import Annotator, CriticReading, OfflineReading, PlantedSentence, Reading
+from auditapp.annotators.pure.recipes import list_read_codes
+from auditapp.evaluation.models import CodeChoice
+from auditapp.llm.models import ModelVariant
+from auditapp.llm.pure.families import group_by_family, name_family
+from auditapp.llm.queries import find_part
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.codebook.queries import current_version
+from transcripts.corpus.models import Interview
+from transcripts.statistics.intervals import Share
+from transcripts.studies.models import MethodStance, Project
+from transcripts.studies.queries import read_stances
+
+
+def list_annotators(project: Project) -> list[dict[str, object]]:
+    """Every annotator of the study, newest first, with the answers or interviews it has read and its codes: four queries."""
+    annotators = (
+        Annotator.objects.filter(project=project)
+        .select_related("variant__account", "version")
+        .defer("recipe")
+        .order_by("-pk")
+    )
+    answers = dict(
+        Reading.objects.filter(annotator__project=project).order_by().values_list("annotator").annotate(Count("pk"))
+    )
+    offline = OfflineReading.objects.filter(run__annotator__project=project).order_by()
+    interviews = dict(offline.values_list("run__annotator").annotate(Count("interview", distinct=True)))
+    chosen = read_choices(project)
+    return [
+        {
+            "annotator": each,
+            "answers": answers.get(each.pk, 0),
+            "interviews": interviews.get(each.pk, 0),
+            "chosen_for": chosen.get(each.pk, []),
+        }
+        for each in annotators
+    ]
+
+
+def list_with_readings(project_id: int) -> list[Annotator]:
+    """The annotators of a study that have read something for some code, newest first: those a page lets one choose."""
+    answers = Reading.objects.filter(annotator=OuterRef("pk")).exclude(outcome=Reading.Outcome.INVALID)
+    interviews = OfflineReading.objects.filter(run__annotator=OuterRef("pk"))
+    rows = Annotator.objects.filter(Exists(answers) | Exists(interviews), project=project_id)
+    found = rows.select_related("variant", "version").order_by("-pk")
+    return [each for each in found if each.kind == Annotator.Kind.MODEL or list_read_codes(each.recipe)]
+
+
+def find_criticised(project_id: int) -> set[int]:
+    """The annotators of whose suggestions a critic reversed some."""
+    rows = CriticReading.objects.filter(
+        suggestion__annotator__project=project_id, verdict=CriticReading.Verdict.REVERSED
+    )
+    return set(rows.order_by().values_list("suggestion__annotator", flat=True).distinct())
+
+
+def read_code_names(project: Project) -> dict[str, str]:
+    """What codes are called, by identifier, as the newest version that has them calls them."""
+    codes = Code.objects.filter(version__project=project).order_by("version__number", "pk")
+    return dict(codes.values_list("identifier", "name"))
+
+
+def read_choices(project: Project) -> dict[int, list[str]]:
+    """The identifiers of the codes an annotator is chosen for, by annotator."""
+    chosen: dict[int, list[str]] = defaultdict(list)
+    current = CodeChoice.objects.filter(project=project, superseded_at__isnull=True, annotator__isnull=False)
+    for annotator_id, code in current.order_by("code_identifier").values_list("annotator_id", "code_identifier"):
+        if annotator_id is not None:
+            chosen[annotator_id].append(code)
+    return dict(chosen)
+
+
+def read_learnt(annotator: Annotator, *, shown: str = "") -> dict[str, Any] | None:
+    """The table of a learnt annotator, as its recipe has it; None for others. Reads annotator.version, annotator.project.
+
+    ``tried``: what there was of each code to learn from, with precision and recall where it was tested. ``untried``: codes
+    with too few examples. ``hidden``: identifiers and names of families whose figures stay out; ``shown`` is one that was
+    asked for with a reason.
+    """
+    if annotator.kind != Annotator.Kind.LEARNT:
+        return None
+    stances = read_stances(annotator.project)
+    named = annotator.version.codes.values_list("identifier", "family__identifier", "family__name")
+    families = {code: (family, name) for code, family, name in named}
+    tried, untried = list[dict[str, Any]](), list[dict[str, Any]]()
+    hidden: dict[tuple[str, str], None] = {}
+    for code, found in annotator.recipe.get("codes", {}).items():
+        tp, fp, fn = (found.get(cell) for cell in ("tp", "fp", "fn"))
+        if found.get("reason") and tp is None:
+            untried.append({"code": code, **found})
+            continue
+        family = families.get(code, ("", ""))
+        is_tested = None not in {tp, fp, fn}
+        is_hidden = is_tested and family[0] != shown and stances.find(family[0]) == MethodStance.Stance.REFLEXIVE
+        row = {"code": code, "found": found, "threshold": found.get("threshold"), "is_hidden": is_hidden}
+        if is_hidden:
+            hidden[family] = None
+        elif is_tested:
+            row |= {"precision": Share(tp, tp + fp), "recall": Share(tp, tp + fn)}
+        tried.append(row)
+    return {"tried": tried, "untried": untried, "hidden": list(hidden)}
+
+
+OWN_SET = Path(__file__).resolve().parents[1] / "data" / "planted_sentences.json"
+
+
+def has_planted(project: Project) -> bool:
+    """Whether the study ever had a planted sentence, withdrawn ones counted."""
+    return PlantedSentence.objects.filter(project=project).exists()
+
+
+def list_plantable(project: Project) -> list[tuple[int, tuple[str, ...]]]:
+    """Key and codes of each sentence a launch can choose: what is planted, or the set that a first launch would plant.
+
+    One that is not stored yet has a key below 0: its place in that set, counted from the end.
+    """
+    if has_planted(project):
+        return [(key, tuple(codes)) for key, codes in find_planted(project).values_list("pk", "codes")]
+    known, own = set(find_codes(project).values_list("identifier", flat=True)), read_own_set()
+    return [(place - len(own), codes) for place, (_, codes) in enumerate(own) if known.issuperset(codes)]
+
+
+def find_planted(project: Project) -> QuerySet[PlantedSentence]:
+    """The sentences that are planted from now on, in the order in which they were written."""
+    return PlantedSentence.objects.filter(project=project, withdrawn_at__isnull=True).order_by("pk")
+
+
+def find_codes(project: Project) -> QuerySet[Code]:
+    """The codes of the published codebook that are applied to sentences, in its order, each with its family."""
+    codes = Code.objects.filter(version=current_version(project), family__unit=CodeFamily.Unit.SENTENCE)
+    return codes.select_related("family").order_by("family__position", "position")
+
+
+@cache
+def read_own_set() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Text and known codes of each: two sentences for each seeded theme and each move, and ten that carry nothing."""
+    rows = json.loads(OWN_SET.read_text(encoding="utf-8"))
+    return tuple((each["text"], tuple(each["codes"])) for each in rows)
+
+
+Warnings = list[dict[str, object]]
+
+
+def warn_of_family(project: Project, variant: ModelVariant, interview_ids: Collection[int] | None) -> Warnings:
+    """Whether the annotating model is of the family of an interviewed model, as far as their names tell. ``None``: any
+    interview of the study."""
+    family = _find_family(variant)
+    if not family:
+        return []
+    rows = Interview.objects.filter(project=project).exclude(model_label="").values_list("pk", "model_label")
+    wanted = None if interview_ids is None else set(interview_ids)
+    labels = sorted({label for pk, label in rows if wanted is None or pk in wanted})
+    same = [label for label in labels if name_family(label.replace(" ", "-")) == family]
+    return [{"code": "same_family", "model": variant.label, "family": family, "labels": same}] if same else []
+
+
+def warn_of_critic_family(annotator: Annotator, critic: ModelVariant) -> Warnings:
+    """Whether the critic is the annotator's own model, or of its family. Reads annotator.variant.account."""
+    if annotator.variant_id == critic.pk:
+        return [{"code": "own_suggestions", "model": critic.label}]
+    family = _find_family(critic)
+    if family and family == _find_family(annotator.variant):
+        return [{"code": "critic_family", "model": critic.label, "family": family, "annotator": annotator}]
+    return []
+
+
+def _find_family(variant: ModelVariant | None) -> str:
+    """The family of a model by its name; "" for the fake provider and for annotators without a model."""
+    return "" if variant is None or variant.is_fake else name_family(variant.model)
+
+
+def warn_of_relatives(annotators: Iterable[Annotator]) -> Warnings:
+    """Each model, and each family of models, behind more than one of these annotators."""
+    annotators = list(annotators)
+    variants: dict[int, list[str]] = {}
+    for each in annotators:
+        if each.variant is not None:
+            variants.setdefault(each.variant.pk, []).append(str(each))
+    families = group_by_family(
+        (str(each), each.variant.model) for each in annotators if each.variant and not each.variant.is_fake
+    )
+    of_one_model = [names for names in variants.values() if len(names) > 1]
+    warnings: Warnings = [{"code": "one_model", "names": names} for names in of_one_model]
+    warnings += [
+        {"code": "one_family", "names": names, "family": family}
+        for family, names in families.items()
+        if names not in of_one_model
+    ]
+    return warnings
+
+
+def list_judge_results(project: Project, variant: ModelVariant) -> Warnings:
+    """Before a model annotates interviews: its result as a judge in this study, or that there is none."""
+    part = find_part("sob", project, variant)
+    if part is not None:
+        return [{"code": "judge_result", "model": variant.label, "summary": part.summary}]
+    return [] if variant.is_fake else [{"code": "no_judge_result", "model": variant.label}]

@@ -1,0 +1,255 @@
+"""What annotators without a provider have read, have still to read, and found; and the training set of one that learns: the blind
+codings of a study, resolved to one word per sentence and code.
+
+Of several who decided about a sentence the majority counts, and where they are even it teaches nothing. Withheld turns
+are spared, for they are to say how good the annotator is. Interviews that say no to coding, or to reuse and training, teach
+nothing.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Count, Q, QuerySet
+
+from auditapp.annotators.models import Annotator, OfflineReading, OfflineRun, Suggestion
+from auditapp.annotators.pure.recipes import hash_content, read_ranges, write_ranges
+from auditapp.annotators.queries.withholding import list_withheld_answers
+from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
+from transcripts.codebook.queries import SENTENCE_TEXT
+from transcripts.coding.models import Coding, Decision, Layer
+from transcripts.corpus.models import Sentence, Turn
+from transcripts.corpus.queries import list_not_learnt_from
+from transcripts.formats.numbers import round_percent
+from transcripts.studies.models import Project
+
+if TYPE_CHECKING:
+    from auditapp.annotators.pure.learning import Bools, Lesson
+    from transcripts.coding.blind import BlindReadings
+
+
+# SQLite takes so many numbers in one question.
+MAX_AT_ONCE = 5_000
+ACTIVE = (OfflineRun.State.PLANNED, OfflineRun.State.RUNNING)
+
+
+def list_readable(interview_ids: Collection[int] | None, project: Project) -> QuerySet[Sentence]:
+    """The current sentences that the models of a study say, in all or some interviews."""
+    sentences = Sentence.objects.current().filter(
+        turn__interview__project=project,
+        turn__role=Turn.Role.MODEL,
+        turn__channel=Turn.Channel.UTTERANCE,
+    )
+    return sentences if interview_ids is None else sentences.filter(turn__interview__in=interview_ids)
+
+
+def find_unread(annotator: Annotator, interview_id: int) -> list[tuple[int, int, int, str]]:
+    """Key, turn, start in it and words of each sentence of an interview that this annotator has not read yet, in order."""
+    read = _find_read(annotator, interview_id)
+    rows = list_readable([interview_id], annotator.project).annotate(text=SENTENCE_TEXT)
+    ordered = rows.order_by("turn__position", "start").values_list("pk", "turn_id", "start", "text")
+    return [row for row in ordered if row[0] not in read]
+
+
+def find_unread_ids(annotator: Annotator, interview_id: int) -> set[int]:
+    """The numbers of those sentences, without their words."""
+    current = list_readable([interview_id], annotator.project).order_by()
+    return set(current.values_list("pk", flat=True)) - _find_read(annotator, interview_id)
+
+
+def find_proposed_once(annotator: Annotator, interview_id: int) -> set[tuple[int, str]]:
+    """The turns of an interview for which it has proposed a code that is applied once per answer, with the code."""
+    proposed = Suggestion.objects.filter(
+        annotator=annotator, sentence__turn__interview=interview_id, code__family__once_per_answer=True
+    )
+    return set(proposed.order_by().values_list("sentence__turn_id", "code__identifier"))
+
+
+def list_once_per_answer(version: CodebookVersion) -> frozenset[str]:
+    """The codes that are applied to at most one sentence of an answer."""
+    codes = Code.objects.filter(version=version, family__once_per_answer=True)
+    return frozenset(codes.values_list("identifier", flat=True))
+
+
+def _find_read(annotator: Annotator, interview_id: int) -> set[int]:
+    readings = OfflineReading.objects.filter(run__annotator=annotator, interview=interview_id)
+    return {number for numbers in readings.values_list("sentences", flat=True) for number in numbers}
+
+
+def list_interviews_to_read(annotator: Annotator, interview_ids: Collection[int] | None) -> list[int]:
+    """The interviews, of all or of these, in which it has something to read. Two queries, whatever their number."""
+    read: dict[int, set[int]] = defaultdict(set)
+    done = OfflineReading.objects.filter(run__annotator=annotator)
+    for interview, numbers in done.values_list("interview_id", "sentences"):
+        read[interview].update(numbers)
+    rows = list_readable(interview_ids, annotator.project).order_by("turn__interview_id", "pk")
+    left: dict[int, None] = {}
+    for interview, pk in rows.values_list("turn__interview_id", "pk").iterator(chunk_size=5_000):
+        if interview not in left and pk not in read[interview]:
+            left[interview] = None
+    return list(left)
+
+
+def find_interviews_left(run: OfflineRun) -> list[int]:
+    """The interviews of a run that it has not read yet, in order."""
+    left = run.interviews.filter(project__isnull=False).exclude(offline_readings__run=run)
+    return list(left.order_by("pk").values_list("pk", flat=True))
+
+
+def read_run_progress(run: OfflineRun) -> dict[str, int]:
+    """How many interviews there are and are done, and how many sentences and suggestions that makes. Two queries."""
+    readings = list(run.readings.values_list("sentences", "accepted"))
+    interviews, done = run.interviews.filter(project__isnull=False).count(), len(readings)
+    # An interview may have been archived after it was read.
+    interviews = max(interviews, done)
+    return {
+        "interviews": interviews,
+        "done": done,
+        "percent": round_percent(done, interviews, of_nothing=100),
+        "sentences": sum(len(numbers) for numbers, _ in readings),
+        "suggestions": sum(accepted for _, accepted in readings),
+    }
+
+
+def count_by_code(run: OfflineRun) -> dict[str, int]:
+    """Suggestions of a run by the identifier of the code."""
+    rows = run.suggestions.order_by().values_list("code__identifier").annotate(Count("pk"))
+    return dict(rows)
+
+
+def find_idle_runs(now: datetime.datetime) -> list[int]:
+    """Runs that no worker is doing: not begun, or released."""
+    free = Q(claimed_until__isnull=True) | Q(claimed_until__lt=now)
+    return list(OfflineRun.objects.filter(free, state__in=ACTIVE).values_list("pk", flat=True))
+
+
+def list_runs(project: Project) -> QuerySet[OfflineRun]:
+    """The runs of a study, the latest first."""
+    runs = OfflineRun.objects.filter(annotator__project=project).select_related("annotator__version")
+    return runs.defer("annotator__recipe").order_by("-pk")
+
+
+def list_rules(version: CodebookVersion) -> dict[str, list[str]]:
+    """The keyword rules of the codes that are applied to sentences, in the order of the codebook; codes without are left out."""
+    codes = Code.objects.filter(version=version, family__unit=CodeFamily.Unit.SENTENCE, is_category=False)
+    rows = codes.order_by("family__position", "position").values_list("identifier", "keyword_rules")
+    return {identifier: list(lines) for identifier, lines in rows if lines}
+
+
+def read_training_set(project: Project, version: CodebookVersion, *, minimum: int) -> dict[str, Any]:
+    """The examples as they are now, and what there is of each code of the version, in its order: the parts ``set``,
+    ``taught`` and ``codes`` of a recipe (see ``pure/recipes.py``)."""
+    import numpy as np
+
+    from auditapp.annotators.pure.learning import count_examples
+    from transcripts.coding.blind import read_blind
+
+    read = read_blind(project)
+    withheld = list_withheld_answers(project)
+    refused = list_not_learnt_from(read.interview_ids.tolist())
+    is_refused = np.isin(read.interview_ids, np.fromiter(refused, dtype=np.int64, count=len(refused)))
+    is_spared = np.isin(read.turn_ids, np.fromiter(withheld, dtype=np.int64, count=len(withheld)))
+    families, outcomes, spared = {}, {}, np.zeros(len(read.sentence_ids), dtype=bool)
+    left_out = np.zeros(len(read.sentence_ids), dtype=bool)
+    for family in _list_families(version):
+        codes = [code.identifier for code in family.codes.all()]
+        is_decided, has_code, is_tied = _resolve(read, family.identifier, codes)
+        left_out |= is_decided & is_refused
+        is_decided = is_decided & ~is_refused
+        spared |= is_decided & is_spared
+        taught = is_decided & ~is_spared
+        written: dict[str, Any] = {}
+        for code, yes, tied in zip(codes, has_code, is_tied, strict=True):
+            rows = np.flatnonzero(taught & ~tied)
+            outcomes[code] = count_examples(rows, yes[rows], read.interview_ids, minimum=minimum)
+            ids = read.sentence_ids
+            written[code] = {"yes": _write(ids[taught & yes]), "tied": _write(ids[taught & tied])}
+        if taught.any():
+            families[family.identifier] = {"decided": _write(read.sentence_ids[taught]), "codes": written}
+    placed = place_sentences(families)
+    return {
+        "set": {"hash": hash_set(families, placed), "families": families},
+        "taught": {
+            "sentences": len(placed),
+            "interviews": len({interview for interview, _ in placed.values()}),
+            "spared": int(spared.sum()),
+            **({"refused": int(left_out.sum())} if left_out.any() else {}),
+        },
+        "codes": outcomes,
+    }
+
+
+def _resolve(read: BlindReadings, family: str, codes: list[str]) -> tuple[Bools, Bools, Bools]:
+    """Which sentences anybody decided for a family; and codes x sentences, the majority's yes and where they are even.
+
+    Of what the model says, which is all an annotator is asked to read.
+    """
+    table = read.arrange(family, CodeFamily.Unit.SENTENCE, codes)
+    deciders = table.decided.sum(axis=0) * read.is_answer
+    yes = table.labels.sum(axis=1) * read.is_answer
+    return deciders > 0, 2 * yes > deciders, (2 * yes == deciders) & (deciders > 0)
+
+
+def _list_families(version: CodebookVersion) -> list[CodeFamily]:
+    families = version.families.filter(unit=CodeFamily.Unit.SENTENCE).prefetch_related("codes")
+    return list(families.order_by("position"))
+
+
+def place_sentences(families: Mapping[str, Any]) -> dict[int, tuple[int, str]]:
+    """The sentences that a set names: the interview each is from, and the hash of its text."""
+    numbers = {number for family in families.values() for number in read_ranges(family["decided"])}
+    columns = ("pk", "turn__interview_id", "text_hash")
+    return {pk: (interview, text_hash) for pk, interview, text_hash in _fetch(numbers, columns)}
+
+
+def hash_set(families: Mapping[str, Any], placed: Mapping[int, tuple[int, str]]) -> str:
+    """SHA-256 of what was decided of which words."""
+    return hash_content([families, [[pk, text_hash] for pk, (_, text_hash) in sorted(placed.items())]])
+
+
+def read_lesson(families: Mapping[str, Any]) -> Lesson:
+    """The examples of a set, with their texts. Retired sentences are there still, and teach what they taught."""
+    import numpy as np
+
+    from auditapp.annotators.pure.learning import Lesson
+
+    numbers = {number for family in families.values() for number in read_ranges(family["decided"])}
+    rows = sorted(_fetch(numbers, ("pk", "turn__interview_id", "text")))
+    place_of = {pk: place for place, (pk, *_) in enumerate(rows)}
+    codes = {}
+    for family in families.values():
+        decided = read_ranges(family["decided"])
+        for code, written in family["codes"].items():
+            yes, tied = set(read_ranges(written["yes"])), set(read_ranges(written["tied"]))
+            taught = [number for number in decided if number not in tied]
+            places = np.array([place_of[number] for number in taught], dtype=np.int64)
+            codes[code] = places, np.array([number in yes for number in taught], dtype=bool)
+    texts = [text for *_, text in rows]
+    return Lesson(texts, np.array([interview for _, interview, _ in rows], dtype=np.int64), codes)
+
+
+def _fetch(numbers: Collection[int], columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
+    ordered, found = sorted(numbers), list[tuple[Any, ...]]()
+    for first in range(0, len(ordered), MAX_AT_ONCE):
+        rows = Sentence.objects.filter(pk__in=ordered[first : first + MAX_AT_ONCE])
+        if "text" in columns:
+            rows = rows.annotate(text=SENTENCE_TEXT)
+        found += rows.order_by().values_list(*columns)
+    return found
+
+
+def _write(numbers: Iterable[Any]) -> str:
+    return write_ranges(int(number) for number in numbers)
+
+
+def list_coded_interviews(project: Project) -> list[int]:
+    """The interviews in which anybody has coded or decided anything blind."""
+    place = "sentence__turn__interview"
+    found: set[int] = set()
+    for rows in (Coding.objects.filter(layer=Layer.BLIND), Decision.objects.filter(layer=Layer.BLIND)):
+        mine = rows.filter(**{f"{place}__project": project}).order_by()
+        found.update(mine.values_list(place, flat=True).distinct())
+    return sorted(found)

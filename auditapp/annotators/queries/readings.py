@@ -1,0 +1,200 @@
+"""How answers were understood: counts by batch and annotator, and the single answers behind them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet, Sum
+
+from auditapp.annotators.models import CHECK_KIND, CRITIC_KIND, KIND, Annotator, CheckAnswer, OfflineRun, Reading
+from auditapp.annotators.queries.offline import count_by_code, read_run_progress
+from auditapp.batches.models import Batch
+from transcripts.corpus.models import Turn
+
+PER_PAGE = 50
+READ_AT_ONCE = 2_000
+
+
+@dataclass
+class ReadingCounts:
+    """Answers by how they were understood. ``missing``: sentences that an answer said nothing about, which is not the same
+    as "no code". ``rejected``: items that were not applied, by reason; ``curtailed``: sentences of which one was not, and
+    which count as read all the same, for what is measured is the model with its checks."""
+
+    valid: int = 0
+    partial: int = 0
+    invalid: int = 0
+    suggestions: int = 0
+    missing: int = 0
+    curtailed: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+    flagged: int = 0
+
+    @property
+    def readings(self) -> int:
+        """All answers there were."""
+        return self.valid + self.partial + self.invalid
+
+    @property
+    def rejected_items(self) -> int:
+        """Items that were not applied, whatever the reason."""
+        return self.rejected.total()
+
+    @property
+    def proposed_items(self) -> int:
+        """All it proposed, applied or not."""
+        return self.suggestions + self.rejected_items
+
+    @property
+    def reasons(self) -> list[tuple[str, int]]:
+        """Why items were not applied, the commonest first; in a template a counter answers every name with 0."""
+        return self.rejected.most_common()
+
+
+def count_readings(batch: Batch) -> dict[str, object]:
+    """What came of the answers of a batch, as commands print it. Answers that were asked for again are counted apart."""
+    found = _count(Reading.objects.filter(cell__batch=batch)).get(batch.pk, ReadingCounts())
+    return {
+        "readings": found.readings,
+        "suggestions": found.suggestions,
+        "valid": found.valid,
+        "partial": found.partial,
+        "invalid": found.invalid,
+        "missing_sentences": found.missing,
+        "curtailed_sentences": found.curtailed,
+        "rejected_items": found.rejected_items,
+        "rejected_by_reason": dict(found.rejected.most_common()),
+        "flagged": found.flagged,
+        "asked_again": CheckAnswer.objects.filter(cell__batch=batch).count(),
+    }
+
+
+def count_run(run: OfflineRun) -> dict[str, object]:
+    """What came of a run that asked nobody, as commands print it: a reading is an interview, and nothing is left out.
+    Reads run.annotator."""
+    progress = read_run_progress(run)
+    return {
+        "run": run.pk,
+        "annotator": str(run.annotator),
+        "annotator_number": run.annotator.number,
+        "annotator_hash": run.annotator.hash,
+        "kind": run.annotator.kind,
+        "state": run.state,
+        "problem": run.problem,
+        "interviews": progress["interviews"],
+        "readings": progress["done"],
+        "sentences": progress["sentences"],
+        "suggestions": progress["suggestions"],
+        "suggestions_by_code": count_by_code(run),
+        "missing_sentences": 0,
+        "curtailed_sentences": 0,
+        "rejected_items": 0,
+        "rejected_by_reason": {},
+    }
+
+
+def count_by_batch(annotator: Annotator) -> dict[int, ReadingCounts]:
+    """What came of the annotator's answers, by number of the batch: two queries."""
+    return _count(Reading.objects.filter(annotator=annotator))
+
+
+def _count(readings: QuerySet[Reading]) -> dict[int, ReadingCounts]:
+    found: dict[int, ReadingCounts] = defaultdict(ReadingCounts)
+    rows = readings.order_by().values_list("cell__batch", "outcome").annotate(Count("pk"), Sum("accepted"))
+    for batch_id, outcome, count, accepted in rows:
+        setattr(found[batch_id], outcome, count)
+        found[batch_id].suggestions += accepted or 0
+    # An answer that is whole has neither, so most rows are never read.
+    faulty = readings.exclude(outcome=Reading.Outcome.VALID).order_by()
+    columns = ("cell__batch", "rejected", "asked", "missing")
+    for batch_id, rejected, asked, missing in faulty.values_list(*columns).iterator(READ_AT_ONCE):
+        found[batch_id].rejected.update(_read_reason(item) for item in rejected)
+        found[batch_id].missing += len(missing)
+        named = {item.get("sentence") for item in rejected if isinstance(item, dict)}
+        found[batch_id].curtailed += len(named & set(asked) - set(missing))
+    flagged = readings.exclude(flags=[]).order_by().values_list("cell__batch").annotate(Count("pk"))
+    for batch_id, count in flagged:
+        found[batch_id].flagged = count
+    return dict(found)
+
+
+def _read_reason(item: object) -> str:
+    return str(item.get("reason", "")) if isinstance(item, dict) else ""
+
+
+def find_readings(
+    annotator: Annotator,
+    *,
+    batch: int | None = None,
+    what: str = "",
+    reason: str = "",
+    after: int = 0,
+    turns: QuerySet[Any] | None = None,
+) -> tuple[list[dict[str, object]], int | None]:
+    """A page of the annotator's answers, oldest first, and the key to go on from (``None`` at the end).
+
+    ``what`` is an outcome, "missing", "rejected" or "flagged"; anything else is all. ``reason`` keeps those of which an
+    item was rejected for it, ``turns`` (a query of keys) those about these turns. Never what an answer proposes, nor how
+    much: the viewer may still have to decide on that turn.
+    """
+    readings = Reading.objects.filter(annotator=annotator, cell__gt=after).select_related("cell__arm", "cell__result")
+    readings = readings.defer("cell__arm__system_prompt", "cell__result__answer")
+    if batch is not None:
+        readings = readings.filter(cell__batch=batch)
+    if turns is not None:
+        readings = readings.filter(cell__input_id__in=turns)
+    if what in Reading.Outcome.values:
+        readings = readings.filter(outcome=what)
+    elif what in {"missing", "rejected"}:
+        readings = readings.exclude(outcome=Reading.Outcome.VALID)
+    elif what == "flagged":
+        readings = readings.exclude(flags=[])
+    kept = _take(readings.order_by("cell"), what, reason)
+    return _show(kept[:PER_PAGE]), kept[PER_PAGE - 1].cell_id if len(kept) > PER_PAGE else None
+
+
+def _take(readings: QuerySet[Reading], what: str, reason: str) -> list[Reading]:
+    """One more than a page of those that fit. What is inside JSON is checked here, the same on every database."""
+    kept: list[Reading] = []
+    for reading in readings.iterator(READ_AT_ONCE):
+        if what == "missing" and not reading.missing:
+            continue
+        if what == "rejected" and not reading.rejected:
+            continue
+        if reason and reason not in {_read_reason(item) for item in reading.rejected}:
+            continue
+        kept.append(reading)
+        if len(kept) > PER_PAGE:
+            break
+    return kept
+
+
+def _show(readings: list[Reading]) -> list[dict[str, object]]:
+    ids = {reading.cell.input_id for reading in readings}
+    turns = {turn.pk: turn for turn in Turn.objects.filter(pk__in=ids).select_related("interview").defer("text")}
+    return [
+        {
+            "cell_id": reading.cell_id,
+            "batch_id": reading.cell.batch_id,
+            "attempt_id": result.attempt_id if (result := getattr(reading.cell, "result", None)) else None,
+            "task": reading.cell.arm.task,
+            "turn": turns.get(reading.cell.input_id),
+            "outcome": reading.get_outcome_display(),
+            "problem": reading.problem,
+            "missing": len(reading.missing),
+            "reasons": sorted({_read_reason(item) for item in reading.rejected}),
+            "flags": list(reading.flags),
+        }
+        for reading in readings
+    ]
+
+
+def list_batches(annotator: Annotator) -> dict[str, list[Batch]]:
+    """Every batch about the annotator by its kind, newest first. Of those before there were settings, the parameters tell."""
+    named = Q(arms__settings__annotator=annotator.pk) | Q(parameters__annotators=[annotator.pk])
+    found: dict[str, list[Batch]] = {KIND: [], CHECK_KIND: [], CRITIC_KIND: []}
+    for batch in Batch.objects.filter(named, project=annotator.project_id).distinct().order_by("-pk"):
+        found.get(batch.kind, found[KIND]).append(batch)
+    return found

@@ -1,0 +1,34 @@
+"""What annotators add to the registries of other rooms."""
+
+from __future__ import annotations
+
+from auditapp.annotators.models import Reading
+from auditapp.annotators.pure.answers import list_annotator_alarms
+from auditapp.annotators.queries.batch_visibility import find_machine_read, find_turn_visibility, list_read_interviews
+from auditapp.annotators.queries.withholding import is_draft
+from auditapp.annotators.runner.parse_responses import CheckKind, PreannotationKind, write_turn_schema
+from auditapp.batches.kinds import Parts, alarm_by_model, register_kind
+from auditapp.batches.runner.sweeps import register_sweep
+from transcripts.blinding.labels_seen import register_labels
+from transcripts.coding.queries import register_drafts
+
+
+def notify_idle_runs() -> None:
+    """A sweep that loads Celery only where one is done: in a worker."""
+    from auditapp.annotators.tasks import ring_idle_runs
+
+    ring_idle_runs()
+
+
+register_drafts(is_draft)
+register_labels(find_machine_read)
+TURNS = Parts(
+    find_turn_visibility,
+    list_read_interviews,
+    write_turn_schema,
+    unreadable=[Reading.Outcome.INVALID],
+    find_alarms=alarm_by_model(list_annotator_alarms),
+)
+for kind in (PreannotationKind(), CheckKind()):
+    register_kind(kind, TURNS)
+register_sweep("offline runs", notify_idle_runs)

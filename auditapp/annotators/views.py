@@ -1,0 +1,279 @@
+"""Pages of annotators: their settings, their exact instructions, and how their answers were parsed; runs by rules or by what was
+learnt, each launch with what it would go by; and the study's invented sentences with known codes.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.template.defaultfilters import pluralize
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from auditapp.annotators.actions.annotators import read_prompts, record_calibration
+from auditapp.annotators.actions.offline import cancel_run, launch_offline, preview_rules, preview_training_set
+from auditapp.annotators.actions.planted import plant_own_set, plant_sentence, withdraw_planted
+from auditapp.annotators.forms import FamilyReasonForm, OfflineForm, PlantedForm
+from auditapp.annotators.models import CHECK_KIND, CRITIC_KIND, KIND, Annotator, OfflineRun, PlantedSentence
+from auditapp.annotators.pure.answer_objects import EXAMPLE_NUMBERS, write_answer_schema
+from auditapp.annotators.pure.learning import MIN_POSITIVES
+from auditapp.annotators.pure.prompts import MAX_EARLIER, sends_earlier
+from auditapp.annotators.queries.annotators import (
+    find_codes,
+    list_annotators,
+    read_choices,
+    read_code_names,
+    read_learnt,
+    read_own_set,
+)
+from auditapp.annotators.queries.batch_visibility import list_run_interviews, list_seen_turns
+from auditapp.annotators.queries.boundary_edits import count_moved
+from auditapp.annotators.queries.offline import ACTIVE, list_runs, read_run_progress
+from auditapp.annotators.queries.readings import ReadingCounts, count_by_batch, find_readings, list_batches
+from auditapp.batches.kinds import find_visibility
+from auditapp.batches.ledger.prompts import hash_prompt
+from auditapp.batches.ledger.worker_signs import is_worker_alive
+from auditapp.batches.models import Batch
+from auditapp.llm.models import Capabilities
+from auditapp.llm.pure.json_schemas import strip_limits
+from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.views import offer_unblinding
+from transcripts.codebook.queries import current_version
+from transcripts.refusals import Refused
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.acts import post
+from transcripts.studies.roles import Permission
+from transcripts.ui.acts import at_form
+from transcripts.ui.typed_text import find_number
+
+MAX_LISTED = 10
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_annotators(request: ProjectRequest) -> HttpResponse:
+    """Every annotator of the study."""
+    context = {"rows": list_annotators(request.project), "names": read_code_names(request.project)}
+    return render(request, "annotators/annotators.html", context)
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_annotator(request: ProjectRequest, annotator_id: int) -> HttpResponse:
+    """One annotator with its exact instructions, its batches, and how its answers were understood."""
+    return _render_annotator(request, _find_annotator(request, annotator_id))
+
+
+@require_POST
+@project_view(Permission.SET_METHOD)
+def compute_learnt(request: ProjectRequest, annotator_id: int) -> HttpResponse:
+    """How it learnt a family that is read reflexively: shown once, for a reason that is kept."""
+    annotator = _find_annotator(request, annotator_id)
+    form, learnt = FamilyReasonForm(request.POST), read_learnt(annotator)
+    if form.is_valid():
+        with at_form(form):
+            if learnt is None or form.cleaned_data["family"] not in dict(learnt["hidden"]):
+                raise Refused("There is no such family with hidden figures.")
+            record_calibration(project=request.project, annotator=annotator, by=request.user, **form.cleaned_data)
+            return _render_annotator(request, annotator, **form.cleaned_data)
+    return _render_annotator(request, annotator, reason_form=form, status=422)
+
+
+def _render_annotator(
+    request: ProjectRequest,
+    annotator: Annotator,
+    *,
+    reason_form: FamilyReasonForm | None = None,
+    family: str = "",
+    reason: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    counts, batches = count_by_batch(annotator), list_batches(annotator)
+    prompts = read_prompts(annotator)
+    context = {
+        "annotator": annotator,
+        "prompts": [
+            (prompt, hash_prompt(prompt["text"]), _write_example_schema(annotator, prompt)) for prompt in prompts
+        ],
+        "earlier": MAX_EARLIER if any(sends_earlier(prompt["text"]) for prompt in prompts) else 0,
+        "rules": annotator.recipe.get("rules", {}) if annotator.kind == Annotator.Kind.RULES else {},
+        "batches": [
+            (batch, counts.get(batch.pk, ReadingCounts()) if _is_whole(request, batch) else None)
+            for batch in batches[KIND]
+        ],
+        "checks": batches[CHECK_KIND],
+        "critics": batches[CRITIC_KIND],
+        "runs": list(annotator.runs.order_by("-pk")),
+        "chosen_for": read_choices(request.project).get(annotator.pk, []),
+        "names": read_code_names(request.project),
+        "learnt": read_learnt(annotator, shown=family),
+        "reason_form": reason_form or FamilyReasonForm(),
+        "reason": reason,
+        **count_moved_seen(request, annotator),
+    }
+    return render(request, "annotators/annotator.html", context, status=status)
+
+
+def _write_example_schema(annotator: Annotator, prompt: dict[str, Any]) -> str:
+    """The schema that goes along with these instructions, for a turn of two sentences; empty where none does."""
+    held = annotator.recipe.get("answer_schema")
+    if not held:
+        return ""
+    is_full = held["form"] == Capabilities.AnswerSchema.FULL
+    schema = write_answer_schema(prompt["text"], prompt["codes"], EXAMPLE_NUMBERS, is_ordered=is_full)
+    return json.dumps(schema if is_full else strip_limits(schema), ensure_ascii=False, indent=1)
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_readings(request: ProjectRequest, annotator_id: int) -> HttpResponse:
+    """The single answers behind a count, each with the call it came in."""
+    annotator = _find_annotator(request, annotator_id)
+    chosen = {name: request.GET.get(name, "") for name in ("what", "reason")}
+    batch, after = (find_number(request.GET.get(name, "")) for name in ("batch", "after"))
+    may_code = get_viewer(request).codes
+    turns = list_seen_turns(get_viewer(request)).values("pk") if may_code else None
+    rows, following = find_readings(annotator, batch=batch, after=after or 0, turns=turns, **chosen)
+    context = {
+        "annotator": annotator,
+        "rows": rows,
+        "following": following,
+        "batch": batch,
+        "may_code": may_code,
+        **chosen,
+        **count_moved_seen(request, annotator, batch=batch),
+    }
+    return render(request, "annotators/readings.html", context)
+
+
+def _is_whole(request: ProjectRequest, batch: Batch) -> bool:
+    batch.project = request.project
+    return find_visibility(batch, get_viewer(request)).is_whole
+
+
+def _find_annotator(request: ProjectRequest, annotator_id: int) -> Annotator:
+    annotators = Annotator.objects.select_related("variant__account", "version__project", "project")
+    return get_object_or_404(annotators, pk=annotator_id, project=request.project)
+
+
+def count_moved_seen(request: ProjectRequest, annotator: Annotator, *, batch: int | None = None) -> dict[str, object]:
+    """Context of ``annotators/_moved_suggestions.html``. People who may code get the counts of interviews they have
+    unblinded: boundary edits are few, so a count over all would reveal suggestions for single sentences."""
+    seen = get_viewer(request).visible_interviews
+    return {"moved": count_moved(annotator, batch=batch, interviews=seen), "is_of_unblinded": seen is not None}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.RUN_BATCHES)
+def list_planted(request: ProjectRequest) -> HttpResponse:
+    """The sentences, and the form for another."""
+    form = PlantedForm(request.POST if request.method == "POST" else None, project=request.project)
+    if form.is_valid():
+        with at_form(form, "text"):
+            plant_sentence(project=request.project, by=request.user, **form.cleaned_data)
+            messages.success(request, "The sentence will be planted from the next batch on.")
+            return redirect("annotators:planted", request.project.slug)
+    sentences = list(PlantedSentence.objects.filter(project=request.project).order_by("-pk"))
+    context = {
+        "form": form,
+        "current": [each for each in sentences if each.withdrawn_at is None],
+        "withdrawn": [each for each in sentences if each.withdrawn_at is not None],
+        "own_set": read_own_set(),
+        "names": {code.identifier: code for code in find_codes(request.project)},
+    }
+    return render(request, "annotators/planted.html", context, status=422 if form.errors else 200)
+
+
+def _find(request: ProjectRequest, planted_id: int) -> dict[str, PlantedSentence]:
+    return {"planted": get_object_or_404(PlantedSentence, pk=planted_id, project=request.project)}
+
+
+plant_set = post(
+    plant_own_set,
+    Permission.RUN_BATCHES,
+    done=lambda added: f"{len(added)} sentence{pluralize(len(added))} planted, from the next batch on.",
+    to=("annotators:planted",),
+)
+withdraw_sentence = post(
+    withdraw_planted,
+    Permission.RUN_BATCHES,
+    on=_find,
+    done="Withdrawn. Earlier answers about it still count.",
+    to=("annotators:planted",),
+)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.RUN_BATCHES)
+def launch(request: ProjectRequest) -> HttpResponse:
+    """What there is to go by, and the launch. Trying another number of examples writes nothing. A form that comes back
+    is another launch."""
+    form = OfflineForm(request.POST if request.method == "POST" else None, project=request.project)
+    if form.is_valid() and "look" not in request.POST:
+        with at_form(form):
+            run = launch_offline(project=request.project, by=request.user, **form.cleaned_data)
+            return redirect("annotators:run", request.project.slug, run.pk)
+    preview = _preview(request, form)
+    if form.is_bound:
+        form.renew()
+    context = {
+        "form": form,
+        "runs": list_runs(request.project)[:MAX_LISTED],
+        "names": read_code_names(request.project),
+        **preview,
+    }
+    return render(request, "annotators/launch_offline.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_run(request: ProjectRequest, run_id: int) -> HttpResponse:
+    """How far a run has come. Sums only: where something was suggested shows at the desk, after one's own decision."""
+    run = _find_run(request, run_id)["run"]
+    unblinding = offer_unblinding(request, list_run_interviews(run), where="offline run")
+    context = {
+        "run": run,
+        "unblinding": unblinding,
+        "annotator": run.annotator,
+        "progress": read_run_progress(run),
+        # The number would tell, as it grows, in which interview something was suggested.
+        "tells_suggestions": unblinding is None,
+        "is_active": run.state in ACTIVE,
+        "has_worker": is_worker_alive(),
+        "names": read_code_names(request.project),
+        "learnt": read_learnt(run.annotator),
+        "rules": run.annotator.recipe.get("rules", {}),
+    }
+    return render(request, "annotators/run.html", context)
+
+
+def _preview(request: ProjectRequest, form: OfflineForm) -> dict[str, object]:
+    """What a launch would go by now; with the sentence of the refusal where there can be none."""
+    chosen = getattr(form, "cleaned_data", {}) if form.is_bound else {}
+    minimum = chosen.get("minimum") or MIN_POSITIVES
+    try:
+        rules = preview_rules(request.project)
+        training_set = preview_training_set(request.project, minimum=minimum)
+    except Refused as error:
+        return {"refusal": str(error)}
+    version = current_version(request.project)
+    codes = [{"code": code, **found} for code, found in training_set["codes"].items()]
+    return {
+        "rules": rules,
+        "taught": training_set["taught"],
+        "learnable": [each for each in codes if not each["reason"]],
+        "scarce": [each for each in codes if each["reason"]],
+        "version": version,
+        "minimum": minimum,
+    }
+
+
+def _find_run(request: ProjectRequest, run_id: int) -> dict[str, OfflineRun]:
+    runs = OfflineRun.objects.select_related("annotator__version__project", "annotator__project")
+    return {"run": get_object_or_404(runs, pk=run_id, annotator__project=request.project)}
+
+
+cancel_offline = post(cancel_run, Permission.RUN_BATCHES, on=_find_run, to=("annotators:run", "run_id"))

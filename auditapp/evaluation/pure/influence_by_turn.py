@@ -1,0 +1,163 @@
+"""Influence with the turn as what was drawn: withholding is drawn turn by turn, and sentences of a turn hang together.
+
+Shares, their difference and their intervals are those of ``transcripts.statistics.clusters``, each turn weighted by one over the
+probability of its arm, so that plans with different shares can be combined. The test of the difference draws the arms again as they
+were drawn, and counts.
+
+One coder's units of a turn and her colleagues' are one cluster. Coders are taken as they are: nothing here is about
+others who might have coded. Loads numpy; pages import this inside functions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from auditapp.evaluation.pure.turn_tables import Draws, Numbers, TurnTable
+from transcripts.statistics.clusters import ClusterShare, average_clusters, subtract_shares
+from transcripts.statistics.significance import toss_signs
+
+SEED = 1
+REDRAWS = 1_999
+MAX_COUNTED = 10_000
+"""Where no more draws than these were possible, each of them is tried instead of a sample."""
+_BLOCK = 2_000_000
+_ROUNDING = 1e-12
+
+
+def difference_ps(
+    tables: Mapping[str, TurnTable], draws: Draws, *, seed: int = SEED, redraws: int = REDRAWS
+) -> dict[str, float | None]:
+    """Of each table the share of draws whose difference is at least as large, either way, as the one that was drawn.
+
+    Arms are drawn again among the turns with units, in each stratum as many withheld as were. Each possible draw is tried
+    where they are few; else ``redraws`` of them, and the one that was drawn is counted with them, so that p is never 0
+    (Phipson and Smyth 2010, Statistical Applications in Genetics and Molecular Biology 9:39). None where no other draw was
+    possible, or an arm is empty. A draw that leaves an arm without units says nothing and is not counted.
+    """
+    # Turns of a table with one arm would be here because of their arm, and others would not.
+    whole = {name: table for name, table in tables.items() if table.has_both_arms}
+    found: dict[str, float | None] = dict.fromkeys(tables)
+    if not whole:
+        return found
+    turns = np.unique(np.concatenate([table.turns[table.units > 0] for table in whole.values()]))
+    drawn = draws.find(turns)
+    every = (np.flatnonzero(drawn.strata == stratum) for stratum in np.unique(drawn.strata))
+    strata = [each for each in every if 0 < drawn.is_withheld[each].sum() < len(each)]
+    held = [int(drawn.is_withheld[each].sum()) for each in strata]
+    possible = math.prod(math.comb(len(each), number) for each, number in zip(strata, held, strict=True))
+    if possible < 2:
+        return found
+    is_whole = possible <= MAX_COUNTED
+    sums = {name: _Sums(table, drawn) for name, table in whole.items()}
+    generator = np.random.default_rng(seed)
+    for places, number in zip(strata, held, strict=True):
+        choices = _list_all(len(places), number) if is_whole else _draw(generator, len(places), number, redraws)
+        for each in sums.values():
+            each.redraw(places, choices, is_whole=is_whole)
+    return found | {name: each.find_p(is_whole=is_whole) for name, each in sums.items()}
+
+
+class _Sums:
+    """Of one table the weighted sums of either arm, as they were drawn and as they come out when drawn again."""
+
+    def __init__(self, table: TurnTable, drawn: Draws) -> None:
+        some = table.units > 0
+        self.counts = np.zeros((len(drawn.turns), 2))
+        self.counts[np.searchsorted(drawn.turns, table.turns[some])] = np.stack([table.same, table.units], axis=1)[some]
+        self.drawn = drawn
+        self.moves = np.zeros((1, 4))
+
+    def redraw(self, places: Numbers, choices: Numbers, *, is_whole: bool) -> None:
+        """Draw the turns at ``places`` again: each row of ``choices`` says which of them are withheld."""
+        counts, probability = self.counts[places], self.drawn.probability[places[0]]
+        drawn = counts[self.drawn.is_withheld[places]].sum(axis=0)
+        more = np.stack([column[choices].sum(axis=1) for column in counts.T], axis=1) - drawn
+        # What comes to the withheld is shown no more, and either arm has its weight.
+        moves = np.concatenate([more / probability, -more / (1 - probability)], axis=1)
+        # Every draw here goes with every one of the strata before, or the first with the first.
+        self.moves = (self.moves[:, None] + moves).reshape(-1, 4) if is_whole else self.moves + moves
+
+    def find_p(self, *, is_whole: bool) -> float:
+        held, probability = self.drawn.is_withheld, self.drawn.probability
+        withheld = self.counts[held].T @ (1 / probability[held])
+        shown = self.counts[~held].T @ (1 / (1 - probability[~held]))
+        observed = shown[0] / shown[1] - withheld[0] / withheld[1]
+        found = np.concatenate([withheld, shown]) + self.moves
+        found = found[(found[:, 1] > _ROUNDING) & (found[:, 3] > _ROUNDING)]
+        differences = found[:, 2] / found[:, 3] - found[:, 0] / found[:, 1]
+        far = int((np.abs(differences) >= abs(observed) - 1e-9).sum())
+        return far / len(differences) if is_whole else (far + 1) / (len(differences) + 1)
+
+
+def _list_all(size: int, number: int) -> Numbers:
+    return np.array(list(combinations(range(size), number)), dtype=np.int64)
+
+
+def _draw(generator: np.random.Generator, size: int, number: int, times: int) -> Numbers:
+    """So many times ``number`` places out of ``size``, each as likely as any other."""
+    return np.concatenate(list(_draw_blocks(generator, size, number, times)))
+
+
+def _draw_blocks(generator: np.random.Generator, size: int, number: int, times: int) -> Iterator[Numbers]:
+    rows = max(1, _BLOCK // size)
+    for first in range(0, times, rows):
+        keys = generator.random((min(rows, times - first), size), dtype=np.float32)
+        yield np.argpartition(keys, number - 1, axis=1)[:, :number]
+
+
+def measure_by_turn(
+    tables: Mapping[str, TurnTable], draws: Draws, *, seed: int = SEED, redraws: int = REDRAWS
+) -> dict[str, dict[str, Any]]:
+    """The figures of each table; None where there is nothing to count, or too few turns to say how sure it is.
+
+    ``design_effect``: by what the variance of the difference is larger than if units were independent. ``p_difference``:
+    of the draws that could have been, the share with a difference at least as large. ``p_direction``: of
+    ``direction_p``. The arms are drawn again once for all tables.
+    """
+    found = difference_ps(tables, draws, seed=seed, redraws=redraws)
+    return {name: _measure(table, draws, found[name]) for name, table in tables.items()}
+
+
+def _measure(table: TurnTable, draws: Draws, p_difference: float | None) -> dict[str, Any]:
+    some, counts = table.units > 0, table.counts
+    drawn, same, units = draws.find(table.turns[some]), table.same[some], table.units[some]
+    held, probability = drawn.is_withheld, drawn.probability
+    shown = average_clusters(same[~held], units[~held], 1 / (1 - probability[~held]))
+    withheld = average_clusters(same[held], units[held], 1 / probability[held])
+    difference = subtract_shares(shown, withheld)
+    return {
+        "shown": shown,
+        "withheld": withheld,
+        "difference": difference.value,
+        "interval": difference.interval,
+        "design_effect": _find_design_effect(shown, withheld),
+        "p_difference": p_difference,
+        "switch": average_clusters(counts[:, 5], counts[:, 4]),
+        "p_direction": direction_p(counts[:, 5], counts[:, 7]),
+    }
+
+
+def _find_design_effect(*shares: ClusterShare | None) -> float | None:
+    """The variance over turns to that of independent units; None where nothing varies."""
+    found = [each for each in shares if each is not None and each.variance is not None]
+    alone = sum(each.value * (1 - each.value) / each.n for each in found)
+    if len(found) < len(shares) or alone < _ROUNDING:
+        return None
+    return sum(each.variance or 0.0 for each in found) / alone
+
+
+def direction_p(changed_to: Numbers, changed_away: Numbers) -> float | None:
+    """Two-sided exact test that the changes of a turn go either way alike; None without a change.
+
+    Turns are what is independent: the net change of each is as likely one way as the other, whatever its size. This is
+    McNemar's exact test where no turn has more than one change, and for many turns the clustered test of Obuchowski (1998,
+    Statistics in Medicine 17:1495), whose statistic is the squared sum of net changes over the sum of their squares.
+    """
+    if not (changed_to.any() or changed_away.any()):
+        return None
+    return toss_signs((changed_to - changed_away).tolist())[0]

@@ -1,0 +1,307 @@
+"""An annotator's labels beside people's blind ones on the same sentences: what calibration and rates are computed from.
+
+Blind labels alone, read where all of the project reads them. Loads numpy; pages import this inside functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auditapp.annotators.models import Annotator
+from auditapp.annotators.pure.recipes import list_taught
+from auditapp.annotators.queries.boundary_edits import add_edited
+from auditapp.annotators.queries.machine_labels import MachineLabels, read_machine_labels
+from auditapp.annotators.queries.machine_turn_labels import read_turn_labels
+from auditapp.annotators.queries.withholding import list_all_withheld
+from auditapp.evaluation.models import Disagreement
+from auditapp.evaluation.pure.calibrating import CodeLabels
+from transcripts.codebook.models import Code, CodeExample, CodeFamily
+from transcripts.codebook.queries import current_version
+from transcripts.coding.blind import BlindReadings, BlindTable, read_blind
+
+Bools = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
+
+
+class ComparedCode(NamedTuple):
+    """A code that annotator and codebook share. ``changed_in``: the version that gave it another meaning since, or 0.
+
+    Labels of turns stand at their first sentences, and nowhere else.
+    """
+
+    code: Code
+    family: str
+    changed_in: int
+    labels: CodeLabels
+    set_aside: dict[str, int]
+
+
+@dataclass
+class Compared:
+    """All that is compared. Units are the sentences of the study, ``coders`` the numbers of persons.
+
+    ``with_critic``: without what a critic reversed. ``only_withheld``: on withheld turns alone.
+    ``uncompared``: names of codes the annotator reads for that no codebook has any more under that identifier.
+    ``interviews``: those in which a person decided blind about a sentence the annotator has, seen or not; ``blinded`` are
+    those of them that the viewer would have to unblind first.
+    """
+
+    annotator: Annotator
+    with_critic: bool
+    only_withheld: bool
+    sentence_ids: Numbers
+    turn_ids: Numbers
+    interview_ids: Numbers
+    coders: tuple[int, ...]
+    codes: list[ComparedCode] = field(default_factory=list)
+    uncompared: list[str] = field(default_factory=list)
+    interviews: set[int] = field(default_factory=set)
+    blinded: set[int] = field(default_factory=set)
+
+    @property
+    def opened(self) -> int:
+        return len(self.interviews) - len(self.blinded)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether there is something to see and nothing of it is unblinded."""
+        return bool(self.blinded) and not self.opened
+
+    def find(self, identifier: str) -> ComparedCode | None:
+        """The code with this identifier."""
+        return next((each for each in self.codes if each.code.identifier == identifier), None)
+
+    def count_labels(self) -> tuple[int, int]:
+        """Labels of people that are compared for some code, each counted once a family, and the sentences they are on."""
+        by_family: dict[str, Bools] = {}
+        for each in self.codes:
+            counts = each.labels.counts
+            by_family[each.family] = by_family[each.family] | counts if each.family in by_family else counts
+        labels = sum(int(counts.sum()) for counts in by_family.values())
+        is_labelled = np.zeros(len(self.sentence_ids), dtype=bool)
+        for counts in by_family.values():
+            is_labelled |= counts.any(axis=0)
+        return labels, int(is_labelled.sum())
+
+
+def read_compared(
+    annotator: Annotator,
+    *,
+    with_critic: bool = False,
+    only_withheld: bool = False,
+    seen: Collection[int] | None = None,
+    readings: BlindReadings | None = None,
+    with_alternatives: bool = False,
+) -> Compared:
+    """What of an annotator's readings meets blind labels, in the interviews ``seen`` or in all. About fourteen queries.
+
+    ``readings`` saves reading people's labels again. ``with_alternatives`` compares legitimate alternatives too: to list
+    and sort them, never to count them as errors. Reads annotator.project.
+    """
+    readings = read_blind(annotator.project) if readings is None else readings
+    found = Compared(
+        annotator,
+        with_critic,
+        only_withheld,
+        readings.sentence_ids,
+        readings.turn_ids,
+        readings.interview_ids,
+        coders=tuple(readings.coders),
+    )
+    comparison = _Comparison(found, readings, seen, with_alternatives=with_alternatives)
+    family_now = {used.identifier: used.family for used in readings.codes.values() if not used.is_split}
+    families: dict[str, list[Code]] = {}
+    for code in _list_codes(annotator):
+        is_asked = code.identifier in comparison.find_machine(code).codes
+        if is_asked and code.identifier in family_now:
+            families.setdefault(family_now[code.identifier], []).append(code)
+        elif is_asked:
+            found.uncompared.append(code.name)
+    for family, codes in families.items():
+        unit = codes[0].family.unit
+        table = readings.arrange(family, unit, [code.identifier for code in codes])
+        if unit == CodeFamily.Unit.TURN:
+            table = _spread_turns(table, readings)
+        found.codes += [comparison.compare(code, family, table) for code in codes]
+    found.interviews = set(np.unique(readings.interview_ids[comparison.is_met]).tolist())
+    return found
+
+
+class _Comparison:
+    """One annotator beside the people, and what is not compared and why."""
+
+    def __init__(
+        self, compared: Compared, readings: BlindReadings, seen: Collection[int] | None, *, with_alternatives: bool
+    ) -> None:
+        annotator = compared.annotator
+        self.machine = read_machine_labels(annotator, with_critic=compared.with_critic)
+        self._ids = readings.sentence_ids
+        self._turns = read_turn_labels(annotator).labels
+        self._changed = _find_changed(annotator)
+        self._examples = _find_examples(annotator) if annotator.kind == Annotator.Kind.MODEL else {}
+        self._taught = _find_taught(annotator) if annotator.kind == Annotator.Kind.LEARNT else []
+        self._alternatives = {} if with_alternatives else _find_alternatives(annotator)
+        self.is_met = np.zeros(len(self._ids), dtype=bool)
+        self._is_seen = np.ones(len(self._ids), dtype=bool)
+        if seen is not None:
+            self._is_seen = np.isin(readings.interview_ids, list(seen))
+        self._is_inside = np.ones(len(self._ids), dtype=bool)
+        if compared.only_withheld:
+            self._is_inside = np.isin(readings.turn_ids, list(list_all_withheld(annotator.project)))
+
+    def find_machine(self, code: Code) -> MachineLabels:
+        """The machine's labels of the unit of this code."""
+        return self._turns if code.family.unit == CodeFamily.Unit.TURN else self.machine
+
+    def compare(self, code: Code, family: str, table: BlindTable) -> ComparedCode:
+        """One code of a family's table beside the machine's row."""
+        machine = self.find_machine(code)
+        row, at = table.codes.index(code.identifier), machine.codes.index(code.identifier)
+        places = machine.find_places(self._ids)
+        here = np.flatnonzero(places >= 0)
+        was_read, said_yes = np.zeros(len(self._ids), dtype=bool), np.zeros(len(self._ids), dtype=bool)
+        was_read[here] = machine.was_read[at, places[here]]
+        said_yes[here] = machine.labels[at, places[here]]
+        counts = table.decided & was_read & self._is_inside
+        self.is_met |= counts.any(axis=0)
+        counts &= self._is_seen
+        number = {}
+        for reason, sentences in self._list_aside(code).items():
+            number[reason] = int(counts[:, sentences].sum())
+            counts[:, sentences] = False
+        labels = CodeLabels(code.identifier, said_yes, table.labels[row], counts)
+        return ComparedCode(code, family, self._changed.get(code.identifier, 0), labels, number)
+
+    def _list_aside(self, code: Code) -> dict[str, Numbers]:
+        """For each reason the places of the sentences that are set aside for a code; the first reason counts."""
+        named = {
+            "examples": self._examples.get(code.family_id, []),
+            "taught": self._taught,
+            "alternatives": self._alternatives.get(code.identifier, []),
+        }
+        return {reason: np.flatnonzero(np.isin(self._ids, ids)) for reason, ids in named.items()}
+
+
+def _spread_turns(table: BlindTable, readings: BlindReadings) -> BlindTable:
+    """A table of turns over all sentences: each turn at its first, the others decided by nobody."""
+    place_of = {int(pk): place for place, pk in enumerate(readings.sentence_ids.tolist())}
+    at = np.array([place_of[pk] for pk in table.sentence_ids.tolist()], dtype=np.int64)
+    size = len(table.coders), len(readings.sentence_ids)
+    decided, labels = np.zeros(size, dtype=bool), np.zeros((len(table.codes), *size), dtype=bool)
+    decided[:, at], labels[:, :, at] = table.decided, table.labels
+    return table._replace(
+        unit_ids=readings.sentence_ids,
+        sentence_ids=readings.sentence_ids,
+        turn_ids=readings.turn_ids,
+        interview_ids=readings.interview_ids,
+        decided=decided,
+        labels=labels,
+    )
+
+
+def find_aside(annotator: Annotator, code: Code | None, sentence_ids: Numbers) -> Bools:
+    """For each code, the sentences whose label the annotator had seen: examples in its prompt, or its training data."""
+    if annotator.kind == Annotator.Kind.MODEL and code is not None:
+        return np.isin(sentence_ids, _find_examples(annotator).get(code.family_id, []))
+    if annotator.kind == Annotator.Kind.LEARNT:
+        return np.isin(sentence_ids, _find_taught(annotator))
+    return np.zeros(len(sentence_ids), dtype=bool)
+
+
+def find_listable(compared: Compared, viewer: int, *, may_code: bool) -> dict[str, Bools]:
+    """By code, which sentences may be shown one by one with what the machine said of it.
+
+    People who may code see a sentence of a withheld turn only after their own blind decision on it for the family of the
+    code, so that nobody sees a suggestion there before deciding.
+    """
+    if not may_code:
+        everything = np.ones(len(compared.sentence_ids), dtype=bool)
+        return {each.code.identifier: everything for each in compared.codes}
+    listable = ~np.isin(compared.turn_ids, list(list_all_withheld(compared.annotator.project)))
+    own = compared.coders.index(viewer) if viewer in compared.coders else None
+    return {
+        each.code.identifier: listable if own is None else listable | each.labels.counts[own] for each in compared.codes
+    }
+
+
+def list_cell(compared: Compared, identifier: str, cell: str) -> Numbers:
+    """The places of the sentences behind one count of a code; of a sentence several read, where one of them falls in."""
+    found = compared.find(identifier)
+    if found is None:
+        return np.empty(0, dtype=np.int64)
+    labels = found.labels
+    says_yes = {"tp": True, "fn": True, "fp": False, "tn": False}.get(cell)
+    machine_yes = {"tp": True, "fp": True, "fn": False, "tn": False}.get(cell)
+    chosen = labels.counts.any(axis=0)
+    if says_yes is not None:
+        agreeing = labels.people if says_yes else ~labels.people
+        chosen = (agreeing & labels.counts).any(axis=0) & (labels.machine == machine_yes)
+    return np.flatnonzero(chosen)
+
+
+# The place of a sentence, a code about which the machine and some person differ there, and how many persons applied it and
+# how many did not.
+Difference = tuple[int, ComparedCode, int, int]
+
+
+def list_differences(compared: Compared, identifiers: Collection[str] = ()) -> list[Difference]:
+    """Where machine and people differ, in the order of the text, then of the codes."""
+    found: list[Difference] = []
+    for each in compared.codes:
+        if identifiers and each.code.identifier not in identifiers:
+            continue
+        labels = each.labels
+        yes = (labels.people & labels.counts).sum(axis=0)
+        no = labels.counts.sum(axis=0) - yes
+        found += [
+            (place, each, int(yes[place]), int(no[place]))
+            for place in np.flatnonzero(np.where(labels.machine, no > 0, yes > 0)).tolist()
+        ]
+    return sorted(found, key=lambda difference: difference[0])
+
+
+def _list_codes(annotator: Annotator) -> list[Code]:
+    """Codes of families coded by sentence or by turn, as in the annotator's prompt."""
+    codes = Code.objects.filter(version=annotator.version_id).exclude(family__unit=CodeFamily.Unit.INTERVIEW)
+    return list(codes.select_related("family", "version").order_by("family__position", "position"))
+
+
+def _find_changed(annotator: Annotator) -> dict[str, int]:
+    """Codes that mean something else since a version after the annotator's own."""
+    version = current_version(annotator.project)
+    codes = Code.objects.filter(version=version, meaning_version__gt=annotator.version.number)
+    return dict(codes.values_list("identifier", "meaning_version"))
+
+
+def _find_taught(annotator: Annotator) -> list[int]:
+    """Sentences of its training data, and those that hold their words after boundary edits."""
+    return list(add_edited(annotator.project, list_taught(annotator.recipe)))
+
+
+def _find_examples(annotator: Annotator) -> dict[int, list[int]]:
+    """Sentences used as examples in a model's prompt, by the family it is asked about; those that hold their
+    words after boundary edits are among them."""
+    found: dict[int, list[int]] = {}
+    rows = CodeExample.objects.filter(
+        code__version=annotator.version_id, code__family__unit=CodeFamily.Unit.SENTENCE, sentence__isnull=False
+    )
+    for family, sentence in rows.values_list("code__family", "sentence"):
+        found.setdefault(family, []).append(sentence)
+    return {family: list(add_edited(annotator.project, sentences)) for family, sentences in found.items()}
+
+
+def _find_alternatives(annotator: Annotator) -> dict[str, list[int]]:
+    """Sentences where both readings are legitimate, by code: nobody's error. Those that hold their words since breaks were
+    corrected are among them."""
+    rows = Disagreement.objects.filter(
+        annotator=annotator, superseded_by__isnull=True, category=Disagreement.Category.ALTERNATIVE
+    )
+    found: dict[str, list[int]] = {}
+    for code, sentence in rows.values_list("code_identifier", "sentence"):
+        found.setdefault(code, []).append(sentence)
+    return {code: list(add_edited(annotator.project, sentences)) for code, sentences in found.items()}

@@ -1,0 +1,45 @@
+"""What the evaluation of machines adds to the registries of other rooms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from auditapp.annotators.models import Annotator, Reading
+from auditapp.annotators.pure.answers import list_critic_alarms
+from auditapp.annotators.queries.batch_visibility import find_critic_visibility, list_read_interviews
+from auditapp.batches.kinds import Parts, alarm_by_model, register_kind
+from auditapp.evaluation.exports import EXPORTS
+from auditapp.evaluation.queries.machine_use import read_machine_notes, read_machine_uses
+from auditapp.evaluation.queries.scorecard import read_parts
+from auditapp.evaluation.runner import CriticKind, write_critic_schema
+from auditapp.llm.queries import register_scorecard_part
+from transcripts.exchange.registry import register_export, register_machine_notes, register_machine_use
+from transcripts.studies.access import ProjectRequest
+from transcripts.studies.overview import register_card
+from transcripts.studies.roles import Permission
+
+
+def place_differences(request: ProjectRequest) -> Mapping[str, object] | None:
+    """A place that the browser fills: comparing a machine with people takes longer than all the rest of the overview."""
+    if Permission.SEE_ALL_CODINGS not in request.role.permissions:
+        return None
+    return {} if Annotator.objects.filter(project=request.project).exists() else None
+
+
+register_kind(
+    CriticKind(),
+    Parts(
+        find_critic_visibility,
+        list_read_interviews,
+        write_critic_schema,
+        unreadable=[Reading.Outcome.INVALID],
+        find_alarms=alarm_by_model(list_critic_alarms),
+    ),
+)
+for export in EXPORTS:
+    register_export(export)
+register_card("evaluation/_differences_card.html", place_differences, rank=45)
+register_machine_use(read_machine_uses)
+register_machine_notes("evaluation/machine_notes.html", read_machine_notes)
+# What became of suggestions is colleagues' decisions.
+register_scorecard_part("suggestions", read_parts, Permission.SEE_ALL_CODINGS)

@@ -1,0 +1,201 @@
+"""Audits of positives: the samples, one item after the other, and their results.
+
+Reviewers see the code and the sentence in its turn, never the machine's reason before their own mark. Marking needs the
+permission to adjudicate: the marks decide how accurate an annotator is found, and roles that change nothing only read the
+results.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from auditapp.annotators.queries.boundary_edits import read_passages
+from auditapp.audits import views as pages
+from auditapp.audits.models import BaseMark
+from auditapp.audits.views import OpenResultsForm
+from auditapp.evaluation.actions.audits import draw_positive_audit, mark_positive
+from auditapp.evaluation.forms import DrawForm, MarkForm
+from auditapp.evaluation.models import AuditedSuggestion, PositiveAudit, PositiveMark
+from auditapp.evaluation.pure.auditing import SCOPES, select_items, settle_items
+from auditapp.evaluation.queries.positives import (
+    find_verdicts,
+    list_active_marks,
+    list_interviews,
+    map_items,
+    read_report,
+)
+from transcripts.blinding.forms import UnblindingForm
+from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.views import offer_unblinding
+from transcripts.codebook.models import Code
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
+
+ITEMS_PER_PAGE = 20
+SCOPE_WORDS = {
+    "drawn": "drawn",
+    "marked": "marked",
+    "applies": "the code applies",
+    "does_not": "the code does not apply",
+    "unclear": "cannot be said",
+    "contested": "contested",
+    "decided": "a yes or a no was said",
+}
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def list_audits(request: ProjectRequest) -> HttpResponse:
+    """The audits of a study, newest first, and the user's progress in each."""
+    audits = PositiveAudit.objects.filter(annotator__project=request.project).with_progress(request.user)
+    audits = audits.select_related("annotator__variant__account").order_by("-pk")
+    return render(request, "evaluation/audits.html", {"audits": audits})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.ADJUDICATE)
+def draw(request: ProjectRequest) -> HttpResponse:
+    """Draw a sample."""
+    form = DrawForm(request.POST if request.method == "POST" else None, project=request.project)
+    return pages.draw_sample(request, form, draw_positive_audit, "evaluation/draw_audit.html")
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_audit(request: ProjectRequest, audit_id: int) -> HttpResponse:
+    """The progress of an audit, and its results for people who may see them."""
+    return _render_audit(request, _find_audit(request, audit_id))
+
+
+def _render_audit(
+    request: ProjectRequest, audit: PositiveAudit, opening: OpenResultsForm | None = None
+) -> HttpResponse:
+    state = pages.read_state(request, audit, Permission.ADJUDICATE)
+    interviews = list_interviews(audit)
+    hidden = get_viewer(request).blinded(interviews)
+    context = {
+        **state,
+        **({"opening": opening} if opening else {}),
+        "hidden_items": audit.items.filter(suggestion__sentence__turn__interview__in=hidden).count(),
+        "report": read_report(audit) if state["sees_results"] else None,
+        "names": _name_codes(audit),
+        "following": _find_next(request, audit, hidden) if state["may_mark"] else None,
+        "unblinding": _offer_unblinding(request, audit, interviews),
+    }
+    return render(request, "evaluation/audit.html", context, status=422 if opening else 200)
+
+
+def _offer_unblinding(request: ProjectRequest, audit: PositiveAudit, interviews: set[int]) -> UnblindingForm | None:
+    """A form for the hidden interviews of the sample, for people who may mark."""
+    if Permission.ADJUDICATE not in request.role.permissions:
+        return None
+    return offer_unblinding(request, interviews, where="audit of positives", back=audit.get_absolute_url())
+
+
+def _name_codes(audit: PositiveAudit) -> dict[str, str]:
+    return dict(Code.objects.filter(version=audit.annotator.version_id).values_list("identifier", "name"))
+
+
+@require_POST
+@project_view(Permission.ADJUDICATE)
+def open_results(request: ProjectRequest, audit_id: int) -> HttpResponse:
+    """Open the results before having marked everything, and record it."""
+    audit = _find_audit(request, audit_id)
+    return pages.answer_opening(request, audit, partial(_render_audit, request, audit))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.ADJUDICATE)
+def mark(request: ProjectRequest, audit_id: int, item_id: int) -> HttpResponse:
+    """Mark one item; after that the machine's reason is shown."""
+    audit = _find_audit(request, audit_id)
+    found = AuditedSuggestion.objects.select_related(
+        "audit__annotator__project", "suggestion__code__family", "suggestion__sentence__turn__interview"
+    )
+    item = get_object_or_404(found, pk=item_id, audit=audit)
+    interviews = list_interviews(audit)
+    hidden = get_viewer(request).blinded(interviews)
+    if item.suggestion.sentence.turn.interview_id in hidden:
+        status = 409 if request.method == "POST" else 200
+        context = {"audit": audit, "unblinding": _offer_unblinding(request, audit, interviews)}
+        return render(request, "evaluation/mark_closed.html", context, status=status)
+
+    def describe(own_mark: BaseMark | None) -> dict[str, Any]:
+        suggestion = item.suggestion
+        return {
+            "item_passage": read_passages([suggestion])[suggestion.pk],
+            "critic": find_verdicts([suggestion.pk]).get(suggestion.pk) if own_mark else None,
+            "following": _find_next(request, audit, hidden),
+        }
+
+    return pages.mark_item(
+        request, item, form_class=MarkForm, store=mark_positive, template="evaluation/mark.html", describe=describe
+    )
+
+
+def _find_next(request: ProjectRequest, audit: PositiveAudit, hidden: set[int]) -> AuditedSuggestion | None:
+    """The first item in random order that the user has not marked and may see."""
+    unmarked = audit.list_unmarked(request.user)
+    return unmarked.exclude(suggestion__sentence__turn__interview__in=hidden).first()
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def list_items(request: ProjectRequest, audit_id: int) -> HttpResponse:
+    """The items behind a count of the results. People who do not see the results yet get the audit's page, which says when
+    they will."""
+    audit = _find_audit(request, audit_id)
+    if not pages.read_state(request, audit, Permission.ADJUDICATE)["sees_results"]:
+        return _render_audit(request, audit)
+    code, reviewer, scope = (request.GET.get(name, "") for name in ("code", "reader", "verdict"))
+    scope = scope if scope in SCOPES else "marked"
+    active = list_active_marks(audit)
+    keys = select_items(map_items(audit), settle_items(active, reviewer=reviewer or None), code=code, scope=scope)
+    interviews = list_interviews(audit)
+    found = AuditedSuggestion.objects.filter(pk__in=keys).order_by("position")
+    found = found.select_related("suggestion__code", "suggestion__sentence__turn__interview")
+    shown = found.exclude(suggestion__sentence__turn__interview__in=get_viewer(request).blinded(interviews))
+    page = Paginator(shown, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "audit": audit,
+        "code": _name_codes(audit).get(code, ""),
+        "words": SCOPE_WORDS[scope],
+        "reviewer": reviewer if any(mark.reviewer == reviewer for mark in active) else "",
+        "page": page,
+        "shown": _show_items(request, list(page)),
+        "hidden_items": len(keys) - page.paginator.count,
+        "unblinding": _offer_unblinding(request, audit, interviews),
+        "may_mark": Permission.ADJUDICATE in request.role.permissions,
+    }
+    return render(request, "evaluation/audit_items.html", context)
+
+
+def _show_items(request: ProjectRequest, items: list[AuditedSuggestion]) -> list[dict[str, object]]:
+    passages = read_passages([item.suggestion for item in items])
+    marks: dict[int, list[PositiveMark]] = {}
+    rows = PositiveMark.objects.filter(item__in=items).active().select_related("reviewer")
+    for each in rows.order_by("reviewer__username"):
+        marks.setdefault(each.item_id, []).append(each)
+    return [
+        {
+            "item": item,
+            "passage": passages[item.suggestion_id],
+            "marks": marks.get(item.pk, []),
+            "is_own": any(each.reviewer_id == request.user.pk for each in marks.get(item.pk, [])),
+        }
+        for item in items
+    ]
+
+
+def _find_audit(request: ProjectRequest, audit_id: int) -> PositiveAudit:
+    audits = PositiveAudit.objects.select_related(
+        "annotator__project", "annotator__variant__account", "annotator__version"
+    )
+    audit: PositiveAudit = get_object_or_404(audits, pk=audit_id, annotator__project=request.project)
+    return audit

@@ -1,0 +1,229 @@
+"""The machine panel of the desk, which knows this room by its addresses only; and what coders are shown: the share of turns that
+never shows suggestions, and draft interviews.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from auditapp.annotators.actions.withholding import (
+    USUAL_SHARE,
+    close_draft_reading,
+    open_draft_reading,
+    set_withholding,
+)
+from auditapp.annotators.models import DraftReading, Suggestion, WithholdingPlan
+from auditapp.annotators.queries.boundary_edits import find_current_sentences
+from auditapp.annotators.queries.withholding import count_drawn, list_drafts
+from auditapp.suggestions.actions.responses import (
+    PLACED_NOWHERE,
+    dismiss_suggestion,
+    keep_suggestion,
+    redo_response,
+    undo_response,
+)
+from auditapp.suggestions.actions.showings import close_showings, show_suggestions
+from auditapp.suggestions.forms import DraftForm, ResponseForm, WithholdingForm
+from auditapp.suggestions.models import Response
+from auditapp.suggestions.queries.panel import PanelState, find_look_at
+from transcripts.coding.actions import NotDecided
+from transcripts.coding.models import Enactment, Level
+from transcripts.corpus.models import Sentence, Turn
+from transcripts.desk.forms import read_answers
+from transcripts.refusals import Refused
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.acts import post
+from transcripts.studies.roles import Permission
+from transcripts.ui.acts import at_form
+
+SCRIPT_HEADER = "X-Desk"
+
+
+@require_POST
+@project_view(Permission.CODE)
+def show_panel(request: ProjectRequest, sentence_id: int) -> HttpResponse:
+    """Reveal the suggestions for one sentence: on record, and only after her own decision. A POST, for it writes."""
+    return _panel(request, _find_sentence(request, sentence_id))
+
+
+def _find_sentence(request: ProjectRequest, sentence_id: int) -> Sentence:
+    """The sentence; of a turn of the interviewer its first one, where all is that is suggested for it."""
+    sentences = Sentence.objects.current().select_related("turn__interview__project")
+    sentence = get_object_or_404(sentences, pk=sentence_id, turn__interview__project=request.project)
+    if sentence.turn.role != Turn.Role.INTERVIEWER:
+        return sentence
+    return sentences.filter(turn=sentence.turn_id).order_by("start")[0]
+
+
+def _panel(
+    request: ProjectRequest, sentence: Sentence, *, error: str = "", field: str = "", open_id: int | None = None
+) -> HttpResponse:
+    """The suggestions for a sentence; with an ``error`` the form of ``open_id`` stays open with what was typed.
+
+    The message is at the ``field`` that it is about, which has the focus; at the top if it is about none. An enactment that
+    is missing is chosen beside the button "Keep" (``keep_id``).
+    """
+    try:
+        shown = show_suggestions(project=request.project, sentence=sentence, by=request.user)
+    except NotDecided as refusal:
+        return render(request, "suggestions/panel.html#refused", {"refusal": str(refusal)}, status=409)
+    is_at_keep = field == "enactment" and request.POST.get("act") == "keep"
+    context = {
+        "sentence": sentence,
+        "shown": shown,
+        "levels": Level.choices,
+        "enactments": Enactment.choices,
+        "error": error,
+        "field": field if field and _is_editable(shown, open_id, field) else "",
+        "open_id": None if is_at_keep else open_id,
+        "keep_id": open_id if is_at_keep else None,
+        "held": request.POST if error else {},
+    }
+    template = "suggestions/panel.html#panel" if request.htmx else "suggestions/panel.html"  # type: ignore[attr-defined]
+    response = render(request, template, context, status=422 if error else 200)
+    if shown.is_draft and shown.showing is not None and not shown.is_withheld:
+        # The desk asks for reasons from now on.
+        response["HX-Trigger"] = json.dumps({"draft-opened": {"sentence": sentence.pk}})
+    return response
+
+
+def _is_editable(panel: PanelState, suggestion_id: int | None, field: str) -> bool:
+    """Whether the form "Keep with changes" of that suggestion is there, with that field in it."""
+    offered = (each for each in panel.offers if each["suggestion"].pk == suggestion_id)
+    code = next((each["code"] for each in offered if not each["response"]), None)
+    if code is None:
+        return False
+    carries = {"level": code.family.carries_level, "note": code.family.carries_level, "reason": True}
+    return bool(carries.get(field, field == "enactment" and code.family.carries_enactment))
+
+
+@require_POST
+@project_view(Permission.CODE)
+def close_panel(request: ProjectRequest, sentence_id: int) -> HttpResponse:
+    """Record that she has moved on from the suggestions of this sentence. The desk's script calls this."""
+    sentence = _find_sentence(request, sentence_id)
+    close_showings(project=request.project, by=request.user)
+    return HttpResponse(status=204) if SCRIPT_HEADER in request.headers else _go_back(request, sentence)
+
+
+@require_POST
+@project_view(Permission.CODE)
+def respond(request: ProjectRequest, suggestion_id: int) -> HttpResponse:
+    """Keep, dismiss or edit one suggestion, take the answer back, or give it again."""
+    suggestion = get_object_or_404(
+        Suggestion.objects.select_related("sentence__turn__interview", "code__version", "code__family"),
+        pk=suggestion_id,
+        annotator__project=request.project,
+    )
+    if find_look_at(suggestion, request.user) is None:
+        # As if there were none: she must not know yet that a machine applied something there; on withheld turns, never.
+        raise Http404("No such suggestion.")
+    sentence = find_current_sentences([suggestion])[suggestion.pk]
+    if sentence is None:
+        # A page that was open while somebody edited the boundaries.
+        return render(request, "suggestions/panel.html#refused", {"refusal": PLACED_NOWHERE}, status=409)
+    form = ResponseForm(request.POST)
+    if not form.is_valid():
+        return _panel(
+            request, sentence, error=" ".join(form.list_errors()), field=next(iter(form.errors)), open_id=suggestion.pk
+        )
+    try:
+        response = _store(request, suggestion, form)
+    except Refused as error:
+        return _panel(request, sentence, error=str(error), field=error.field, open_id=suggestion.pk)
+    if request.htmx:  # type: ignore[attr-defined]
+        answer = _panel(request, sentence)
+        # The desk listens for these: it fetches the sentence's row again, and can take the answer back.
+        is_back = response is None or response.verdict == Response.Verdict.UNDONE
+        what: dict[str, object] = {"sentence": sentence.pk, "suggestion": suggestion.pk}
+        if response is not None:
+            what |= {"verdict": response.verdict, "address": request.path}
+        triggers = {"sentence-changed": what, "suggestion-taken-back" if is_back else "suggestion-answered": what}
+        answer["HX-Trigger"] = json.dumps(triggers)
+        return answer
+    return _go_back(request, sentence)
+
+
+def _go_back(request: ProjectRequest, sentence: Sentence) -> HttpResponse:
+    desk = reverse("desk:desk", args=[request.project.slug, sentence.turn.interview_id])
+    return redirect(f"{desk}?at={sentence.pk}#s{sentence.pk}")
+
+
+def _store(request: ProjectRequest, suggestion: Suggestion, form: ResponseForm) -> Response | None:
+    chosen = form.cleaned_data
+    if chosen["act"] == "undo":
+        return undo_response(suggestion=suggestion, project=request.project, by=request.user)
+    if chosen["act"] == "redo":
+        return redo_response(suggestion=suggestion, project=request.project, by=request.user)
+    if chosen["act"] == "leave":
+        return dismiss_suggestion(
+            suggestion=suggestion, project=request.project, by=request.user, reason=chosen["reason"]
+        )
+    is_edit = chosen["act"] == "edit"
+    values = {"level": chosen["level"], "note": chosen["note"]} if is_edit else {}
+    return keep_suggestion(
+        suggestion=suggestion,
+        project=request.project,
+        by=request.user,
+        reason=chosen["reason"],
+        edited=is_edit,
+        enactment=chosen["enactment"],
+        answers=read_answers(request.POST),
+        **values,
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.SET_METHOD)
+def withholding(request: ProjectRequest) -> HttpResponse:
+    """See how turns were drawn, and set the share for interviews drawn from now on."""
+    plans = list(WithholdingPlan.objects.filter(project=request.project).order_by("-number"))
+    usual = plans[0].share_percent if plans else USUAL_SHARE
+    form = WithholdingForm(request.POST or None, initial={"share_percent": usual})
+    if request.method == "POST" and form.is_valid():
+        with at_form(form):
+            plan = set_withholding(project=request.project, by=request.user, **form.cleaned_data)
+            messages.success(
+                request, f"In interviews drawn from now on, {plan.share_percent} % of the turns are withheld."
+            )
+            return redirect("suggestions:withholding", request.project.slug)
+    drawn = count_drawn(request.project)
+    page = {
+        "form": form,
+        "plans": plans,
+        "usual": USUAL_SHARE,
+        "drawn": [row for row in drawn if row["turns"]],
+        "undrawn": sum(not row["turns"] for row in drawn),
+        "turns": sum(row["turns"] for row in drawn),
+        "withheld": sum(row["withheld"] for row in drawn),
+    }
+    return render(request, "suggestions/withholding.html", page, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.SET_METHOD)
+def drafts(request: ProjectRequest) -> HttpResponse:
+    """See which interviews are or were read as drafts, and open another one."""
+    form = DraftForm(request.POST or None, project=request.project)
+    if request.method == "POST" and form.is_valid():
+        with at_form(form):
+            reading = open_draft_reading(project=request.project, by=request.user, **form.cleaned_data)
+            messages.success(request, f"{reading.interview.title} is now a draft interview.")
+            return redirect("suggestions:drafts", request.project.slug)
+    page = {"form": form, "drafts": list_drafts(request.project)}
+    return render(request, "suggestions/drafts.html", page, status=422 if form.errors else 200)
+
+
+def _find_draft(request: ProjectRequest, draft_id: int) -> dict[str, Any]:
+    reading = get_object_or_404(DraftReading, pk=draft_id, interview__project=request.project)
+    return {"project": request.project, "reading": reading}
+
+
+close_draft = post(close_draft_reading, Permission.SET_METHOD, on=_find_draft, to=("suggestions:drafts",))

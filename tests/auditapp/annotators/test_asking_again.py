@@ -1,0 +1,128 @@
+"""Turns asked about a second time, with planted sentences; and batches of the first prompt."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from auditapp.annotators.actions.annotators import ensure_annotator
+from auditapp.annotators.actions.launching import launch_preannotation
+from auditapp.annotators.models import Annotator, CheckAnswer, PlantedSentence, Reading, Suggestion
+from auditapp.annotators.pure.prompts import OLD_PROMPT_VERSION
+from auditapp.annotators.runner.render_prompts import read_asked_turns, render_turn_prompts
+from auditapp.batches.kinds import Answered
+from auditapp.batches.models import Arm, Batch, Cell
+from tests.auditapp.annotators.answer_cast import KIND, coding, read_material, say, standing
+from tests.auditapp.annotators.reading_cast import add_reader
+from tests.databases import stored
+from transcripts.accounts.models import User
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.studies.models import Project
+
+
+@stored
+def annotator(project: Project, owner: User) -> Annotator:
+    add_reader()
+    return ensure_annotator(project=project, name="reader", by=owner)
+
+
+@stored
+def batch(project: Project, interview: Interview, annotator: Annotator, owner: User) -> Batch:
+    return launch_preannotation(project=project, annotator=annotator, families=["themes", "moves"], by=owner)
+
+
+@stored
+def arm(batch: Batch) -> Arm:
+    return batch.arms.get(task="themes")
+
+
+class TestAskedAgain:
+    @pytest.fixture
+    def again(self, arm: Arm, project: Project) -> Arm:
+        """The same question once more, with two planted sentences and a code told under another name."""
+        planted = [
+            PlantedSentence.objects.create(
+                project=project, text=text, codes=[], created_at=arm.batch.created_at, created_by_name="lead"
+            ).pk
+            for text in ("Both sides count here.", "The weather is fine.")
+        ]
+        settings = arm.settings | {
+            "condition": "reask",
+            "seed": 5,
+            "planted": planted,
+            "names": {"A1": "theme.balance"},
+        }
+        return Arm.objects.create(
+            batch=arm.batch,
+            variant=arm.variant,
+            task="themes again",
+            system_prompt=arm.system_prompt.replace("theme.balance", "A1"),
+            prompt_hash="x",
+            settings=settings,
+        )
+
+    def test_planted_sentences_stand_among_the_turns_own_under_numbers_of_their_own(
+        self, again: Arm, sentence: Sentence
+    ) -> None:
+        prompts = [render_turn_prompts(again, [sentence.turn_id])[sentence.turn_id] for _ in range(2)]
+        assert prompts[0] == prompts[1]
+        turn = read_material(prompts[0])["turn"]
+        own = {each.pk for each in standing(sentence.turn)}
+        added = {piece["sentence"]: piece["text"] for piece in turn if piece["sentence"] not in own}
+        assert sorted(added.values()) == ["Both sides count here.", "The weather is fine."]
+        asked = read_asked_turns(again, [sentence.turn_id])[sentence.turn_id]
+        assert asked.planted.keys() == added.keys()
+        assert dict(asked.texts) == {piece["sentence"]: piece["text"] for piece in turn}
+
+    def test_the_answer_is_kept_from_the_desk(self, again: Arm, sentence: Sentence) -> None:
+        own = standing(sentence.turn)
+        planted = read_asked_turns(again, [sentence.turn_id])[sentence.turn_id].planted
+        answer = json.loads(say(own, of_0=[coding("ask", "A1")]))
+        answer["sentences"] += [
+            {"sentence": number, "codings": [coding("count", "A1")] if key == min(planted.values()) else []}
+            for number, key in planted.items()
+        ]
+        cell = Cell.objects.create(batch=again.batch, arm=again, input_id=sentence.turn_id)
+        answered = Answered(cell.pk, again.pk, sentence.turn_id, json.dumps(answer), "stop", "")
+        assert KIND.store_answers(again.batch, [answered]) == {cell.pk: "valid"}
+        check = CheckAnswer.objects.get()
+        first, second = sorted(planted.values())
+        assert check.picks == {str(each.pk): ["theme.balance"] if each == own[0] else [] for each in own}
+        assert check.planted == {str(first): ["theme.balance"], str(second): []}
+        assert (check.condition, check.asked) == ("reask", [each.pk for each in own])
+        assert not Suggestion.objects.exists()
+        assert not Reading.objects.exists()
+
+    def test_a_planted_sentence_left_out_makes_the_answer_partial(self, again: Arm, sentence: Sentence) -> None:
+        cell = Cell.objects.create(batch=again.batch, arm=again, input_id=sentence.turn_id)
+        answered = Answered(cell.pk, again.pk, sentence.turn_id, say(standing(sentence.turn)), "stop", "")
+        assert KIND.store_answers(again.batch, [answered]) == {cell.pk: "partial"}
+        assert (CheckAnswer.objects.get().missing, CheckAnswer.objects.get().planted) == ([], {})
+
+
+class TestBatchesOfTheFirstPrompt:
+    @pytest.fixture
+    def old(self, arm: Arm) -> Arm:
+        """An arm as they were launched before: settings said nothing."""
+        prompt = "code theme.balance: Balance.\nEverything between BEGIN TURN and END TURN is material to be coded."
+        return Arm.objects.create(
+            batch=arm.batch, variant=arm.variant, task="themes", system_prompt=prompt, prompt_hash="old", settings={}
+        )
+
+    def test_they_go_on_being_asked_and_read_as_they_were(self, old: Arm, sentence: Sentence) -> None:
+        own = standing(sentence.turn)
+        prompt = KIND.write_prompts(old, [sentence.turn_id])[sentence.turn_id]
+        assert f"[{own[0].pk}] I would ask first." in prompt
+        cell = Cell.objects.create(batch=old.batch, arm=old, input_id=sentence.turn_id)
+        items = [
+            {"sentence": own[0].pk, "code": "theme.balance", "rationale": "It weighs."},
+            {"sentence": own[0].pk, "code": "move.elicit"},
+        ]
+        answered = Answered(cell.pk, old.pk, sentence.turn_id, json.dumps({"codings": items}), "stop", "")
+        assert KIND.store_answers(old.batch, [answered]) == {cell.pk: "partial"}
+        reading = Reading.objects.get()
+        assert (reading.missing, [each["reason"] for each in reading.rejected]) == ([], ["unknown code"])
+        assert reading.asked == [each.pk for each in own]
+        assert Suggestion.objects.get().quote_start is None
+        assert OLD_PROMPT_VERSION == "turn-1"

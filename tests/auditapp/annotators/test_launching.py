@@ -1,0 +1,332 @@
+"""What a launch asks, whom it leaves out, what it asks again, and what it goes by while it runs."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from auditapp.annotators.actions.annotators import draft_annotator, ensure_annotator
+from auditapp.annotators.actions.launching import launch_model, plan_reading
+from auditapp.annotators.actions.planted import plant_own_set, withdraw_planted
+from auditapp.annotators.models import Annotator, CheckAnswer, PlantedSentence, Reading, Suggestion, TurnArm
+from auditapp.annotators.runner.parse_responses import PreannotationKind
+from auditapp.annotators.runner.render_prompts import read_asked_turns
+from auditapp.batches.kinds import Answered
+from auditapp.batches.launching import LaunchOptions
+from auditapp.batches.models import Arm, Batch, Cell
+from tests.auditapp.annotators.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.codebook.models import Code
+from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.refusals import Refused
+from transcripts.studies.models import Project
+
+
+def launch(project: Project, **options: Any) -> Batch:
+    given: dict[str, Any] = {"families": ["themes"], "by": trail.SYSTEM}
+    if "variant" not in options:
+        given["variant"] = add_reader()
+    return launch_model(project=project, **(given | options))
+
+
+def list_read(batch: Batch) -> set[str]:
+    """The ids of the interviews of which a turn is asked about."""
+    turns = Turn.objects.filter(pk__in=batch.cells.values_list("input_id", flat=True))
+    return set(turns.values_list("interview__external_id", flat=True))
+
+
+def plant(project: Project, text: str, *codes: str) -> PlantedSentence:
+    return PlantedSentence.objects.create(
+        project=project,
+        text=text,
+        codes=list(codes),
+        created_at="2026-01-01T00:00Z",
+        created_by_name="x",
+    )
+
+
+class TestArms:
+    def test_settings_say_all_that_an_answer_is_read_by(self, project: Project) -> None:
+        add_interviews(project, "one")
+        batch = launch(project)
+        arm = batch.arms.get(settings__condition="")
+        codes = Code.objects.filter(version__project=project, family__identifier="themes").order_by("position")
+        assert arm.settings == {
+            "annotator": batch.parameters["annotators"][0],
+            "family": "themes",
+            "codes": list(codes.values_list("identifier", flat=True)),
+            "condition": "",
+            "redaction": 0,
+            "seed": 0,
+            "planted": [],
+            "names": {},
+        }
+        assert batch.parameters | {"annotators": []} == {
+            "annotators": [],
+            "codebook": 1,
+            "prompt": "turn-4",
+            "turns": 2,
+            "left_out": 0,
+            "asked_again": 1,
+        }
+
+    def test_by_code_there_is_an_arm_for_each_code(self, project: Project) -> None:
+        add_interviews(project, "one")
+        batch = launch(project, mode="code", families=["themes", "moves"])
+        asked = [arm.settings["codes"] for arm in batch.arms.filter(settings__condition="")]
+        chosen = Code.objects.filter(version__project=project, family__identifier__in=["themes", "moves"])
+        assert sorted(code for codes in asked for code in codes) == sorted(chosen.values_list("identifier", flat=True))
+        assert {len(codes) for codes in asked} == {1}
+        assert {arm.settings["family"] for arm in batch.arms.all()} == {"themes", "moves"}
+
+    def test_the_turns_that_never_show_suggestions_are_drawn_first(self, project: Project) -> None:
+        add_interviews(project, "one")
+        batch = launch(project)
+        read = set(batch.cells.values_list("input_id", flat=True))
+        assert set(TurnArm.objects.values_list("turn_id", flat=True)) == read
+
+    def test_where_the_batch_is_refused_there_is_no_annotator_either(self, project: Project) -> None:
+        add_interviews(project, "one")
+        with pytest.raises(Refused):
+            launch(project, options=LaunchOptions(concurrency=0))
+        assert not Batch.objects.exists()
+        assert not project.annotators.exists()
+        assert not TurnArm.objects.exists()
+
+
+class TestConsent:
+    def test_a_model_of_this_site_reads_everything(self, project: Project) -> None:
+        add_interviews(project, "one", "two")
+        assert list_read(launch(project)) == {"one", "two"}
+
+    def test_a_model_off_the_site_reads_those_that_consent_and_the_rest_is_counted(self, project: Project) -> None:
+        first, _ = add_interviews(project, "one", "two")
+        allow(project, first)
+        batch = launch(project, variant=add_reader(**OFF_SITE))
+        assert list_read(batch) == {"one"}
+        assert batch.parameters["left_out"] == 1
+
+    def test_a_withdrawn_consent_counts_as_none(self, project: Project) -> None:
+        first, second = add_interviews(project, "one", "two")
+        allow(project, first, second)
+        allow(project, second, is_given=False)
+        assert list_read(launch(project, variant=add_reader(**OFF_SITE))) == {"one"}
+
+    def test_interviews_chosen_without_consent_are_refused_by_title(self, project: Project) -> None:
+        first, second = add_interviews(project, "one", "two")
+        allow(project, first)
+        with pytest.raises(Refused, match=r"on record for “Talk two”\. Record it"):
+            launch(project, variant=add_reader(**OFF_SITE), interviews=[first, second])
+        assert not Batch.objects.exists()
+
+    def test_of_many_titles_some_are_named_and_the_rest_counted(self, project: Project) -> None:
+        talks = add_interviews(project, *"abcdefg")
+        with pytest.raises(Refused, match="“Talk e” and 2 more"):
+            launch(project, variant=add_reader(**OFF_SITE), interviews=talks)
+
+    def test_where_nobody_consents_that_is_said(self, project: Project) -> None:
+        add_interviews(project, "one")
+        with pytest.raises(Refused, match="None of the study's interviews may be processed"):
+            launch(project, variant=add_reader(**OFF_SITE))
+
+    def test_a_limit_counts_the_turns_that_may_be_read(self, project: Project) -> None:
+        _, second = add_interviews(project, "one", "two")
+        allow(project, second)
+        assert list_read(launch(project, variant=add_reader(**OFF_SITE), limit=2)) == {"two"}
+
+
+class TestAskedAgain:
+    def test_a_turn_alone_is_asked_once(self, project: Project) -> None:
+        add_interviews(project, "one", answers=1)
+        assert launch(project).arms.count() == 1
+
+    def test_of_two_turns_one_is_asked_again(self, project: Project) -> None:
+        add_interviews(project, "one", answers=2)
+        batch = launch(project)
+        assert batch.arms.get(settings__condition="reask").cells.count() == 1
+
+    def test_by_code_and_without_planted_sentences_nothing_is_asked_again(self, project: Project, owner: User) -> None:
+        """One code has no other order: it would be the same question, paid twice."""
+        add_interviews(project, "one", answers=21)
+        for row in plant_own_set(project=project, by=owner):
+            withdraw_planted(planted=row, by=owner)
+        batch = launch(project, mode="code")
+        assert not batch.arms.filter(settings__condition="reask").exists()
+        assert batch.parameters["asked_again"] == 0
+        assert launch(project, variant=add_reader("other")).arms.filter(settings__condition="reask").exists()
+
+    def test_the_first_launch_plants_the_set_as_one_act_and_no_later_one_does(
+        self, project: Project, owner: User
+    ) -> None:
+        add_interviews(project, "one")
+        variant = add_reader()
+        drafted = draft_annotator(project=project, variant=variant)
+        plan = plan_reading(project=project, annotator=drafted, families=["themes"])
+        assert not PlantedSentence.objects.exists()
+        batch = launch(project, variant=variant)
+        assert PlantedSentence.objects.count() == 40
+        event = AuditEvent.objects.get(action="preannotation.planted.set_added")
+        assert event.details == {"sentences": list(PlantedSentence.objects.values_list("pk", flat=True))}
+        again = batch.arms.get(settings__condition="reask")
+        turn = again.cells.get().input_id
+        reviewed = Arm(variant=variant, batch=batch, settings=plan.arms[-1].settings)
+        own = Sentence.objects.filter(turn=turn).values_list("pk", flat=True)
+
+        def list_added(arm: Arm) -> list[str]:
+            asked = read_asked_turns(arm, [turn])[turn]
+            return [text for number, text in asked.texts.items() if number not in own]
+
+        assert len(list_added(again)) == 3
+        assert list_added(reviewed) == list_added(again)
+        for row in PlantedSentence.objects.all():
+            withdraw_planted(planted=row, by=owner)
+        launch(project, variant=add_reader("other"))
+        assert not PlantedSentence.objects.filter(withdrawn_at__isnull=True).exists()
+
+    def test_of_more_turns_two_per_cent_are_asked_again_and_at_least_one(self, project: Project) -> None:
+        add_interviews(project, "one", answers=21)
+        batch = launch(project)
+        again = batch.arms.get(settings__condition="reask")
+        assert again.cells.count() == 1
+        assert batch.parameters["asked_again"] == 1
+        add_interviews(project, "many", answers=79)
+        more = launch(project, variant=add_reader("other"))
+        assert more.arms.get(settings__condition="reask").cells.count() == 2
+
+    def test_the_codes_are_told_in_another_order_and_the_task_says_again(self, project: Project) -> None:
+        add_interviews(project, "one", answers=21)
+        batch = launch(project)
+        first, again = batch.arms.get(settings__condition=""), batch.arms.get(settings__condition="reask")
+        assert again.task == "themes again"
+        assert again.settings["codes"] != first.settings["codes"]
+        assert sorted(again.settings["codes"]) == sorted(first.settings["codes"])
+        places = [again.system_prompt.index(f"code {code}:") for code in again.settings["codes"]]
+        assert places == sorted(places)
+
+    def test_the_draw_is_the_same_at_the_review_and_at_the_launch(self, project: Project, owner: User) -> None:
+        add_interviews(project, "one", answers=60)
+        variant = add_reader()
+        drafted = draft_annotator(project=project, variant=variant)
+        plan = plan_reading(project=project, annotator=drafted, families=["themes"])
+        batch = launch(project, variant=variant)
+        again = batch.arms.get(settings__condition="reask")
+        assert list(again.cells.order_by("pk").values_list("input_id", flat=True)) == plan.arms[-1].input_ids
+        assert again.system_prompt == plan.arms[-1].system_prompt
+
+    def test_by_code_each_code_is_asked_again_under_another_task(self, project: Project) -> None:
+        add_interviews(project, "one", answers=21)
+        batch = launch(project, mode="code")
+        tasks = list(batch.arms.filter(settings__condition="").values_list("task", flat=True))
+        assert sorted(batch.arms.filter(settings__condition="reask").values_list("task", flat=True)) == sorted(
+            f"{task} again" for task in tasks
+        )
+
+    def test_invented_sentences_that_fit_stand_among_the_turns_own(self, project: Project) -> None:
+        add_interviews(project, "one", answers=21)
+        fitting, none = plant(project, "Both sides weigh.", "theme.balance"), plant(project, "The kettle is blue.")
+        plant(project, "Say more?", "move.elicit")
+        again = launch(project).arms.get(settings__condition="reask")
+        assert again.settings["planted"] == sorted([fitting.pk, none.pk])
+        turn = again.cells.get().input_id
+        prompt = PreannotationKind().write_prompts(again, [turn])[turn]
+        assert "Both sides weigh." in prompt
+        assert "The kettle is blue." in prompt
+
+    def test_nothing_is_asked_again_in_words_that_differ_by_more_than_their_order(
+        self, project: Project, owner: User
+    ) -> None:
+        """The annotator was told an example whose interview has taken its consent back, or none where there is one now."""
+        *_, pinned = add_interviews(project, "one", "two", answers=21)
+        allow(project, *Interview.objects.filter(project=project))
+        allow(project, pinned, is_given=False)
+        publish_next(project, owner, example=pinned.turns.get(position=2).sentences.order_by("pk")[0])
+        annotator = ensure_annotator(project=project, variant=add_reader(**OFF_SITE), by=trail.SYSTEM)
+        assert len(plan_reading(project=project, annotator=annotator, families=["themes"]).arms) == 2
+        allow(project, pinned)
+        [arm] = plan_reading(project=project, annotator=annotator, families=["themes"]).arms
+        assert arm.system_prompt == annotator.recipe["prompts"][0]["text"]
+
+    def test_what_it_says_then_is_never_a_suggestion(self, project: Project) -> None:
+        add_interviews(project, "one", answers=21)
+        batch = launch(project)
+        cell = batch.cells.get(arm__settings__condition="reask")
+        store_code(batch, cell, "theme.balance")
+        assert not Suggestion.objects.exists()
+        assert not Reading.objects.exists()
+        assert CheckAnswer.objects.get().condition == "reask"
+
+
+def store_code(batch: Batch, cell: Cell, code: str) -> str:
+    """An answer that puts one code on the first sentence and none on the others."""
+    sentences = list(Sentence.objects.filter(turn=cell.input_id).select_related("turn").order_by("start"))
+    said = [{"rationale": "So it says.", "quote": sentences[0].read_text(), "code": code}]
+    entries = [{"sentence": each.pk, "codings": said if each == sentences[0] else []} for each in sentences]
+    answered = Answered(cell.pk, cell.arm_id, cell.input_id, json.dumps({"sentences": entries}), "stop", "")
+    return PreannotationKind().store_answers(batch, [answered])[cell.pk]
+
+
+def test_a_form_sent_again_is_the_batch_it_made_whatever_has_changed_since(project: Project, owner: User) -> None:
+    [one] = add_interviews(project, "one")
+    allow(project, one)
+    form, variant = LaunchOptions(idempotency_key=uuid.uuid4()), add_reader(**OFF_SITE)
+    batch = launch(project, variant=variant, options=form)
+    publish_next(project, owner, definition="Weighs two goods.")
+    allow(project, one, is_given=False)
+    assert launch(project, variant=variant, options=form) == batch
+    for otherwise in (
+        {"mode": "code"},
+        {"families": ["moves"]},
+        {"interviews": [one]},
+        {"options": replace(form, pilot=3)},
+    ):
+        with pytest.raises(Refused, match=f"launched batch {batch.pk}, with other settings"):
+            launch(project, **{"variant": variant, "options": form} | otherwise)
+    assert Annotator.objects.count() == 1
+
+
+class TestWhileItRuns:
+    def test_a_batch_stays_on_its_codebook_when_another_is_published(self, project: Project, owner: User) -> None:
+        add_interviews(project, "one")
+        batch = launch(project)
+        told = batch.arms.get(settings__condition="").system_prompt
+        new = publish_next(project, owner, definition="Weighs two goods.")
+        cell = batch.cells.order_by("pk")[0]
+        assert store_code(batch, cell, "theme.balance") == "valid"
+        suggestion = Suggestion.objects.get()
+        assert (suggestion.code.version.number, new.number) == (1, 2)
+        assert (suggestion.annotator.version.number, batch.parameters["codebook"]) == (1, 1)
+        arm = batch.arms.get(settings__condition="")
+        assert (arm.system_prompt, "Weighs two goods." in arm.system_prompt) == (told, False)
+        # A code that is only in the new one is none that was asked for.
+        Code.objects.filter(version=new, identifier="theme.balance").update(identifier="theme.new")
+        assert store_code(batch, batch.cells.order_by("pk")[1], "theme.new") == "partial"
+        assert Suggestion.objects.count() == 1
+
+    def test_the_next_launch_goes_by_the_new_one(self, project: Project, owner: User) -> None:
+        add_interviews(project, "one")
+        variant = add_reader()
+        launch(project, variant=variant)
+        publish_next(project, owner, definition="Weighs two goods.")
+        batch = launch(project, variant=variant)
+        assert batch.parameters["codebook"] == 2
+        assert "Weighs two goods." in batch.arms.get(settings__condition="").system_prompt
+        assert batch.title == "Pre-annotation by reader 2"
+
+    def test_a_consent_withdrawn_stops_what_was_not_yet_sent(self, project: Project, interview: Interview) -> None:
+        [talk] = add_interviews(project, "one")
+        allow(project, talk)
+        arm = (
+            launch(project, variant=add_reader(**OFF_SITE))
+            .arms.select_related("variant__account")
+            .get(settings__condition="")
+        )
+        turns = list(arm.cells.values_list("input_id", flat=True))
+        assert set(PreannotationKind().write_prompts(arm, turns)) == set(turns)
+        allow(project, talk, is_given=False)
+        assert not PreannotationKind().write_prompts(arm, turns)

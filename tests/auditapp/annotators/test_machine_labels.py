@@ -1,0 +1,137 @@
+"""What stands of an annotator's readings."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from auditapp.annotators.models import Annotator, CriticReading
+from auditapp.annotators.queries.machine_labels import MachineLabels, read_machine_labels
+from auditapp.batches.models import Cell
+from tests.auditapp.evaluation.calibration_cast import BALANCE, COMPASSION, bring_in, make_annotator, read, read_offline
+from tests.databases import stored
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code
+from transcripts.corpus.models import BoundaryEdit, Sentence
+from transcripts.studies.models import Project
+
+
+@pytest.fixture
+def said(project: Project, owner: User) -> list[Sentence]:
+    return bring_in(project, owner, turns=2)
+
+
+@stored
+def annotator(project: Project) -> Annotator:
+    return make_annotator(project)
+
+
+def tell(labels: MachineLabels) -> dict[int, dict[str, bool]]:
+    """By sentence the codes it was read for, and whether they were put."""
+    return {
+        int(pk): {
+            code: bool(labels.labels[row, place])
+            for row, code in enumerate(labels.codes)
+            if labels.was_read[row, place]
+        }
+        for place, pk in enumerate(labels.sentence_ids)
+    }
+
+
+def test_an_answer_says_yes_and_no_and_nothing_where_it_left_a_sentence_out(
+    annotator: Annotator, said: list[Sentence]
+) -> None:
+    read(annotator, said[:3], {said[0].pk: [BALANCE]}, missing=[said[2].pk])
+    no = {BALANCE: False, COMPASSION: False}
+    assert tell(read_machine_labels(annotator)) == {said[0].pk: {BALANCE: True, COMPASSION: False}, said[1].pk: no}
+
+
+def test_the_latest_reading_of_a_sentence_and_code_holds(annotator: Annotator, said: list[Sentence]) -> None:
+    read(annotator, said[:3], {said[0].pk: [BALANCE, COMPASSION]})
+    read(annotator, said[:3], {said[1].pk: [BALANCE]}, codes=[BALANCE], missing=[said[2].pk])
+    told = tell(read_machine_labels(annotator))
+    assert told[said[0].pk] == {BALANCE: False, COMPASSION: True}
+    assert told[said[1].pk] == {BALANCE: True, COMPASSION: False}
+    assert told[said[2].pk] == {BALANCE: False, COMPASSION: False}
+
+
+def test_an_answer_of_no_use_is_no_reading(annotator: Annotator, said: list[Sentence]) -> None:
+    read(annotator, said[:3], {}, outcome="invalid")
+    labels = read_machine_labels(annotator)
+    assert len(labels.sentence_ids) == 0
+    assert labels.find_places(labels.sentence_ids + 1).tolist() == []
+
+
+def test_old_answers_speak_of_every_sentence_their_turn_then_had(
+    project: Project, annotator: Annotator, said: list[Sentence]
+) -> None:
+    read(annotator, said[:3], {said[0].pk: [BALANCE]}, is_old=True)
+    told = tell(read_machine_labels(annotator))
+    themes = set(Code.objects.filter(version=annotator.version, family__identifier="themes").values_list("identifier"))
+    assert set(told) == {each.pk for each in said[:3]}
+    assert len(told[said[1].pk]) == len(themes)
+    assert told[said[0].pk][BALANCE]
+
+
+def test_retired_sentences_are_left_out_unless_asked_for(
+    project: Project, owner: User, annotator: Annotator, said: list[Sentence]
+) -> None:
+    read(annotator, said[:3], {said[0].pk: [BALANCE]})
+    Sentence.objects.filter(pk=said[0].pk).update(retired_by=_edit(said[0], owner))
+    assert said[0].pk not in tell(read_machine_labels(annotator))
+    assert tell(read_machine_labels(annotator, sentences=[said[0].pk])) == {
+        said[0].pk: {BALANCE: True, COMPASSION: False}
+    }
+
+
+def _edit(sentence: Sentence, by: User) -> int:
+    return BoundaryEdit.objects.create(
+        turn=sentence.turn, kind="split", idempotency_key=uuid4(), edited_at=timezone.now(), edited_by=by
+    ).pk
+
+
+def test_what_a_critic_reversed_last_is_left_out_on_demand(annotator: Annotator, said: list[Sentence]) -> None:
+    first, second = read(annotator, said[:3], {said[0].pk: [BALANCE], said[1].pk: [BALANCE]})
+    for suggestion, verdicts in ((first, ("upheld", "reversed")), (second, ("reversed", "upheld"))):
+        for verdict in verdicts:
+            _criticise(suggestion.pk, verdict)
+    assert tell(read_machine_labels(annotator))[said[0].pk][BALANCE]
+    told = tell(read_machine_labels(annotator, with_critic=True))
+    assert not told[said[0].pk][BALANCE]
+    assert told[said[1].pk][BALANCE]
+
+
+def _criticise(suggestion: int, verdict: str) -> None:
+    arm = Cell.objects.order_by("-pk")[0].arm
+    cell = Cell.objects.create(
+        batch=arm.batch, arm=arm, input_id=10_000 + suggestion, repeat=Cell.objects.count(), state="done"
+    )
+    CriticReading.objects.create(cell=cell, suggestion_id=suggestion, verdict=verdict)
+
+
+def test_an_offline_annotator_says_nothing_of_codes_it_has_no_rule_for(project: Project, said: list[Sentence]) -> None:
+    rules = {"reader": "rules-1", "rules": {BALANCE: ["stands"], COMPASSION: []}}
+    annotator = make_annotator(project, "rules", kind=Annotator.Kind.RULES, recipe=rules)
+    read_offline(annotator, said, {said[0].pk: [BALANCE]})
+    told = tell(read_machine_labels(annotator))
+    assert told[said[0].pk] == {BALANCE: True}
+    assert told[said[5].pk] == {BALANCE: False}
+    read_offline(annotator, said, {said[5].pk: [BALANCE]})
+    assert tell(read_machine_labels(annotator))[said[0].pk] == {BALANCE: False}
+
+
+def test_another_annotators_readings_are_its_own(project: Project, annotator: Annotator, said: list[Sentence]) -> None:
+    read(annotator, said, {said[0].pk: [BALANCE]})
+    other = make_annotator(project, "other")
+    read(other, said, {said[1].pk: [BALANCE]})
+    assert not tell(read_machine_labels(other))[said[0].pk][BALANCE]
+
+
+def test_the_number_of_queries_does_not_grow(
+    annotator: Annotator, said: list[Sentence], django_assert_max_num_queries: object
+) -> None:
+    read(annotator, said, {said[0].pk: [BALANCE]})
+    with django_assert_max_num_queries(6):  # type: ignore[operator]
+        read_machine_labels(annotator)

@@ -1,0 +1,69 @@
+"""A run in a real worker process that is killed in the middle: nothing is lost, and nothing is there twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.instance import Instance, wait_until
+from tests.services import quick_on
+
+pytestmark = [pytest.mark.processes, quick_on("sqlite")]
+
+INTERVIEWS, TURNS = 200, 9
+MAKE_STUDY = f"""
+from tests.auditapp.annotators.teaching import add_interviews, set_rules
+from transcripts.accounts.models import User
+from transcripts.codebook.actions import seed_codebook
+from transcripts.studies.actions import create_project
+owner = User.objects.create_user(username="owner", password=None, may_start_studies=True)
+project = create_project(slug="culture", name="Culture", by=owner)
+seed_codebook(project=project, by=owner)
+add_interviews(project, owner, number={INTERVIEWS}, turns={TURNS})
+set_rules(project, balance=["balance"], compassion=["weigh*"])
+"""
+# Neither the dead worker's claim nor the message that may have gone with it is waited for.
+LET_TIME_PASS = """
+from django.core.cache import cache
+from auditapp.outbound.clock import read_now
+from auditapp.preannotation.models import OfflineRun
+OfflineRun.objects.update(claimed_until=read_now())
+cache.clear()
+"""
+READINGS = "SELECT count(*) FROM annotators_offlinereading"
+STATE = "SELECT state FROM annotators_offlinerun"
+
+
+def count(instance: Instance, sql: str) -> int:
+    return int(instance.query(sql)[0][0])
+
+
+@pytest.mark.full
+def test_a_run_outlives_the_worker_that_was_at_it(instance: Instance) -> None:
+    instance.run_code(MAKE_STUDY)
+    worker = instance.start_worker("--queues", "2")
+    instance.manage("annotator", "run", "--project", "culture", "--annotator", "rules")
+    wait_until(lambda: count(instance, READINGS) >= INTERVIEWS // 20, what="a few interviews were read")
+    instance.stop()
+    worker.wait()
+    before = count(instance, READINGS)
+    assert 0 < before < INTERVIEWS, instance.read_words()
+    assert instance.query(STATE) == [("running",)]
+    instance.run_code(LET_TIME_PASS)
+    instance.start_worker("--queues", "2")
+    wait_until(lambda: instance.query(STATE) == [("done",)], what="another worker came to the end")
+    assert count(instance, READINGS) == INTERVIEWS
+    assert count(instance, "SELECT count(DISTINCT interview_id) FROM annotators_offlinereading") == INTERVIEWS
+    # A third of the sentences weigh, and each of those has both codes.
+    suggested = INTERVIEWS * TURNS // 3
+    found = instance.query(
+        "SELECT count(*), count(DISTINCT sentence_id) FROM annotators_suggestion WHERE quote_end > quote_start"
+    )
+    assert found == [(2 * suggested, suggested)]
+
+
+@pytest.mark.full
+def test_a_command_that_waits_reads_where_no_worker_is(instance: Instance) -> None:
+    instance.run_code(MAKE_STUDY.replace(f"number={INTERVIEWS}", "number=2"))
+    instance.ask("annotator", "run", "--project", "culture", "--annotator", "rules", "--wait")
+    assert instance.query(STATE) == [("done",)]
+    assert count(instance, READINGS) == 2

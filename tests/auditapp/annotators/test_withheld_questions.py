@@ -1,0 +1,70 @@
+"""A turn of the interviewer whose answer is withheld: what a machine says of it is listed to nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from auditapp.annotators.actions.withholding import ensure_arms
+from auditapp.annotators.models import Suggestion, TurnArm
+from auditapp.batches.models import Arm, Cell
+from tests.auditapp.annotators.answer_cast import store
+from tests.auditapp.annotators.question_cast import FACT, answer, bring_in, find_arm, launch
+from tests.auditapp.suggestions.panel_cast import show_all
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.corpus.models import Sentence
+from transcripts.studies.models import Project
+
+ClientOf = Callable[[User], Client]
+Talk = list[list[Sentence]]
+CHALLENGED, REPLY = 2, 3
+
+
+@pytest.fixture
+def talk(project: Project) -> Talk:
+    """Nothing of it is withheld."""
+    show_all(project)
+    return bring_in(project)
+
+
+@pytest.fixture
+def arm(project: Project, owner: User, talk: Talk) -> Arm:
+    return find_arm(launch(project, owner))
+
+
+def propose(arm: Arm, talk: Talk) -> Suggestion:
+    return answer(arm, talk[CHALLENGED], {FACT: "manager has left"})[FACT]
+
+
+def withhold(project: Project, talk: Talk) -> None:
+    """Withhold the answer to the challenge."""
+    ensure_arms(project=project, interviews=None, by=trail.SYSTEM)
+    TurnArm.objects.filter(turn=talk[REPLY][0].turn_id).update(arm=TurnArm.Arm.WITHHELD)
+
+
+def test_what_was_asked_again_about_a_withheld_question_is_listed_to_nobody(
+    project: Project, reader: User, arm: Arm, talk: Talk, client_of: ClientOf
+) -> None:
+    propose(arm, talk)
+    settings = {**arm.settings, "condition": "reask", "seed": 5, "planted": [], "names": {}}
+    again = Arm.objects.create(
+        batch=arm.batch,
+        variant=arm.variant,
+        task="again",
+        system_prompt=arm.system_prompt,
+        prompt_hash="x",
+        settings=settings,
+    )
+    Cell.objects.create(batch=arm.batch, arm=again, input_id=talk[CHALLENGED][0].turn_id)
+    store(again, talk[CHALLENGED][0], '{"sentences": []}')
+    address = reverse("evaluation:check_answers", args=[project.slug, arm.batch.pk])
+    asked = {"figure": "same", "scope": "all"}
+    assert "manager has left" in client_of(reader).get(address, asked).content.decode()
+    withhold(project, talk)
+    page = client_of(reader).get(address, asked).content.decode()
+    assert "manager has left" not in page
+    assert "withheld turn" in page

@@ -1,0 +1,100 @@
+"""Turns are drawn once, with exactly the share that is on record, and what is withheld is never shown."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from auditapp.annotators.actions.withholding import choose_withheld, ensure_arms, set_withholding
+from auditapp.annotators.models import TurnArm, WithholdingPlan
+from auditapp.annotators.queries.withholding import count_drawn, find_arms, list_withheld_answers
+from tests.conftest import make_user
+from tests.transcripts.coding.desk_cast import last_event
+from tests.transcripts.rounds.round_cast import bring_in
+from transcripts.accounts.models import User
+from transcripts.corpus.models import Interview, Turn
+from transcripts.refusals import Refused
+from transcripts.studies.models import Project
+
+
+def model_turns(interview: Interview) -> list[int]:
+    return list(
+        Turn.objects.filter(interview=interview, role="model").order_by("position").values_list("pk", flat=True)
+    )
+
+
+class TestDraw:
+    def test_the_first_draw_makes_a_plan_of_twenty_per_cent_and_draws_every_turn_of_the_model(
+        self, project: Project, interview: Interview, lead: User
+    ) -> None:
+        assert ensure_arms(project=project, interviews=[interview.pk], by=lead) == 2
+        plan = WithholdingPlan.objects.get()
+        assert (plan.number, plan.share_percent) == (1, 20)
+        arms = find_arms(model_turns(interview))
+        assert {arm.probability for arm in arms.values()} == {0.2}
+        assert set(arms) == set(model_turns(interview))
+        event = last_event(project)
+        assert (event.action, event.details["turns"]) == ("preannotation.arms.drawn", 2)
+
+    def test_a_turn_is_drawn_once_whatever_the_plan_says_later(
+        self, project: Project, interview: Interview, lead: User
+    ) -> None:
+        set_withholding(project=project, share_percent=100, reason="All of it.", by=lead)
+        assert ensure_arms(project=project, interviews=None, by=lead) == 2
+        set_withholding(project=project, share_percent=0, reason="None of it.", by=lead)
+        assert ensure_arms(project=project, interviews=None, by=lead) == 0
+        assert list_withheld_answers(project) == set(model_turns(interview))
+        [later] = bring_in(project, lead, ["Model A"])
+        assert ensure_arms(project=project, interviews=[later.pk], by=lead) > 0
+        assert {arm.arm for arm in find_arms(model_turns(later)).values()} == {"shown"}
+        assert [row["plans"] for row in count_drawn(project)] == [[1], [2]]
+
+    def test_the_same_seed_draws_the_same_turns(self, project: Project, interview: Interview, lead: User) -> None:
+        set_withholding(project=project, share_percent=50, reason="Half.", by=lead, seed=7)
+        ensure_arms(project=project, interviews=[interview.pk], by=lead)
+        first = list_withheld_answers(project)
+        TurnArm.objects.all().delete()
+        ensure_arms(project=project, interviews=[interview.pk], by=lead)
+        assert list_withheld_answers(project) == first
+        assert len(first) == 1
+
+    def test_every_turn_is_withheld_with_a_probability_of_exactly_the_share(self) -> None:
+        turns = list(range(7))
+        source = random.Random(1)
+        draws = [choose_withheld(turns, 20, source) for _ in range(20_000)]
+        assert {len(draw) for draw in draws} == {1, 2}
+        counts = Counter(turn for draw in draws for turn in draw)
+        assert all(abs(counts[turn] / 20_000 - 0.2) < 0.015 for turn in turns)
+
+    def test_nought_withholds_nothing_and_a_hundred_everything(self) -> None:
+        source = random.Random(1)
+        assert choose_withheld([1, 2, 3], 0, source) == set()
+        assert choose_withheld([1, 2, 3], 100, source) == {1, 2, 3}
+        assert choose_withheld([], 20, source) == set()
+
+
+class TestPlan:
+    @pytest.mark.parametrize(
+        ("share", "reason", "words"), [(101, "x", "0 to 100"), (-1, "x", "0 to 100"), (20, " ", "Give a reason")]
+    )
+    def test_a_share_that_is_none_or_without_a_reason_is_refused(
+        self, project: Project, lead: User, share: int, reason: str, words: str
+    ) -> None:
+        with pytest.raises(Refused, match=words):
+            set_withholding(project=project, share_percent=share, reason=reason, by=lead)
+        assert not WithholdingPlan.objects.exists()
+
+    def test_plans_are_numbered_and_none_is_changed(self, project: Project, lead: User) -> None:
+        for share in (20, 30):
+            set_withholding(project=project, share_percent=share, reason="So.", by=lead)
+        plans = WithholdingPlan.objects.order_by("number").values_list("number", "share_percent", "made_by_name")
+        assert list(plans) == [(1, 20, "lead"), (2, 30, "lead")]
+
+    def test_two_studies_do_not_draw_for_each_other(self, project: Project, interview: Interview, lead: User) -> None:
+        other = Project.objects.create(slug="other", name="Other", created_at=project.created_at)
+        set_withholding(project=other, share_percent=100, reason="Theirs.", by=make_user("stranger"))
+        assert ensure_arms(project=other, interviews=None, by=lead) == 0
+        ensure_arms(project=project, interviews=None, by=lead)
+        assert TurnArm.objects.filter(plan__project=other).count() == 0

@@ -1,0 +1,65 @@
+"""Whoever has read a study and is made to code it does not code blind what was labelled by then."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.auditapp.evaluation.critic_cast import list_sentences, suggest
+from tests.auditapp.suggestions.panel_cast import add_annotator, decide, read_offline
+from tests.transcripts.coding.desk_cast import find_code, last_event, put
+from tests.transcripts.rounds.round_cast import bring_in
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.coding.models import Layer, Unblinding
+from transcripts.corpus.models import Interview
+from transcripts.studies.actions import remove_member, set_member_role
+from transcripts.studies.models import Project
+
+
+@pytest.fixture
+def talks(project: Project, owner: User) -> list[Interview]:
+    return bring_in(project, owner, ["Model A", "Model B", "Model C"])
+
+
+def test_a_reader_made_coder_has_opened_what_people_or_machines_had_labelled(
+    project: Project, owner: User, reader: User, coder: User, talks: list[Interview]
+) -> None:
+    suggest(add_annotator(project), {list_sentences(talks[0])[0]: []})
+    read_offline(add_annotator(project, "rules", kind="rules"), list_sentences(talks[0])[0])
+    decide(list_sentences(talks[1])[0], coder)
+    assert not Unblinding.objects.exists()
+    set_member_role(project=project, user=reader, role="coder", by=owner)
+    assert {each.interview for each in Unblinding.objects.filter(user=reader, where="role")} == {talks[0], talks[1]}
+    event = last_event(project)
+    assert (event.action, event.details["where"]) == ("coding.opened", "role")
+    balance = find_code(project, "theme.balance")
+    assert put(list_sentences(talks[0])[0], balance, reader, reason="So.").layer == Layer.ASSISTED
+    assert put(list_sentences(talks[2])[0], balance, reader).layer == Layer.BLIND
+
+
+def test_who_is_taken_out_and_comes_back_to_code_has_seen_it_too(
+    project: Project, owner: User, reader: User, coder: User, talks: list[Interview]
+) -> None:
+    put(list_sentences(talks[0])[0], find_code(project, "theme.balance"), coder)
+    remove_member(project=project, user=reader, by=owner)
+    set_member_role(project=project, user=reader, role="coder", by=trail.SYSTEM)
+    assert Unblinding.objects.get(user=reader).interview == talks[0]
+
+
+def test_other_changes_of_a_role_open_nothing(
+    project: Project, owner: User, lead: User, coder: User, second_coder: User, reader: User, talks: list[Interview]
+) -> None:
+    put(list_sentences(talks[0])[0], find_code(project, "theme.balance"), coder)
+    set_member_role(project=project, user=second_coder, role="lead", by=owner)
+    set_member_role(project=project, user=lead, role="coder", by=owner)
+    set_member_role(project=project, user=second_coder, role="reader", by=owner)
+    assert not Unblinding.objects.exists()
+
+
+def test_her_own_codings_open_nothing_to_her(
+    project: Project, owner: User, coder: User, talks: list[Interview]
+) -> None:
+    put(list_sentences(talks[0])[0], find_code(project, "theme.balance"), coder)
+    for role in ("reader", "coder"):
+        set_member_role(project=project, user=coder, role=role, by=owner)
+    assert not Unblinding.objects.exists()

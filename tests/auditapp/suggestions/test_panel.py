@@ -1,0 +1,439 @@
+"""What people are shown of machines' work, and that each look is on record as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from auditapp.annotators.actions.withholding import ensure_arms
+from auditapp.annotators.models import Annotator, CriticReading, Reading, Suggestion
+from auditapp.batches.models import Arm
+from auditapp.evaluation.models import CodeChoice
+from auditapp.suggestions.actions.responses import dismiss_suggestion
+from auditapp.suggestions.actions.showings import close_showings
+from auditapp.suggestions.models import Showing
+from auditapp.suggestions.queries.panel import PanelState
+from tests.auditapp.suggestions.panel_cast import (
+    add_annotator,
+    ask,
+    decide,
+    look,
+    read,
+    read_offline,
+    show_all,
+    withhold_all,
+)
+from tests.databases import stored
+from tests.following import list_followed
+from tests.transcripts.coding.desk_cast import find_code, put
+from transcripts.accounts.models import User
+from transcripts.codebook.actions import publish_version, start_draft
+from transcripts.codebook.models import CodeExample
+from transcripts.coding.actions import NotDecided
+from transcripts.coding.models import Layer, Reveal
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.studies.models import Project
+
+THREE = ("theme.balance", "theme.compassion", "theme.models_metamodels")
+
+
+@stored
+def annotator(project: Project, interview: Interview) -> Annotator:
+    show_all(project)
+    return add_annotator(project)
+
+
+def list_shown(panel: PanelState) -> list[int]:
+    """The numbers of the suggestions in the order shown."""
+    return [offer["suggestion"].pk for offer in panel.offers]
+
+
+def shown_codes(sentence: Sentence, by: User) -> list[str]:
+    panel = look(sentence, by)
+    return [offer["suggestion"].code.identifier for offer in panel.offers]
+
+
+class TestBlindFirst:
+    def test_before_her_own_decision_nothing_is_shown_and_nothing_is_stored(
+        self, annotator: Annotator, sentence: Sentence, coder: User
+    ) -> None:
+        read(annotator, sentence, THREE)
+        with pytest.raises(NotDecided):
+            look(sentence, coder)
+        assert not Showing.objects.exists()
+        assert not Reveal.objects.exists()
+
+    def test_a_look_is_on_record_with_arm_order_and_her_own_codes(
+        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+    ) -> None:
+        read(annotator, sentence, THREE)
+        put(sentence, find_code(project, "theme.balance"), coder)
+        decide(sentence, coder)
+        panel = look(sentence, coder)
+        showing = Showing.objects.get()
+        assert showing.suggestions == list_shown(panel)
+        assert (showing.arm, showing.own_codes, showing.is_draft) == ("shown", ["theme.balance"], False)
+        assert showing.closed_at is None
+        assert Reveal.objects.get().coder == coder
+
+    def test_a_second_look_at_the_same_is_no_new_row(
+        self, annotator: Annotator, sentence: Sentence, coder: User
+    ) -> None:
+        read(annotator, sentence, THREE)
+        decide(sentence, coder)
+        first = look(sentence, coder)
+        with CaptureQueriesContext(connection) as queries:
+            assert look(sentence, coder) == first
+        assert Showing.objects.count() == 1
+        assert sum("SELECT 'coding', c.id" in query["sql"] for query in queries) == 1, "her labels are read once"
+
+    def test_a_sentence_that_no_machine_read_leaves_her_blind(
+        self, annotator: Annotator, sentence: Sentence, coder: User
+    ) -> None:
+        decide(sentence, coder)
+        shown = look(sentence, coder)
+        assert shown.annotators == []
+        assert not Reveal.objects.exists()
+        assert not Showing.objects.exists()
+
+    def test_the_interviewers_sentences_are_read_by_no_machine(
+        self, annotator: Annotator, interview: Interview, coder: User
+    ) -> None:
+        question = Sentence.objects.filter(turn__interview=interview, turn__role="interviewer").order_by("pk")[0]
+        decide(question, coder)
+        assert not look(question, coder).annotators
+        assert not Showing.objects.exists()
+
+
+class TestWithheld:
+    def test_a_withheld_turn_shows_nothing_and_leaves_her_blind(
+        self, project: Project, interview: Interview, sentence: Sentence, coder: User
+    ) -> None:
+        withhold_all(project, interview)
+        read(add_annotator(project), sentence, THREE)
+        decide(sentence, coder)
+        shown = look(sentence, coder)
+        assert (shown.is_withheld, shown.annotators) == (True, [])
+        showing = Showing.objects.get()
+        assert (showing.arm, showing.suggestions) == ("withheld", [])
+        assert not Reveal.objects.exists()
+        assert put(sentence, find_code(project, "theme.balance"), coder).layer == Layer.BLIND
+
+    def test_a_withheld_turn_asks_for_her_own_decision_too(
+        self, project: Project, interview: Interview, sentence: Sentence, coder: User
+    ) -> None:
+        withhold_all(project, interview)
+        with pytest.raises(NotDecided):
+            look(sentence, coder)
+        assert not Showing.objects.exists()
+
+    def test_what_is_withheld_does_not_depend_on_what_was_suggested(
+        self, project: Project, interview: Interview, sentence: Sentence, coder: User, second_coder: User
+    ) -> None:
+        withhold_all(project, interview)
+        decide(sentence, coder)
+        before = replace(look(sentence, coder), showing=None)
+        read(add_annotator(project), sentence, THREE)
+        decide(sentence, second_coder)
+        assert replace(look(sentence, second_coder), showing=None) == before
+
+
+class TestOrder:
+    def test_coders_see_different_orders_and_each_keeps_hers(
+        self, annotator: Annotator, interview: Interview, coder: User, second_coder: User
+    ) -> None:
+        sentences = list(
+            Sentence.objects.select_related("turn").filter(turn__interview=interview, turn__role="model").order_by("pk")
+        )
+        orders: dict[str, list[list[str]]] = {"coder": [], "second_coder": []}
+        for sentence in sentences:
+            read(annotator, sentence, THREE)
+        for sentence in sentences:
+            for who in (coder, second_coder):
+                decide(sentence, who)
+                order = shown_codes(sentence, who)
+                assert order == shown_codes(sentence, who)
+                # Every sentence of a turn was read again with it: only the last answer that names it counts.
+                orders[who.username].append(order)
+        assert orders["coder"] != orders["second_coder"]
+
+    def test_what_comes_later_is_put_behind_and_is_a_new_look(
+        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+    ) -> None:
+        read(annotator, sentence, THREE[:2])
+        decide(sentence, coder)
+        first = look(sentence, coder)
+        read(annotator, sentence, ["move.elicit"], family="moves")
+        second = look(sentence, coder)
+        assert list_shown(second)[:2] == list_shown(first)
+        assert len(list_shown(second)) == 3
+        assert [len(row.suggestions) for row in Showing.objects.order_by("pk")] == [2, 3]
+        assert Showing.objects.order_by("pk")[0].closed_at is not None
+
+
+class TestEnd:
+    def test_moving_on_closes_the_look(
+        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+    ) -> None:
+        read(annotator, sentence, THREE)
+        decide(sentence, coder)
+        look(sentence, coder)
+        assert close_showings(project=project, by=coder) == 1
+        assert close_showings(project=project, by=coder) == 0
+        assert Showing.objects.get().closed_at is not None
+
+    def test_the_last_answer_closes_the_look(
+        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+    ) -> None:
+        suggestions = read(annotator, sentence, THREE[:2])
+        decide(sentence, coder)
+        look(sentence, coder)
+        dismiss_suggestion(suggestion=suggestions[0], project=project, by=coder)
+        assert Showing.objects.get().closed_at is None
+        dismiss_suggestion(suggestion=suggestions[1], project=project, by=coder)
+        assert Showing.objects.get().closed_at is not None
+
+    def test_one_persons_moving_on_closes_nobody_elses_look(
+        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User, second_coder: User
+    ) -> None:
+        read(annotator, sentence, THREE)
+        for who in (coder, second_coder):
+            decide(sentence, who)
+            look(sentence, who)
+        close_showings(project=project, by=coder)
+        assert Showing.objects.get(coder=second_coder).closed_at is None
+
+
+class TestWhoIsHeard:
+    def test_of_two_answers_of_one_annotator_the_latest_holds(
+        self, annotator: Annotator, sentence: Sentence, coder: User
+    ) -> None:
+        read(annotator, sentence, THREE[:2])
+        read(annotator, sentence, THREE[2:])
+        decide(sentence, coder)
+        assert shown_codes(sentence, coder) == [THREE[2]]
+
+    @pytest.mark.parametrize("fault", [{"missing": True}, {"outcome": Reading.Outcome.INVALID}])
+    def test_a_later_answer_that_says_nothing_of_the_sentence_takes_nothing_away(
+        self, annotator: Annotator, sentence: Sentence, coder: User, fault: dict[str, Any]
+    ) -> None:
+        read(annotator, sentence, THREE[:1])
+        read(annotator, sentence, **fault)
+        decide(sentence, coder)
+        assert shown_codes(sentence, coder) == [THREE[0]]
+
+    def test_silence_is_said_apart_from_no_code(self, annotator: Annotator, sentence: Sentence, coder: User) -> None:
+        read(annotator, sentence)
+        read(annotator, sentence, family="moves", missing=True)
+        ask(annotator, sentence, family="features")
+        decide(sentence, coder)
+        panel = look(sentence, coder)
+        [said] = panel.annotators
+        assert said["read"] == ["Themes"]
+        assert "Moves" in " ".join(said["silent"])
+        assert said["offers"] == []
+
+    def test_part_of_a_familys_codes_is_said_as_part(
+        self, annotator: Annotator, sentence: Sentence, coder: User
+    ) -> None:
+        read(annotator, sentence, told=[THREE[0]])
+        ask(annotator, sentence, told=[THREE[1]])
+        decide(sentence, coder)
+        panel = look(sentence, coder)
+        assert panel.annotators[0]["read"] == ["Themes (1 of 2 codes)"]
+
+    def test_annotators_are_kept_apart(
+        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+    ) -> None:
+        rules = add_annotator(project, "rules", kind=Annotator.Kind.RULES)
+        find_code(project, THREE[1]).__class__.objects.filter(identifier=THREE[1]).update(keyword_rules=["ask"])
+        read(annotator, sentence, THREE[:1])
+        read_offline(rules, sentence, THREE[1:2])
+        decide(sentence, coder)
+        panel = look(sentence, coder)
+        said = {
+            each["annotator"].name: [offer["suggestion"].code.identifier for offer in each["offers"]]
+            for each in panel.annotators
+        }
+        assert said == {"reader": [THREE[0]], "rules": [THREE[1]]}
+        assert list_shown(panel) == Showing.objects.get().suggestions
+
+    def test_where_an_annotator_is_chosen_for_a_code_only_its_word_is_shown(
+        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+    ) -> None:
+        other = add_annotator(project, "other")
+        for each in (annotator, other):
+            read(each, sentence, THREE[:2])
+        choose(project, THREE[0], other)
+        choose(project, THREE[1], None)
+        decide(sentence, coder)
+        panel = look(sentence, coder)
+        said = {
+            each["annotator"].name: [offer["suggestion"].code.identifier for offer in each["offers"]]
+            for each in panel.annotators
+        }
+        assert said == {"reader": [], "other": [THREE[0]]}
+        assert {each["annotator"].name: each["elsewhere"] for each in panel.annotators} == {"reader": 2, "other": 1}
+
+    def test_what_a_critic_reversed_is_left_out_where_the_critic_is_believed_and_marked_elsewhere(
+        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User, second_coder: User
+    ) -> None:
+        first, second = read(annotator, sentence, THREE[:2])
+        for suggestion in (first, second):
+            CriticReading.objects.create(
+                cell=ask(annotator, sentence, family="critic", told=[]), suggestion=suggestion, verdict="reversed"
+            )
+        choose(project, THREE[0], annotator, with_critic=True)
+        decide(sentence, coder)
+        panel = look(sentence, coder)
+        [offer] = panel.offers
+        assert offer["suggestion"] == second
+        assert offer["critic"] is not None
+        assert panel.annotators[0]["reversed"] == 1
+
+    def test_text_that_looks_like_instructions_is_flagged(
+        self, annotator: Annotator, sentence: Sentence, coder: User
+    ) -> None:
+        read(annotator, sentence, flags=["ignore previous"])
+        decide(sentence, coder)
+        panel = look(sentence, coder)
+        assert panel.flags == ["ignore previous"]
+
+    def test_evidence_is_cut_out_of_the_sentence_in_code_points(
+        self, annotator: Annotator, sentence: Sentence, coder: User
+    ) -> None:
+        text = sentence.read_text()
+        read(annotator, sentence, THREE[:1], quote=(sentence.start + 2, sentence.start + 7))
+        decide(sentence, coder)
+        panel = look(sentence, coder)
+        assert panel.offers[0]["evidence"] == (text[:2], text[2:7], text[7:])
+
+
+class TestOlderCodebook:
+    def test_a_suggestion_of_an_older_version_stands_for_the_code_as_it_is_now(
+        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User, lead: User
+    ) -> None:
+        read(annotator, sentence, THREE[:1])
+        draft = start_draft(project=project, by=lead)
+        draft.codes.filter(identifier=THREE[0]).update(meaning_version=2)
+        publish_version(version=draft, by=lead)
+        decide(sentence, coder)
+        panel = look(sentence, coder)
+        [offer] = panel.offers
+        assert offer["code"] is not None
+        assert (offer["code"].version, offer["is_changed"], offer["obstacle"]) == (draft, True, "")
+
+    def test_a_code_that_is_no_more_says_why_it_cannot_be_kept(
+        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User, lead: User
+    ) -> None:
+        read(annotator, sentence, THREE[:1])
+        draft = start_draft(project=project, by=lead)
+        CodeExample.objects.filter(code__version=draft, code__identifier=THREE[0]).delete()
+        draft.codes.filter(identifier=THREE[0]).delete()
+        draft.changes.create(
+            kind="retired", from_identifier=THREE[0], made_at=draft.created_at, made_by_name="lead", reason="Rare."
+        )
+        publish_version(version=draft, by=lead)
+        decide(sentence, coder)
+        panel = look(sentence, coder)
+        [offer] = panel.offers
+        assert offer["code"] is None
+        assert "it was retired in v2" in offer["obstacle"]
+
+
+def choose(project: Project, code: str, annotator: Annotator | None, *, with_critic: bool = False) -> None:
+    CodeChoice.objects.create(
+        project=project,
+        code_identifier=code,
+        annotator=annotator,
+        with_critic=with_critic,
+        chosen_at=project.created_at,
+        chosen_by_name="lead",
+    )
+
+
+def test_a_look_costs_as_many_queries_whatever_is_read(
+    annotator: Annotator, project: Project, sentence: Sentence, coder: User, second_coder: User
+) -> None:
+    read(annotator, sentence, THREE[:1])
+    for who in (coder, second_coder):
+        decide(sentence, who)
+    ensure_arms(project=project, interviews=None, by=coder)
+    with CaptureQueriesContext(connection) as one:
+        look(sentence, coder)
+    for name in ("second", "third"):
+        more = add_annotator(project, name)
+        read(more, sentence, THREE)
+        read(more, sentence, ["move.elicit"], family="moves")
+    with CaptureQueriesContext(connection) as many:
+        look(sentence, second_coder)
+    assert len(many) == len(one) <= 40
+    assert Suggestion.objects.count() == 9
+
+
+def test_whoever_reads_the_panel_follows_at_most_thirty_functions_and_fifty_where_a_look_is_stored(
+    annotator: Annotator, project: Project, sentence: Sentence, coder: User, client_of: Callable[[User], Client]
+) -> None:
+    read(annotator, sentence, THREE, quote=(sentence.start, sentence.start + 4))
+    decide(sentence, coder)
+    client, address = client_of(coder), reverse("suggestions:panel", args=[project.slug, sentence.pk])
+    for most in (50, 30):
+        with list_followed("show_panel") as followed:
+            assert client.post(address, headers={"HX-Request": "true"}).status_code == 200
+        assert 15 < len(followed) <= most, sorted(followed)
+
+
+def test_a_look_loads_only_what_was_asked_about_its_turn(
+    annotator: Annotator, sentence: Sentence, coder: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read(annotator, sentence, THREE[:1])
+    elsewhere = Sentence.objects.select_related("turn").filter(turn__role="model").exclude(turn=sentence.turn)[0]
+    for _ in range(3):
+        read(annotator, elsewhere)
+    decide(sentence, coder)
+    loaded: list[int] = []
+    load = Arm.from_db
+
+    def count(*row: Any) -> Arm:
+        arm = load(*row)
+        loaded.append(arm.pk)
+        return arm
+
+    monkeypatch.setattr(Arm, "from_db", count)
+    shown = look(sentence, coder)
+    assert len(shown.offers) == 1
+    assert len(loaded) == 1
+
+
+def test_where_only_codes_left_to_people_were_read_the_panel_does_not_say_that_nothing_was(
+    annotator: Annotator, project: Project, sentence: Sentence, coder: User
+) -> None:
+    decide(sentence, coder)
+    nothing = look(sentence, coder)
+    assert not nothing.is_left_aside
+    read(annotator, sentence, THREE[:1], told=THREE[:1])
+    choose(project, THREE[0], None)
+    aside = look(sentence, coder)
+    assert (aside.annotators, aside.is_left_aside) == ([], True)
+    assert not Reveal.objects.exists()
+
+
+def test_the_desk_offers_suggestions_only_where_the_model_speaks(
+    project: Project, interview: Interview, annotator: Annotator, coder: User, client_of: Callable[[User], Client]
+) -> None:
+    sentences = Sentence.objects.filter(turn__interview=interview, turn__channel="utterance").order_by("position")
+    client = client_of(coder)
+    for role, is_offered in (("interviewer", False), ("model", True)):
+        sentence = sentences.filter(turn__role=role)[0]
+        decide(sentence, coder)
+        address = reverse("suggestions:panel", args=[project.slug, sentence.pk])
+        desk = client.get(reverse("desk:desk", args=[project.slug, interview.pk])).content.decode()
+        marks = client.get(reverse("desk:marks", args=[project.slug, interview.pk, sentence.pk])).content.decode()
+        assert [f'hx-post="{address}"' in each for each in (desk, marks)] == [is_offered, is_offered]

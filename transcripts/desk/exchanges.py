@@ -1,0 +1,335 @@
+"""An interview as the desk shows it: rows in turns, in exchanges of a question and its answers; and which are filtered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from transcripts.coding.next_sentence import Reason
+from transcripts.corpus.models import Interview, Turn
+from transcripts.desk.annotations import SentenceAnnotations
+from transcripts.formats.interviews.calls import pair_results
+from transcripts.ui.told import write_time
+
+LONG_QUESTION = 240
+SHORT_QUESTION = 60
+MANY_SENTENCES = 100
+MANY_TURNS = 20
+LONG_INSTRUCTION = 600
+CODE = "code:"
+LABELS: dict[str, str] = {
+    Reason.UNCODED: "Uncoded",
+    Reason.CHANGED: "Changed code",
+    Reason.DISAGREED: "Coders disagree",
+    Reason.MEMO: "With memo",
+}
+
+
+class Row(NamedTuple):
+    """A sentence as a row of the desk. ``is_decided``: it counts as decided by the viewer.
+    ``start`` is its place in the text of its turn.
+
+    A tuple, for the template unpacks some thousand of these and a look-up by attribute costs it five times as much.
+    """
+
+    id: int
+    number: str
+    kind: str
+    text: str
+    is_decided: bool
+    marks: SentenceAnnotations | None
+    start: int
+
+
+@dataclass(slots=True)
+class TurnBlock:
+    """One turn: its sentences, or its text where nothing of it is coded (what a tool gave back).
+
+    ``unit`` is the sentence that what a tool gave back is, with its number: nobody codes it, but it can be evidence.
+
+    ``is_answer``: what a coder has to get through. ``is_opened``: the viewer has opened this reasoning. ``closed`` counts
+    the sentences of reasoning that she has not opened, which are left out of ``rows`` and ``text``. ``results`` are what
+    the tool gave back to this call; ``threads`` are those that hang on this turn.
+    """
+
+    id: int
+    position: int
+    role: str
+    channel: str
+    speaker: str
+    prompt_kind: str
+    text: str
+    is_answer: bool
+    call_id: str
+    details: dict[str, Any]
+    is_opened: bool
+    rows: list[Row]
+    marks: SentenceAnnotations = field(default_factory=SentenceAnnotations)
+    is_hidden: bool = False
+    closed: int = 0
+    results: list[TurnBlock] = field(default_factory=list)
+    threads: list[Interview] = field(default_factory=list)
+    unit: tuple[int, str] | None = None
+
+    @property
+    def own_codes(self) -> int:
+        """How many codes the viewer has applied in it."""
+        places = [self.marks, *(row.marks for row in self.rows if row.marks)]
+        return sum(not chip.coder for marks in places for chip in marks.chips)
+
+    @property
+    def is_question(self) -> bool:
+        """Said by the interviewer: what may have prompted what follows."""
+        return self.role == Turn.Role.INTERVIEWER and self.channel == Turn.Channel.UTTERANCE
+
+    @property
+    def is_markdown(self) -> bool:
+        """Whether it is words of a person or a model, whose Markdown shows, and not traffic of tools."""
+        return self.channel in {Turn.Channel.UTTERANCE, Turn.Channel.REASONING} and self.role != Turn.Role.TOOL
+
+    @property
+    def prompt_words(self) -> str:
+        """How it was asked, in words."""
+        return self.prompt_kind.replace("_", " ")
+
+    @property
+    def has_many(self) -> bool:
+        """Whether the browser is to lay out only those of its sentences that are in sight."""
+        return len(self.rows) > MANY_SENTENCES
+
+    @property
+    def is_call(self) -> bool:
+        return self.channel == Turn.Channel.TOOL_CALL
+
+    @property
+    def is_reasoning(self) -> bool:
+        return self.channel == Turn.Channel.REASONING
+
+    @property
+    def is_folded(self) -> bool:
+        """Reasoning, long instructions and tool traffic that nobody codes stay closed: they do not colour the reading of
+        what was said."""
+        if self.channel == Turn.Channel.UTTERANCE:
+            return self.role == Turn.Role.SYSTEM and len(self.text) > LONG_INSTRUCTION
+        return not self.is_answer
+
+    @property
+    def arguments(self) -> list[tuple[str, str]]:
+        """The arguments of a call by name, laid out to be read; empty where they are no JSON object."""
+        if not self.is_call:
+            return []
+        try:
+            found = json.loads(self.text)
+        except (ValueError, RecursionError):
+            return []
+        if not isinstance(found, dict):
+            return []
+        return [(name, value if isinstance(value, str) else _lay_out(value)) for name, value in found.items()]
+
+    @property
+    def at(self) -> str:
+        """When it was said, to the second, in the zone that the file gives; "" where it gives none."""
+        given = self.details.get("at")
+        return write_time(given) if isinstance(given, str) else ""
+
+    @property
+    def facts(self) -> list[str]:
+        """What the file tells of how it was made: the model and the tokens."""
+        return [*_read_text(self.details, "model"), *_count_tokens(self.details.get("tokens"))]
+
+    @property
+    def has_error(self) -> bool:
+        return bool(self.details.get("error"))
+
+    @property
+    def tags(self) -> list[str]:
+        """What a reader has to know before she reads on."""
+        tags = {
+            "redacted": "redacted by the provider",
+            "is_summary": "a summary",
+            "prefilled": "put into the model’s mouth",
+        }
+        told = [words for key, words in tags.items() if self.details.get(key)]
+        cut = self.details.get("truncated")
+        if isinstance(cut, dict) and isinstance(cut.get("bytes"), int):
+            told.append(f"the beginning of {cut['bytes']:,} bytes")
+        error, kind = self.details.get("error"), self.details.get("error_type")
+        if error:
+            name = f"error ({kind})" if isinstance(kind, str) else "error"
+            told.append(f"{name}: {error[:LONG_QUESTION]}" if isinstance(error, str) else name)
+        return told
+
+    @property
+    def name(self) -> str:
+        """The speaker's name, where it says more than the role."""
+        names_role = self.speaker.strip().casefold() in {self.role, Turn.Role(self.role).label.casefold()}
+        return "" if names_role else self.speaker
+
+    @property
+    def heading(self) -> str:
+        """Role, and channel where it is not plain speech."""
+        role = Turn.Role(self.role).label
+        return (
+            role if self.channel == Turn.Channel.UTTERANCE else f"{role} · {Turn.Channel(self.channel).label.lower()}"
+        )
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A question and what answers it; ``decided`` of ``total`` counts the model's sentences."""
+
+    question: list[TurnBlock] = field(default_factory=list)
+    answers: list[TurnBlock] = field(default_factory=list)
+    decided: int = 0
+    total: int = 0
+    is_hidden: bool = False
+
+    @property
+    def first(self) -> int:
+        """The position of its first turn, by which it is known on the page; as on all pages and in exports."""
+        return self.turns[0].position
+
+    @property
+    def title(self) -> str:
+        """Which turns it has, in words."""
+        last = max((result for turn in self.turns for result in (turn, *turn.results)), key=lambda turn: turn.position)
+        return f"Turn {self.first}" if last.position == self.first else f"Turns {self.first} to {last.position}"
+
+    @property
+    def has_many(self) -> bool:
+        """Whether the browser is to lay out only those of its turns that are in sight."""
+        return len(self.answers) > MANY_TURNS
+
+    @property
+    def is_long(self) -> bool:
+        return sum(len(turn.text) for turn in self.question) > LONG_QUESTION
+
+    @property
+    def may_scroll(self) -> bool:
+        """Whether the question may not fit its place in a narrow window, so that the keyboard must reach it."""
+        return sum(len(turn.text) for turn in self.question) > SHORT_QUESTION
+
+    @property
+    def kinds(self) -> str:
+        """How the question was put."""
+        return " · ".join(dict.fromkeys(turn.prompt_words for turn in self.question if turn.prompt_kind))
+
+    @property
+    def steps(self) -> list[TurnBlock]:
+        """What led to its answers: what the model thought, where that is known, and its calls of tools."""
+        return [turn for turn in self.answers if turn.is_call or (turn.is_reasoning and (turn.rows or turn.closed))]
+
+    @property
+    def turns(self) -> list[TurnBlock]:
+        return [*self.question, *self.answers]
+
+    def __contains__(self, row: Row | None) -> bool:
+        return any(row is other for turn in self.turns for other in turn.rows)
+
+
+def pair_calls(turns: list[TurnBlock]) -> list[TurnBlock]:
+    """The turns without the results of calls, each of which goes to its call's ``results``."""
+    alone: list[TurnBlock] = []
+    for turn, call in zip(turns, pair_results(turns), strict=True):
+        if call is None:
+            alone.append(turn)
+        else:
+            turns[call - 1].results.append(turn)
+    return alone
+
+
+def _lay_out(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2 if isinstance(value, (dict, list)) else None)
+
+
+def _read_text(details: dict[str, Any], key: str) -> list[str]:
+    return [details[key]] if isinstance(details.get(key), str) else []
+
+
+def _count_tokens(tokens: Any) -> Iterator[str]:
+    if isinstance(tokens, dict):
+        for side, word in (("input", "in"), ("output", "out")):
+            if isinstance(tokens.get(side), int):
+                yield f"{tokens[side]:,} tokens {word}"
+
+
+@dataclass(slots=True)
+class Shown:
+    """What is shown of an interview. ``rows``: those that fit, ``None`` where nothing is filtered.
+
+    ``total``: of how many; ``found`` is 0 where nothing fits, and so everything is shown.
+    """
+
+    value: str = ""
+    label: str = ""
+    rows: frozenset[int] | None = None
+    found: int = 0
+    total: int = 0
+
+    @property
+    def words(self) -> str:
+        if not self.value:
+            return ""
+        if not self.found:
+            return f"{self.label}: none of {self.total} sentences, so all are shown"
+        return f"{self.label}: {self.found} of {self.total} sentence{'' if self.total == 1 else 's'}"
+
+
+def list_choices(*, codes_herself: bool, may_see_differences: bool) -> list[tuple[str, str]]:
+    """The filters that a person is offered, except those by code: the value in the address, and the label."""
+    offers: dict[str, bool] = {Reason.UNCODED: codes_herself, Reason.DISAGREED: may_see_differences}
+    return [("", "All"), *((str(reason), label) for reason, label in LABELS.items() if offers.get(reason, True))]
+
+
+def apply_filter(
+    exchanges: Iterable[Exchange], value: str, *, names: dict[str, str], differing: Collection[int] | None
+) -> Shown:
+    """Keep what fits ``value``, and mark what is out of sight; an unknown value filters nothing. The question is kept with the
+    answers that are shown, and where nothing fits everything is shown.
+
+    ``names`` are the codes by identifier; ``differing`` the sentences with disagreements, ``None`` if the viewer may not see them.
+    """
+    exchanges = list(exchanges)
+    fits = _find_rule(value, names, differing)
+    label = LABELS.get(value) or names.get(value.removeprefix(CODE), "")
+    if fits is None or not label:
+        return Shown()
+    turns = [turn for exchange in exchanges for turn in exchange.turns]
+    counted = [turn for turn in turns if turn.is_answer] if value == Reason.UNCODED else turns
+    total = sum(len(turn.rows) for turn in counted)
+    rows = frozenset(row.id for turn in counted for row in turn.rows if fits(turn, row))
+    if not rows:
+        return Shown(value, label, None, 0, total)
+    for exchange in exchanges:
+        exchange.is_hidden = not _holds(exchange.turns, rows)
+        for turn in exchange.answers:
+            turn.is_hidden = not _holds([turn], rows)
+    return Shown(value, label, rows, len(rows), total)
+
+
+def _holds(turns: Iterable[TurnBlock], rows: Collection[int]) -> bool:
+    return any(row.id in rows for turn in turns for row in turn.rows)
+
+
+Rule = Callable[[TurnBlock, Row], bool]
+
+
+def _find_rule(value: str, names: dict[str, str], differing: Collection[int] | None) -> Rule | None:
+    if value.startswith(CODE) and value.removeprefix(CODE) in names:
+        return lambda turn, row: _bears(turn, row, value.removeprefix(CODE))
+    rules: dict[str, Rule] = {
+        Reason.UNCODED: lambda _, row: not (row.marks and row.marks.counts_as_decided),
+        Reason.CHANGED: lambda _, row: any(chip.is_changed for chip in row.marks.chips) if row.marks else False,
+        Reason.MEMO: lambda _, row: bool(row.marks and row.marks.memos),
+    }
+    if differing is not None:
+        rules[Reason.DISAGREED] = lambda _, row: row.id in differing
+    return rules.get(value)
+
+
+def _bears(turn: TurnBlock, row: Row, identifier: str) -> bool:
+    """Whether a code is applied to the sentence, or to its turn if it is the first of it."""
+    chips = [*(row.marks.chips if row.marks else ()), *(turn.marks.chips if row is turn.rows[0] else ())]
+    return any(chip.identifier == identifier for chip in chips)

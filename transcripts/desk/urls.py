@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from django.urls import include, path
+
+from transcripts.desk import boundary_views, key_views, views
+
+app_name = "desk"
+
+interview_urls = [
+    # /p/<slug>/interviews/<interview_id>/
+    path("", views.show_desk, name="desk"),
+    path("add/", views.add, name="add"),
+    path("withdraw/", views.withdraw, name="withdraw"),
+    path("link/", views.link, name="link"),
+    path("unlink/", views.unlink, name="unlink"),
+    path("decide/", views.decide, name="decide"),
+    path("reopen/", views.reopen, name="reopen"),
+    path("memo/", views.memo, name="memo"),
+    path("open/", views.open_reasoning, name="open"),
+    path("codings/<slug:idempotency_key>/", views.show_details, name="details"),
+    path("split/", boundary_views.split, name="split"),
+    path("merge/", boundary_views.merge, name="merge"),
+    path("boundary-edits/", boundary_views.show_boundary_edits, name="boundary_edits"),
+    path("marks/<int:sentence_id>/", views.show_marks, name="marks"),
+    path("beside/<int:other_id>/", key_views.show_beside, name="beside"),
+]
+
+urlpatterns = [
+    path("p/<slug:slug>/interviews/<int:interview_id>/", include(interview_urls)),
+    # /p/<slug>/
+    path("p/<slug:slug>/next/", key_views.go_to_next, name="next"),
+    path("p/<slug:slug>/my-history/", key_views.show_history, name="history"),
+    path("p/<slug:slug>/keys/", key_views.change_keys, name="keys"),
+    path("p/<slug:slug>/keys/card/", key_views.show_keycard, name="keycard"),
+]

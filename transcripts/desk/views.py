@@ -1,0 +1,347 @@
+"""The desk and the acts done at it.
+
+A browser without JavaScript posts plain forms and is sent back to its place. The page's own script posts the same
+fields with the header ``X-Desk`` and gets back what is now stored at that place, as a fragment of the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import NamedTuple
+from uuid import UUID
+
+from django.http import Http404, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_POST, require_safe
+
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.coding import actions, queries
+from transcripts.coding.actions.checks import check_readable
+from transcripts.coding.models import Coding, Decision
+from transcripts.corpus.models import Sentence, Turn
+from transcripts.corpus.pure.boundaries import Extent
+from transcripts.desk.forms import (
+    WrongField,
+    is_uuid,
+    read_id,
+    read_idempotency_key,
+    read_quote,
+    read_uuid,
+    read_values,
+)
+from transcripts.desk.quoting import WrongSpan, find_span, find_words
+from transcripts.desk.rendering import Refusal, make_desk_url, render_desk, render_details, render_marks
+from transcripts.refusals import Refused, WrongInput
+from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.roles import Permission
+from transcripts.ui.typed_text import find_number
+
+SCRIPT_HEADER = "X-Desk"
+STORED_HEADER = "X-Desk-Stored"
+# Which field a refusal is about, so that the script can ask for it.
+FIELD_HEADER = "X-Desk-Field"
+
+
+class Done(NamedTuple):
+    """An act that was stored: where it shows, its idempotency key, and where to go on.
+
+    ``sentence`` is ``None`` for a memo on the interview; ``unit`` is that of the code.
+    """
+
+    sentence: Sentence | None
+    stored: UUID
+    unit: str = CodeFamily.Unit.SENTENCE
+    go_on: bool = False
+
+
+Act = Callable[[ProjectRequest, int], Done]
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_desk(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """One interview, to read and to code. ``?at=`` names the current sentence, ``?show=`` what is shown."""
+    at = find_number(request.GET.get("at", ""))
+    return render_desk(request, interview_id, at=at, show=request.GET.get("show", ""))
+
+
+@require_safe
+@project_view(Permission.CODE)
+def show_marks(request: ProjectRequest, interview_id: int, sentence_id: int) -> HttpResponse:
+    """The person's own work on a sentence and its turn, for the page's script."""
+    return render_marks(request, _get_sentence(request, interview_id, sentence_id), units=list(CodeFamily.Unit))
+
+
+@require_safe
+@project_view(Permission.CODE)
+def show_details(request: ProjectRequest, interview_id: int, idempotency_key: str) -> HttpResponse:
+    """All that one of the person's own codings says, as a form: where the page's script is not there to ask."""
+    if not is_uuid(idempotency_key):
+        raise Http404("There is no such coding.")
+    coding = _get_own_coding(request, interview_id, UUID(idempotency_key))
+    if coding.withdrawn_at is not None:
+        raise Http404("This coding was removed.")
+    return render_details(request, coding)
+
+
+def _act(view: Act) -> Callable[..., HttpResponseBase]:
+    """Turn an act into a view: checks who acts, answers refusals, and answers a script and a browser each its way."""
+
+    @require_POST
+    @project_view(Permission.CODE)
+    @wraps(view)
+    def answer(request: ProjectRequest, interview_id: int) -> HttpResponse:
+        actor = request.headers.get(SCRIPT_HEADER)
+        if actor is not None and actor != str(request.user.pk):
+            # The page was opened by one person, and another has signed in since: keep the first one's work apart.
+            return HttpResponse("Somebody else is signed in now. Sign in as yourself to save this.", status=401)
+        try:
+            done = view(request, interview_id)
+        except WrongInput as error:
+            return _refuse(request, interview_id, str(error), status=422, field=error.field)
+        except WrongField as error:
+            return _refuse(request, interview_id, str(error), status=422, field=error.name)
+        except Refused as error:
+            return _refuse(request, interview_id, str(error), status=409)
+        if actor is None:
+            return _send_back(request, interview_id, done)
+        response = render_marks(request, done.sentence, units=[done.unit])
+        response.headers[STORED_HEADER] = done.stored.hex
+        return response
+
+    return answer
+
+
+@_act
+def add(request: ProjectRequest, interview_id: int) -> Done:
+    """Apply a code to a sentence, or with ``again`` restore one as it was."""
+    if "again" in request.POST:
+        return _add_again(request, interview_id)
+    sentence_id, code_id = read_id(request.POST, "sentence"), read_id(request.POST, "code")
+    values, quote = read_values(request.POST), read_quote(request.POST)
+    range_id = read_uuid(request.POST, "range") if request.POST.get("range") else None
+    idempotency_key = read_idempotency_key(request.POST)
+    sentence = _get_sentence(request, interview_id, sentence_id)
+    code = queries.find_code(request.project, code_id)
+    if code is None:
+        raise Http404("This code is not in the codebook of this study.")
+    coding = actions.add_coding(
+        project=request.project,
+        sentence=sentence,
+        code=code,
+        by=request.user,
+        idempotency_key=idempotency_key,
+        values=values._replace(quote=_find_quote(sentence, quote)),
+        range_id=range_id,
+        reason=request.POST.get("reason", ""),
+    )
+    return Done(sentence, coding.idempotency_key, unit=code.family.unit)
+
+
+def _find_quote(sentence: Sentence, quote: tuple[int, int] | str | None) -> Extent | None:
+    """The quote in code points of the turn's text."""
+    if quote is None:
+        return None
+    text = queries.read_text(sentence.pk)
+    try:
+        span = find_words(text, quote) if isinstance(quote, str) else find_span(text, *quote)
+    except WrongSpan as error:
+        raise WrongInput(str(error), field="quote_start") from error
+    return Extent(sentence.start + span.start, sentence.start + span.end)
+
+
+def _add_again(request: ProjectRequest, interview_id: int) -> Done:
+    sentence_id, again = read_id(request.POST, "sentence"), read_uuid(request.POST, "again")
+    idempotency_key = read_idempotency_key(request.POST)
+    sentence = _get_sentence(request, interview_id, sentence_id)
+    earlier = _get_own_coding(request, interview_id, again)
+    coding = actions.restore_coding(
+        project=request.project,
+        coding=earlier,
+        sentence=sentence,
+        by=request.user,
+        idempotency_key=idempotency_key,
+        reason=request.POST.get("reason", ""),
+    )
+    return Done(sentence, coding.idempotency_key, unit=earlier.code.family.unit)
+
+
+@_act
+def withdraw(request: ProjectRequest, interview_id: int) -> Done:
+    """Remove one's own coding."""
+    coding = _get_own_coding(request, interview_id, read_uuid(request.POST, "coding"))
+    actions.withdraw_coding(
+        project=request.project, coding=coding, by=request.user, reason=request.POST.get("reason", "")
+    )
+    return Done(coding.sentence, coding.idempotency_key, unit=coding.code.family.unit)
+
+
+@_act
+def link(request: ProjectRequest, interview_id: int) -> Done:
+    """Link one's own coding to a feature (``code``) or to a sentence (``target``), or to words in it."""
+    coding, kind, code, target = _read_link(request, interview_id)
+    quote = read_quote(request.POST)
+    if target is not None:
+        # Before the quote is looked for, which would tell how long the text is.
+        check_readable([target.turn], request.user, field="target")
+    stored = actions.add_link(
+        project=request.project,
+        coding=coding,
+        kind=kind,
+        code=code,
+        sentence=target,
+        quote=_find_quote(target, quote) if target else None,
+        by=request.user,
+        idempotency_key=read_idempotency_key(request.POST),
+    )
+    return Done(stored.coding.sentence, stored.idempotency_key, unit=coding.code.family.unit)
+
+
+@_act
+def unlink(request: ProjectRequest, interview_id: int) -> Done:
+    """Take back one's own link: the same fields name it. One that is gone is left as it is."""
+    coding, kind, code, target = _read_link(request, interview_id)
+    found = actions.find_link(coding, kind, code=code, sentence_id=target.pk if target else None)
+    if found is not None:
+        actions.withdraw_link(project=request.project, link=found, by=request.user)
+    return Done(coding.sentence, read_idempotency_key(request.POST), unit=coding.code.family.unit)
+
+
+def _read_link(request: ProjectRequest, interview_id: int) -> tuple[Coding, str, Code | None, Sentence | None]:
+    """The coding of a link, its kind, and the feature or the sentence at its other end."""
+    key = read_uuid(request.POST, "coding")
+    own = Coding.objects.select_related("code__family", "code__version", "sentence__turn__interview")
+    coding = own.filter(coder=request.user, idempotency_key=key, sentence__turn__interview=interview_id).first()
+    if coding is None:
+        raise WrongInput("Links are made from your own codings, and this is none of them.", field="coding")
+    code = sentence = None
+    if request.POST.get("code"):
+        code = queries.find_code(request.project, read_id(request.POST, "code"))
+        if code is None:
+            raise WrongInput("This code is not in the codebook of this study.", field="code")
+    if request.POST.get("target"):
+        sentences = Sentence.objects.select_related("turn__interview")
+        sentence = sentences.filter(pk=read_id(request.POST, "target")).first()
+        if sentence is None or sentence.turn.interview.project_id != request.project.pk:
+            raise WrongInput("This sentence is not part of this study.", field="target")
+    return coding, request.POST.get("kind", ""), code, sentence
+
+
+@_act
+def decide(request: ProjectRequest, interview_id: int) -> Done:
+    """ "Read; nothing more here": a browser goes on to the next sentence."""
+    sentence_id, idempotency_key = read_id(request.POST, "sentence"), read_idempotency_key(request.POST)
+    sentence = _get_sentence(request, interview_id, sentence_id)
+    decision = actions.decide_sentence(
+        project=request.project, sentence=sentence, by=request.user, idempotency_key=idempotency_key
+    )
+    return Done(sentence, decision.idempotency_key, go_on=True)
+
+
+@_act
+def reopen(request: ProjectRequest, interview_id: int) -> Done:
+    """Take back one's own decision."""
+    decision = get_object_or_404(
+        Decision.objects.select_related("sentence__turn__interview"),
+        coder=request.user,
+        idempotency_key=read_uuid(request.POST, "decision"),
+        sentence__turn__interview=interview_id,
+    )
+    actions.reopen_sentence(
+        project=request.project, decision=decision, by=request.user, reason=request.POST.get("reason", "")
+    )
+    return Done(decision.sentence, decision.idempotency_key)
+
+
+@_act
+def memo(request: ProjectRequest, interview_id: int) -> Done:
+    """Write the memo on a sentence, or on the interview when none is named."""
+    sentence_id = read_id(request.POST, "sentence") if request.POST.get("sentence") else None
+    idempotency_key = read_idempotency_key(request.POST)
+    sentence = _get_sentence(request, interview_id, sentence_id) if sentence_id else None
+    interview = sentence.turn.interview if sentence else get_object_or_404(request.project.interviews, pk=interview_id)
+    written = actions.write_memo(
+        project=request.project,
+        interview=interview,
+        sentence=sentence,
+        text=request.POST.get("text", ""),
+        by=request.user,
+        idempotency_key=idempotency_key,
+        kind=request.POST.get("kind", ""),
+    )
+    return Done(sentence, written.idempotency_key)
+
+
+@require_POST
+@project_view(Permission.CODE)
+def open_reasoning(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """Open a model's reasoning, which is kept; leads to its first sentence."""
+    try:
+        turn_id = read_id(request.POST, "turn")
+    except WrongField as error:
+        return _refuse(request, interview_id, str(error), status=422)
+    turns = Turn.objects.select_related("interview").filter(interview__project=request.project)
+    turn = get_object_or_404(turns, pk=turn_id, interview=interview_id)
+    try:
+        actions.open_stage(project=request.project, turn=turn, by=request.user)
+    except Refused as error:
+        return _refuse(request, interview_id, str(error), status=409)
+    first = turn.sentences.current().order_by("position", "start").values_list("pk", flat=True).first()
+    return HttpResponseRedirect(make_desk_url(request, interview_id, first), status=303)
+
+
+def _get_sentence(request: ProjectRequest, interview_id: int, sentence_id: int) -> Sentence:
+    sentence = queries.find_sentence(request.project, interview_id, sentence_id)
+    if sentence is None:
+        raise Http404("This sentence is not in this interview.")
+    return sentence
+
+
+def _get_own_coding(request: ProjectRequest, interview_id: int, idempotency_key: UUID) -> Coding:
+    """A coding of the person herself, active or withdrawn."""
+    return get_object_or_404(
+        Coding.objects.select_related("code__family", "code__version", "sentence__turn__interview"),
+        coder=request.user,
+        idempotency_key=idempotency_key,
+        sentence__turn__interview=interview_id,
+    )
+
+
+def _send_back(request: ProjectRequest, interview_id: int, done: Done) -> HttpResponse:
+    """Back to where the person was, or on to the next sentence of the model."""
+    at = _posted_place(request) or (done.sentence.pk if done.sentence else None)
+    if done.go_on and done.sentence:
+        at = queries.find_next_answer(interview_id, done.sentence) or at
+    return HttpResponseRedirect(make_desk_url(request, interview_id, at), status=303)
+
+
+def _refuse(request: ProjectRequest, interview_id: int, message: str, *, status: int, field: str = "") -> HttpResponse:
+    """Say what was wrong: to a script in plain text, to a browser on the page, beside the field where there is one."""
+    if SCRIPT_HEADER in request.headers:
+        answer = HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")
+        if field:
+            answer.headers[FIELD_HEADER] = field
+        return answer
+    refusal = Refusal(message, field, held=request.POST.dict(), action=request.path)
+    if is_uuid(request.POST.get("details", "")):
+        coding = _get_own_coding(request, interview_id, UUID(request.POST["details"]))
+        return render_details(request, coding, status=status, refusal=refusal)
+    if (field == "attributes" or "asked" in request.POST) and (unsaved := _find_unsaved(request, interview_id)):
+        return render_details(request, unsaved, status=status, refusal=refusal)
+    return render_desk(request, interview_id, at=_posted_place(request), status=status, refusal=refusal)
+
+
+def _find_unsaved(request: ProjectRequest, interview_id: int) -> Coding | None:
+    """The coding that a form asked for, to ask for what its code requires where the page's script does not."""
+    try:
+        sentence_id, code_id = read_id(request.POST, "sentence"), read_id(request.POST, "code")
+    except WrongField:
+        return None
+    sentence = queries.find_sentence(request.project, interview_id, sentence_id)
+    code = queries.find_code(request.project, code_id)
+    return Coding(sentence=sentence, code=code) if sentence and code else None
+
+
+def _posted_place(request: ProjectRequest) -> int | None:
+    return find_number(request.POST.get("sentence", ""))

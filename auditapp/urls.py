@@ -9,7 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, include, path
 from django.urls.resolvers import RoutePattern
 
-from auditapp.site import health, pages
+from auditapp.operations import health
+from auditapp.site import pages
 
 
 def show_late(name: str) -> Callable[..., HttpResponse]:

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 from auditapp.annotators.actions.annotators import draft_annotator
 from auditapp.annotators.actions.launching import launch_model, plan_reading
 from auditapp.annotators.launch_forms import PreannotationForm
-from auditapp.annotators.queries.launching import add_review
+from auditapp.annotators.launch_review import add_review
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
 from transcripts.studies.access import ProjectRequest, project_view

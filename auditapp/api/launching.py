@@ -12,8 +12,8 @@ from rest_framework.response import Response
 
 from auditapp.annotators.actions.annotators import LATENT_NEEDS_REASON, draft_annotator
 from auditapp.annotators.actions.launching import launch_model, plan_reading
+from auditapp.annotators.launch_review import add_review
 from auditapp.annotators.models import Annotator
-from auditapp.annotators.queries.launching import add_review
 from auditapp.api.batches import BatchView, check_name
 from auditapp.api.inputs import Body, Choice, Dollars, TrueOrFalse, Uuid, WholeNumber, Words
 from auditapp.api.outputs import InDollars

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from auditapp.evaluation.models import CodeChoice, Disagreement, PositiveMark
+from auditapp.annotators.models import CodeChoice
+from auditapp.evaluation.models import Disagreement, PositiveMark
 from auditapp.suggestions.exports import make_export, of_annotator
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import column, columns, find_place, stream

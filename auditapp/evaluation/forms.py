@@ -8,11 +8,11 @@ from django import forms
 from django.db.models import Exists, OuterRef, QuerySet
 
 from auditapp.annotators.forms import SmallPilotOptions
-from auditapp.annotators.models import Annotator, Suggestion
+from auditapp.annotators.models import Annotator, CodeChoice, Suggestion
 from auditapp.audits.views import BaseMarkForm
 from auditapp.batches.forms import LaunchOptionsForm, seed_field
 from auditapp.evaluation.actions.checks import MAX_REPEATS, MAX_SAMPLED, USUAL_REPEATS, USUAL_SAMPLE
-from auditapp.evaluation.models import CodeChoice, Disagreement, PositiveAudit, PositiveMark
+from auditapp.evaluation.models import Disagreement, PositiveAudit, PositiveMark
 from auditapp.evaluation.queries.positives import list_suggested_codes
 from transcripts.codebook.models import CodeFamily
 from transcripts.studies.models import Project

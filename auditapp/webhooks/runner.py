@@ -16,10 +16,10 @@ from django.conf import settings
 from django.db.models import F
 
 from auditapp.llm.providers.base import Account, ErrorClass, ProviderNotReady
+from auditapp.llm.providers.http import CallFailed, HttpAccount
 from auditapp.llm.sealing import SealBroken, open_key
 from auditapp.outbound.addresses import name_address
 from auditapp.outbound.clock import read_now
-from auditapp.outbound.http import CallFailed, HttpAccount
 from auditapp.webhooks.models import TURNED_OFF, Delivery, Webhook
 from auditapp.webhooks.pure.protocol import MAX_TRIES, find_pause, shorten_answer, write_headers
 

@@ -16,7 +16,6 @@ from transcripts.corpus.models import ImportedFile
 from transcripts.corpus.pure.masking import mask_interview
 from transcripts.corpus.pure.previews import Choices, Preview, apply_choices, find_left_out
 from transcripts.corpus.pure.segmenting import prepare_interview
-from transcripts.corpus.pure.unseen import drop_unseen
 from transcripts.formats.interviews import (
     FORMATS,
     KEPT_SIZE,
@@ -32,6 +31,7 @@ from transcripts.formats.interviews import (
 )
 from transcripts.formats.interviews.joining import FileOutline, Joined, Outline
 from transcripts.formats.interviews.speaker_names import is_guess
+from transcripts.formats.unseen import drop_unseen
 from transcripts.jobs.runs import JobRun
 from transcripts.refusals import Refused
 from transcripts.studies.models import Project

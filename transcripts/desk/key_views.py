@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from transcripts.codebook.queries import current_version
-from transcripts.coding import actions
+from transcripts.desk import actions
 from transcripts.coding.next_sentence import describe_reason, find_next
 from transcripts.desk.history import list_history
 from transcripts.desk.keys import (

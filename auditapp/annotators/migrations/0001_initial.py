@@ -204,5 +204,23 @@ class Migration(migrations.Migration):
                     'constraints': [models.UniqueConstraint(condition=models.Q(('closed_at__isnull', True)), fields=('interview',), name='annotators_draftreading_open_once')],
                 },
             ),
+            migrations.CreateModel(
+                name='CodeChoice',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='code_choices', to='studies.project')),
+                    ('code_identifier', models.CharField(help_text='Identifier of the code.', max_length=100)),
+                    ('annotator', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='code_choices', to='annotators.annotator')),
+                    ('with_critic', models.BooleanField(default=False, help_text='true where what a critic reversed is left out.')),
+                    ('reason', models.TextField(blank=True, max_length=2000, verbose_name='why')),
+                    ('chosen_at', models.DateTimeField(help_text='When it was chosen, in UTC.')),
+                    ('chosen_by_name', models.CharField(help_text='Who chose.', max_length=200)),
+                    ('superseded_at', models.DateTimeField(blank=True, help_text='When it stopped applying, in UTC; empty while it applies.', null=True)),
+                ],
+                options={
+                    'ordering': ['pk'],
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('superseded_at__isnull', True)), fields=('project', 'code_identifier'), name='annotators_codechoice_stands_once')],
+                },
+            ),
         ]),
     ]

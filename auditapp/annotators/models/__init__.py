@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from auditapp.annotators.models.annotators import CHECK_KIND, CRITIC_KIND, KIND, Annotator, OfflineRun
+from auditapp.annotators.models.annotators import CHECK_KIND, CRITIC_KIND, KIND, Annotator, CodeChoice, OfflineRun
 from auditapp.annotators.models.readings import (
     MAX_PLANTED,
     CheckAnswer,
@@ -22,6 +22,7 @@ __all__ = [
     "MAX_PLANTED",
     "Annotator",
     "CheckAnswer",
+    "CodeChoice",
     "CriticReading",
     "DraftReading",
     "OfflineReading",

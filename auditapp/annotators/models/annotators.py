@@ -12,6 +12,7 @@ from auditapp.llm.models import ModelVariant
 from transcripts.codebook.models import CodebookVersion
 from transcripts.corpus.models import Interview
 from transcripts.studies.models import Project
+from transcripts.ui.typed_text import MAX_REASON
 
 # The names under which the batch engine knows the batches that ask an annotator, check it, and criticise its suggestions.
 KIND, CHECK_KIND, CRITIC_KIND = "preannotation", "preannotation_check", "preannotation_critic"
@@ -126,3 +127,33 @@ class OfflineRun(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.pk}"
+
+
+class CodeChoice(models.Model):
+    """Which annotator is chosen for a code, and why. No annotator: the code is left to people."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="code_choices")
+    code_identifier = models.CharField(max_length=100, help_text="Identifier of the code.")
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.PROTECT, null=True, blank=True, related_name="code_choices"
+    )
+    with_critic = models.BooleanField(default=False, help_text="true where what a critic reversed is left out.")
+    reason = models.TextField("why", max_length=MAX_REASON, blank=True)
+    chosen_at = models.DateTimeField(help_text="When it was chosen, in UTC.")
+    chosen_by_name = models.CharField(max_length=200, help_text="Who chose.")
+    superseded_at = models.DateTimeField(
+        null=True, blank=True, help_text="When it stopped applying, in UTC; empty while it applies."
+    )
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["project", "code_identifier"],
+                condition=Q(superseded_at__isnull=True),
+                name="%(app_label)s_%(class)s_stands_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"choice {self.pk}"

@@ -17,7 +17,7 @@ from typing import Any
 from auditapp.annotators.pure.prompts import asks_for_enactment, asks_for_level
 from auditapp.llm.pure.json_schemas import make_object
 from auditapp.llm.pure.own_words import NOTHING, WORDS_BEHIND, Judged, find_json, goes_on, is_cut_off, is_withheld
-from transcripts.corpus.pure.thinking import drop_thinking
+from transcripts.formats.thinking import drop_thinking
 
 MAX_LISTS = 20
 MAX_WRAPPER_DEPTH = 3

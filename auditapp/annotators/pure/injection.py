@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from urllib.parse import unquote
 
 from auditapp.annotators.pure.sent_copy import EDGES, OTHER_BREAKS, ROLE_LINES
-from transcripts.corpus.pure.unseen import HIDDEN
+from transcripts.formats.unseen import HIDDEN
 
 MAX_SEARCHED = 100_000
 # Words for what was said before, and for what sets it aside, in the languages we have them in. Between the two at most a

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from transcripts.corpus.pure.redacting import Entry, find_places
-from transcripts.corpus.pure.unseen import HIDDEN
+from transcripts.formats.unseen import HIDDEN
 
 OTHER_BREAKS = str.maketrans("\x85\u2028\u2029", "\n\n\n")
 LOOK_ALIKES = str.maketrans("<>[]`~:#|", "‹›()'∼：＃¦")

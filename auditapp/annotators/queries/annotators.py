@@ -16,9 +16,8 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
-from auditapp.annotators.models import Annotator, CriticReading, OfflineReading, PlantedSentence, Reading
+from auditapp.annotators.models import Annotator, CodeChoice, CriticReading, OfflineReading, PlantedSentence, Reading
 from auditapp.annotators.pure.recipes import list_read_codes
-from auditapp.evaluation.models import CodeChoice
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.pure.families import group_by_family, name_family
 from auditapp.llm.queries import find_part

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from transcripts.corpus.pure.thinking import split_thinking
+from transcripts.formats.thinking import split_thinking
 
 SYSTEM, USER, ASSISTANT = "system", "user", "assistant"
 # A question and the words of the answer to it.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from auditapp.annotators.models import Annotator
-from auditapp.evaluation.models import CodeChoice
+from auditapp.annotators.models import Annotator, CodeChoice
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.refusals import Refused

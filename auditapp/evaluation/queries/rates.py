@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditapp.annotators.models import Annotator, Reading, TurnArm
+from auditapp.annotators.models import Annotator, CodeChoice, Reading, TurnArm
 from auditapp.annotators.queries.machine_labels import MachineLabels, read_machine_labels
 from auditapp.batches.models import Arm
-from auditapp.evaluation.models import CodeChoice
 from auditapp.evaluation.pure.rectifying import Found, Sample, Served
 from auditapp.evaluation.queries.calibration import find_aside
 from transcripts.codebook.models import Code, CodeFamily

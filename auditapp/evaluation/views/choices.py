@@ -10,11 +10,10 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from auditapp.annotators.models import Annotator
+from auditapp.annotators.models import Annotator, CodeChoice
 from auditapp.annotators.queries.annotators import find_criticised
 from auditapp.evaluation.actions.choices import choose_annotator
 from auditapp.evaluation.forms import ChoiceForm, ThresholdForm
-from auditapp.evaluation.models import CodeChoice
 from auditapp.evaluation.queries.calibration_rows import CodeRow
 from auditapp.evaluation.views.calibration import measure
 from auditapp.evaluation.views.comparing import Asked, compare, offer_compared, read_asked

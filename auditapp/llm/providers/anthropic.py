@@ -22,6 +22,7 @@ from auditapp.llm.providers.base import (
     NextStep,
     make_storable,
 )
+from auditapp.llm.providers.http import CallFailed, HttpAccount, cap_body, decode, name_request, refuse_setting, shorten
 from auditapp.llm.providers.openai_compatible import MAX_TOKENS, read_count, write_turns
 from auditapp.llm.providers.reasoning import (
     CONSTRAINTS,
@@ -33,7 +34,6 @@ from auditapp.llm.providers.reasoning import (
     write_anthropic_reasoning,
 )
 from auditapp.llm.providers.statuses import judge_error_in_answer, name_error_in_answer, read_problem, read_refusal
-from auditapp.outbound.http import CallFailed, HttpAccount, cap_body, decode, name_request, refuse_setting, shorten
 
 BASE_URL = "https://api.anthropic.com/v1"
 VERSION = "2023-06-01"

@@ -18,6 +18,7 @@ from auditapp.llm.providers.base import (
     NextStep,
     make_storable,
 )
+from auditapp.llm.providers.http import CallFailed, HttpAccount, cap_body, decode, name_request, refuse_setting, shorten
 from auditapp.llm.providers.reasoning import (
     CONSTRAINTS,
     SettingRefused,
@@ -33,7 +34,6 @@ from auditapp.llm.providers.statuses import (
     read_problem,
     read_refusal,
 )
-from auditapp.outbound.http import CallFailed, HttpAccount, cap_body, decode, name_request, refuse_setting, shorten
 
 # What a column of counts holds.
 MAX_TOKENS = 2**31

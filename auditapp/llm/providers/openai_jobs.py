@@ -9,6 +9,7 @@ from typing import BinaryIO
 import aiohttp
 
 from auditapp.llm.providers.base import Account, ChatRequest, ErrorClass, NextStep
+from auditapp.llm.providers.http import HttpAccount
 from auditapp.llm.providers.job_lines import OPENAI_URL, read_openai_line, write_openai_line
 from auditapp.llm.providers.jobs_base import (
     JobState,
@@ -21,7 +22,6 @@ from auditapp.llm.providers.jobs_base import (
 )
 from auditapp.llm.providers.jobs_http import ask, read_lines
 from auditapp.llm.providers.openai_compatible import read_answer
-from auditapp.outbound.http import HttpAccount
 
 METADATA = "auditapp_job"
 MAX_PAGES = 50

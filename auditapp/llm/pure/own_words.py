@@ -3,7 +3,7 @@
 A model that judges a text may repeat what the text says. So an object that is in the judged text, whole, is no answer; an answer
 that was cut off or withheld gives no verdict; and where words go on after the last object, the model may be taking it back, so
 nothing is read. Where the prompt asks for words after the answer, only words that refuse to give one take it back. Reasoning
-is taken off before (``transcripts.corpus.pure.thinking``).
+is taken off before (``transcripts.formats.thinking``).
 """
 
 from __future__ import annotations

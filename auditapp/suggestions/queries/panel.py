@@ -14,11 +14,10 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from auditapp.annotators.models import KIND, Annotator, CriticReading, OfflineReading, Reading, Suggestion
+from auditapp.annotators.models import KIND, Annotator, CodeChoice, CriticReading, OfflineReading, Reading, Suggestion
 from auditapp.annotators.pure.placing import EditedTurn
 from auditapp.annotators.queries.boundary_edits import find_words, read_turns
 from auditapp.batches.models import Cell
-from auditapp.evaluation.models import CodeChoice
 from auditapp.suggestions.models import Response, Showing
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeFamily

@@ -18,12 +18,11 @@ from django.utils import timezone
 
 from auditapp.annotators.actions.annotators import ensure_annotator, read_prompts
 from auditapp.annotators.actions.launching import launch_model
-from auditapp.annotators.models import Annotator
+from auditapp.annotators.models import Annotator, CodeChoice
 from auditapp.annotators.queries.readings import PER_PAGE, count_readings, find_readings
 from auditapp.annotators.runner.parse_responses import PreannotationKind
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Attempt, Batch, Cell, Result
-from auditapp.evaluation.models import CodeChoice
 from tests.auditapp.annotators.reading_cast import add_interviews, add_reader
 from tests.databases import stored
 from transcripts.accounts.models import User

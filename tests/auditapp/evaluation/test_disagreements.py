@@ -10,10 +10,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from auditapp.annotators.models import Annotator
+from auditapp.annotators.models import Annotator, CodeChoice
 from auditapp.evaluation.actions.choices import choose_annotator
 from auditapp.evaluation.actions.disagreements import sort_disagreement
-from auditapp.evaluation.models import CodeChoice, Disagreement
+from auditapp.evaluation.models import Disagreement
 from tests.auditapp.evaluation.calibration_cast import BALANCE, bring_in, decide_all, make_annotator, read, withhold
 from tests.transcripts.blinding.unblinding_cast import unblind_on
 from transcripts.accounts.models import User

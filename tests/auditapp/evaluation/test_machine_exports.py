@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils import timezone
 from pyarrow import parquet
 
-from auditapp.annotators.models import Annotator, Suggestion
+from auditapp.annotators.models import Annotator, CodeChoice, Suggestion
 from auditapp.evaluation.actions.audits import draw_positive_audit, mark_positive
-from auditapp.evaluation.models import CodeChoice, Disagreement
+from auditapp.evaluation.models import Disagreement
 from auditapp.llm.queries import find_part
 from auditapp.suggestions.models import Response, Showing
 from tests.auditapp.evaluation.critic_cast import add_critic, judge, list_sentences, open_to, suggest

@@ -14,10 +14,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from auditapp.annotators.models import Annotator, Reading, TurnArm
+from auditapp.annotators.models import Annotator, CodeChoice, Reading, TurnArm
 from auditapp.batches.models import Attempt, Result
 from auditapp.evaluation.actions.choices import choose_annotator
-from auditapp.evaluation.models import CodeChoice
 from auditapp.evaluation.pure.rectifying import correct_prevalence, weigh_accuracy
 from auditapp.evaluation.queries.rates import Corpus
 from tests.auditapp.evaluation.calibration_cast import BALANCE, bring_in, decide_all, make_annotator, read, withhold

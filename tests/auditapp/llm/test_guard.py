@@ -10,8 +10,8 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from auditapp.llm.providers import open_provider
 from auditapp.llm.providers.base import Account, CallOutcome, ChatAnswer, ErrorClass, NextStep
+from auditapp.llm.providers.http import CallFailed, HttpAccount
 from auditapp.outbound.guard import Guard, is_public
-from auditapp.outbound.http import CallFailed, HttpAccount
 from tests.auditapp.llm.asking import REQUEST, ask, listen, open_account
 from tests.instance import FakeProvider
 

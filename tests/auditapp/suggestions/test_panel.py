@@ -13,9 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from auditapp.annotators.actions.withholding import ensure_arms
-from auditapp.annotators.models import Annotator, CriticReading, Reading, Suggestion
+from auditapp.annotators.models import Annotator, CodeChoice, CriticReading, Reading, Suggestion
 from auditapp.batches.models import Arm
-from auditapp.evaluation.models import CodeChoice
 from auditapp.suggestions.actions.responses import dismiss_suggestion
 from auditapp.suggestions.actions.showings import close_showings
 from auditapp.suggestions.models import Showing

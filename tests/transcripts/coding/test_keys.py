@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.coding import actions
+from transcripts.desk import actions
 from transcripts.coding.models import DeskSettings
 from transcripts.desk.keys import (
     ACTS,

@@ -38,9 +38,9 @@ from transcripts.corpus.models import Consent, ImportedFile, Interview, MaskedFa
 from transcripts.corpus.pure.masking import LETTERS, cover_names, is_covered, mask_interview
 from transcripts.corpus.pure.previews import Choices
 from transcripts.corpus.pure.segmenting import hash_quote
-from transcripts.corpus.pure.unseen import BLOCK, FILLER, mark_unseen
 from transcripts.corpus.standing import edit_details
 from transcripts.formats.interviews import read_bytes
+from transcripts.formats.unseen import BLOCK, FILLER, mark_unseen
 from transcripts.jobs import running
 from transcripts.jobs.actions import cancel_job, start_job
 from transcripts.jobs.models import ImportJob

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from transcripts.corpus.pure import thinking
-from transcripts.corpus.pure.thinking import drop_thinking
+from transcripts.formats import thinking
+from transcripts.formats.thinking import drop_thinking
 
 BLOCKS = [
     ("<think>", "</think>"),

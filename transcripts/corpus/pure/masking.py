@@ -15,8 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from transcripts.corpus.pure.unseen import BLOCK, FILLER
 from transcripts.formats.interviews.base import ReadInterview, ReadTurn
+from transcripts.formats.unseen import BLOCK, FILLER
 
 BLOCKS = 2
 """How many blocks each name is covered by: the shortest has two characters."""

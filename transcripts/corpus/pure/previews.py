@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from transcripts.corpus.pure.unseen import drop_unseen
 from transcripts.formats.interviews.base import CONSENT_SCOPES, NOTHING_SAID, ROLES, Naming, ReadInterview, ReadTurn
+from transcripts.formats.unseen import drop_unseen
 
 MAX_TITLE_LENGTH = 300
 SPOKEN = frozenset({"utterance", "reasoning"})

@@ -14,9 +14,9 @@ from django.utils.safestring import SafeString, mark_safe
 from transcripts.corpus.models import Standing
 from transcripts.corpus.pure.markdown_html import write_passage
 from transcripts.corpus.pure.previews import TEXT
-from transcripts.corpus.pure.unseen import mark_unseen
 from transcripts.corpus.queries import count_left_out
 from transcripts.formats.interviews import speaker_names
+from transcripts.formats.unseen import mark_unseen
 
 register = template.Library()
 # Rooms whose pages have no figure, list or choice of interviews, with their pages that have.

@@ -18,8 +18,8 @@ from transcripts.coding.models import Link
 from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.corpus.pure.markdown_html import has_markdown, read_marker, write_units
 from transcripts.corpus.pure.markdown_lines import Kind
-from transcripts.corpus.pure.unseen import HIDDEN, mark_unseen
 from transcripts.desk.annotations import CodingView, DecisionView, LinkView, MemoView, SentenceAnnotations
+from transcripts.formats.unseen import HIDDEN, mark_unseen
 
 if TYPE_CHECKING:
     from transcripts.desk.exchanges import TurnBlock

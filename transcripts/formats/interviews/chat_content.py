@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from transcripts.corpus.pure.thinking import split_thinking
 from transcripts.formats.interviews.base import ReadTurn
 from transcripts.formats.interviews.calls import find_call_id, find_name, read_arguments
 from transcripts.formats.interviews.details import read_time
 from transcripts.formats.json_lines import JsonObject, name_json_type, shorten
 from transcripts.formats.problems import ReadError
+from transcripts.formats.thinking import split_thinking
 
 ROLES = {
     "system": "system",

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from transcripts.corpus.pure.unseen import HIDDEN, drop_unseen
 from transcripts.formats.interviews.base import (
     CHANNELS,
     KEPT_OF_RESULT,
@@ -24,6 +23,7 @@ from transcripts.formats.interviews.base import (
 )
 from transcripts.formats.json_lines import shorten
 from transcripts.formats.problems import ReadError
+from transcripts.formats.unseen import HIDDEN, drop_unseen
 
 _MAX_LENGTHS = {
     "external_id": 200,

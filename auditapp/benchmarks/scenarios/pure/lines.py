@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from transcripts.corpus.pure.thinking import split_thinking
+from transcripts.formats.thinking import split_thinking
 
 # Of a turn of a thread: role, channel, kind of prompt, text.
 PlainTurn = tuple[str, str, str, str]

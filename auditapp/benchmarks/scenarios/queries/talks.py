@@ -20,7 +20,7 @@ from transcripts.analysis.search.prompts import read_study_signs
 from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.pure.prompting import Prompts, Signs, quote_mention
-from transcripts.corpus.pure.thinking import split_thinking
+from transcripts.formats.thinking import split_thinking
 
 UNDER_WAY = (Cell.State.WAITS, Cell.State.PLANNED, Cell.State.LEASED, Cell.State.HELD)
 # Ends of attempts after which the provider may have been paid for nothing.

@@ -29,7 +29,7 @@ from auditapp.benchmarks.sob.pure.outcomes import Outcome as Outcome  # noqa: PL
 from auditapp.benchmarks.sob.pure.outcomes import Parsed as Parsed  # noqa: PLC0414
 from auditapp.benchmarks.sob.pure.refusals import is_refusal
 from auditapp.llm.pure.own_words import NOTHING, Judged, is_cut_off, is_withheld, takes_back
-from transcripts.corpus.pure.thinking import drop_thinking as drop_thinking  # noqa: PLC0414 - read from here in sob
+from transcripts.formats.thinking import drop_thinking as drop_thinking  # noqa: PLC0414 - read from here in sob
 
 PARSER_VERSION = "rules-5"
 

@@ -13,13 +13,13 @@ from django.urls import reverse
 from auditapp.annotators.actions.annotators import ensure_annotator
 from auditapp.annotators.actions.launching import launch_model
 from auditapp.annotators.actions.offline import launch_offline
+from auditapp.annotators.launch_review import summarise_launch
 from auditapp.annotators.models import Annotator, OfflineRun
 from auditapp.annotators.pure import check_verdicts
 from auditapp.annotators.pure.learning import MIN_INTERVIEWS, MIN_POSITIVES, NothingToLearn, name_reader
 from auditapp.annotators.pure.learning_files import read_texts, report_file
 from auditapp.annotators.queries.annotators import find_planted
 from auditapp.annotators.queries.checks import read_check_report
-from auditapp.annotators.queries.launching import summarise_launch
 from auditapp.annotators.queries.offline import ACTIVE
 from auditapp.annotators.queries.readings import count_readings, count_run
 from auditapp.annotators.runner.offline import run_offline

@@ -89,7 +89,7 @@ class Verify(ActCommand):
 def find_study(slug: str) -> int:
     """The number of a study. Raises ``CommandError``."""
     # The trail is a room below the studies, and imports none of it.
-    project = apps.get_model("projects", "Project")._default_manager.filter(slug=slug).first()  # noqa: SLF001
+    project = apps.get_model("studies", "Project")._default_manager.filter(slug=slug).first()  # noqa: SLF001
     if project is None:
         raise CommandError(f"There is no study {slug!r}.")
     return int(project.pk)

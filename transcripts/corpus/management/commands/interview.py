@@ -15,12 +15,12 @@ from transcripts.corpus.models import Consent
 from transcripts.corpus.planning import ImportReport
 from transcripts.corpus.pure.previews import read_choices
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION, segment
-from transcripts.corpus.pure.unseen import drop_unseen
 from transcripts.corpus.queries import STATES, count_states, list_consents
 from transcripts.formats.command_files import input_file, say_file
 from transcripts.formats.interviews import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
 from transcripts.formats.interviews.calls import pair_results
 from transcripts.formats.interviews.threads import find_stage
+from transcripts.formats.unseen import drop_unseen
 from transcripts.refusals import Refused
 from transcripts.studies.management.finding import find_study
 from transcripts.ui import commands

@@ -171,7 +171,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Sign-in rate limits must hold over all web processes, so they live in the database.
 CACHES = {
     "default": {
-        "BACKEND": "transcripts.accounts.attempts.CountingCache",
+        "BACKEND": "transcripts.accounts.passwords.CountingCache",
         "LOCATION": "cache_entry",
         # Beyond this, counts are thrown away: too small a table lets a flood of names empty it.
         "OPTIONS": {"MAX_ENTRIES": 100_000},
@@ -368,7 +368,7 @@ LOGGING = {
     },
     "filters": {
         "no_keys": {"()": "auditapp.llm.pure.key_removal.KeyFilter"},
-        "brief_outages": {"()": "auditapp.site.outage.BriefOutages"},
+        "brief_outages": {"()": "auditapp.site.log_lines.BriefOutages"},
         "brief_refusals": {"()": "auditapp.site.log_lines.BriefRefusals"},
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["no_keys"]}},

@@ -47,7 +47,7 @@ BARE = "import csv, sys\nfor row in csv.reader(open(sys.argv[1], encoding='utf-8
 # The report without the start of a process and of Django, which every command takes.
 INSIDE = """
 import sys, time
-from auditapp.benchmarks.gender_cues.pure.report import make_report
+from auditapp.benchmarks.gender_cues.pure.outputs import make_report
 from auditapp.benchmarks.gender_cues.pure.trials import read_trials
 start = time.perf_counter()
 with open(sys.argv[1], "rb") as lines:

@@ -38,7 +38,7 @@ from transcripts.codebook.actions import seed_codebook
 from transcripts.codebook.models import Code
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.desk.panel import _read_frozen_families
+from transcripts.desk.desk import _read_frozen_families
 from transcripts.jobs import running
 from transcripts.studies.actions import create_project, set_member_role
 from transcripts.studies.models import Project

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from django.utils import timezone
 
-from auditapp.benchmarks.gender_cues.actions.purposes import allow_probe
+from auditapp.benchmarks.gender_cues.actions import allow_probe
 from auditapp.benchmarks.gender_cues.models import Purpose
 from auditapp.benchmarks.scenarios.actions.scripts import write_script
 from auditapp.benchmarks.scenarios.models import Script
@@ -26,9 +26,7 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.consent import save_redaction
 from transcripts.corpus.models import Interview, RedactionList
 from transcripts.corpus.pure.redacting import Entry
-from transcripts.negotiation.actions.cases import write_case_sheet
-from transcripts.negotiation.actions.pairs import pair_threads
-from transcripts.negotiation.actions.stances import write_stance
+from transcripts.negotiation.actions import pair_threads, write_case_sheet, write_stance
 from transcripts.negotiation.models import CaseSheet, Pair, Stance
 from transcripts.studies.models import Membership, Project
 

@@ -10,16 +10,15 @@ from typing import Any, NamedTuple
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from auditapp.annotators.actions.planted import plant_sentence
+from auditapp.annotators.actions.annotators import plant_sentence
 from auditapp.annotators.actions.withholding import ensure_arms, set_withholding
 from auditapp.annotators.models import Annotator, DraftReading, OfflineRun, Reading, Suggestion
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue
 from auditapp.benchmarks.experiments.actions import draw_audit, load_enrolments, lock_plan
 from auditapp.benchmarks.experiments.pure.plans import make_plan
-from auditapp.benchmarks.gender_cues.actions.purposes import allow_probe
-from auditapp.benchmarks.gender_cues.actions.reviews import load_reviews
+from auditapp.benchmarks.gender_cues.actions import allow_probe, load_reviews
 from auditapp.benchmarks.gender_cues.models import Trial
-from auditapp.benchmarks.gender_cues.pure.winnowing import check_rules
+from auditapp.benchmarks.gender_cues.pure.reviews import check_rules
 from auditapp.benchmarks.scenarios.actions.asking import record_answer
 from auditapp.benchmarks.scenarios.actions.plays import open_play
 from auditapp.benchmarks.scenarios.actions.scripts import write_script
@@ -34,18 +33,16 @@ from transcripts.accounts.models import User
 from transcripts.analysis.notebook.actions import write_memo
 from transcripts.analysis.notebook.queries import Place
 from transcripts.analysis.themes.actions import ThemeText, create_theme
-from transcripts.analysis.themes.quotations import add_quote
+from transcripts.analysis.themes.queries import add_quote
 from transcripts.codebook.actions import pin_example, propose_code, start_draft
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding.models import Coding, Decision, Link, Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.export_jobs import start_export
-from transcripts.exchange.registry import Scope, find_export
+from transcripts.exchange.rows import Scope, find_export
 from transcripts.jobs.models import ImportJob
-from transcripts.negotiation.actions.cases import write_case_sheet
-from transcripts.negotiation.actions.pairs import pair_threads
-from transcripts.negotiation.actions.stances import write_stance
+from transcripts.negotiation.actions import pair_threads, write_case_sheet, write_stance
 from transcripts.negotiation.models import Score, Stance
 from transcripts.revision.models import AnchorSentence
 from transcripts.rounds.models import Round

@@ -30,8 +30,7 @@ from auditapp.batches.models import Attempt
 from auditapp.batches.pages import progress
 from auditapp.benchmarks.sob.audits.actions import mark_item
 from auditapp.benchmarks.sob.models import AuditItem
-from auditapp.suggestions.actions.responses import dismiss_suggestion, keep_suggestion
-from auditapp.suggestions.actions.showings import show_suggestions
+from auditapp.suggestions.actions import dismiss_suggestion, keep_suggestion, show_suggestions
 from tests.auditapp.annotators.call_cast import answer_all, say_otherwise
 from tests.auditapp.annotators.question_cast import answer, find_arm
 from tests.auditapp.annotators.question_cast import launch as launch_challenges
@@ -49,9 +48,9 @@ from transcripts.codebook.actions import propose_code
 from transcripts.coding.actions import write_memo
 from transcripts.coding.models import Memo
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.exchange.registry import list_exports
+from transcripts.exchange.rows import list_exports
 from transcripts.jobs.models import ImportJob
-from transcripts.negotiation.actions.scores import Evidence
+from transcripts.negotiation.actions import Evidence
 from transcripts.rounds.actions import sign_off
 from transcripts.rounds.models import Round
 from transcripts.studies.actions import set_stance

@@ -13,8 +13,7 @@ import lxml.html
 import pytest
 from django.test import Client
 
-from auditapp.benchmarks.gender_cues.pure.outputs import TABLE1, TABLE2
-from auditapp.benchmarks.gender_cues.pure.report import make_report
+from auditapp.benchmarks.gender_cues.pure.outputs import TABLE1, TABLE2, make_report
 from auditapp.benchmarks.gender_cues.pure.tables import Trial
 from auditapp.benchmarks.scenarios.pure import outputs as of_scenarios
 from auditapp.benchmarks.sob.pure.measures.report import published_report

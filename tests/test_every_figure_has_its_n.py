@@ -24,7 +24,7 @@ from auditapp.benchmarks.sob.pure.measures.tallies import tally_observations
 from auditapp.demo.actions import load_demo
 from tests.approved.copies import COMMANDS, crawl, run
 from tests.auditapp.benchmarks.sob.measures.answering import answer
-from transcripts.exchange import registry
+from transcripts.exchange import rows
 from transcripts.formats.report_tables import ReportTable
 
 FIGURE = re.compile(
@@ -87,7 +87,7 @@ def test_every_table_of_columns_with_a_figure_says_of_how_many() -> None:
 
 
 def test_every_export_with_a_figure_says_of_how_many() -> None:
-    columns = {export.key: [column.name for column in export.columns] for export in registry.list_exports()}
+    columns = {export.key: [column.name for column in export.columns] for export in rows.list_exports()}
     assert any(FIGURE.search(name) for names in columns.values() for name in names)
     assert {key: lacking for key, names in columns.items() if (lacking := lacks_number(names))} == {}
 

@@ -10,7 +10,7 @@ from django.test import Client, RequestFactory
 from auditapp.batches.ledger import worker_signs
 from auditapp.batches.pure import spool
 from auditapp.outbound.clock import read_now
-from auditapp.site.outage import is_outage
+from auditapp.site.log_lines import is_outage
 from auditapp.wsgi import application
 from transcripts.accounts.models import User
 

@@ -24,9 +24,9 @@ from transcripts.ui.forms import ReplacingForm
 # Forms that are filled in with what is stored and replace it: the hidden field by which a change made meanwhile is noticed.
 REPLACE = {
     "auditapp.llm.forms.CapabilitiesForm": "seen",
-    "auditapp.benchmarks.gender_cues.forms.purposes.PurposeForm": "based_on",
+    "auditapp.benchmarks.gender_cues.forms.PurposeForm": "based_on",
     "auditapp.evaluation.forms.DisagreementForm": "replaces",
-    "auditapp.benchmarks.scenarios.forms.scripts.NextScriptForm": "based_on",
+    "auditapp.benchmarks.scenarios.forms.NextScriptForm": "based_on",
     "auditapp.benchmarks.sob.tables.forms.MappingForm": "based_on",
     "auditapp.benchmarks.sob.tables.forms.TargetsForm": "based_on",
     "auditapp.benchmarks.sob.texts.forms.RecordForm": "seen",
@@ -35,9 +35,9 @@ REPLACE = {
     "transcripts.codebook.forms.codes.FamilyForm": "revision",
     "transcripts.corpus.forms.RedactionForm": "based_on",
     "transcripts.corpus.forms.DetailsForm": "seen",
-    "transcripts.negotiation.forms.cases.CaseSheetForm": "based_on",
-    "transcripts.negotiation.forms.cases.PairForm": "seen",
-    "transcripts.negotiation.forms.scores.NextStanceForm": "based_on",
+    "transcripts.negotiation.forms.CaseSheetForm": "based_on",
+    "transcripts.negotiation.forms.PairForm": "seen",
+    "transcripts.negotiation.forms.NextStanceForm": "based_on",
     "transcripts.analysis.themes.forms.SplitForm": "version",
     "transcripts.analysis.themes.forms.ThemeForm": "version",
 }
@@ -89,7 +89,7 @@ transcripts.ui: OnceForm ReplacingForm RowForm
 # case sheets, pairs, tables, verdicts, disagreements) are sent by two people in the tests of their rooms.
 PAGES: dict[str, tuple[str, str, dict[str, str]]] = {
     "auditapp.llm.forms.CapabilitiesForm": ("llm:model", "max_output_tokens", {}),
-    "auditapp.benchmarks.gender_cues.forms.purposes.PurposeForm": ("gender_cues:purpose", "text", {}),
+    "auditapp.benchmarks.gender_cues.forms.PurposeForm": ("gender_cues:purpose", "text", {}),
     "auditapp.benchmarks.sob.texts.forms.RecordForm": ("sob:describe", "source_name", {}),
     "transcripts.codebook.forms.codes.CodeForm": ("codebook:edit_code", "definition", {"effect": "wording"}),
     "transcripts.codebook.forms.codes.FamilyForm": ("codebook:edit_family", "description", {}),

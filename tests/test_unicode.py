@@ -27,7 +27,7 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.exchange.actions import import_qdpx, write_export
-from transcripts.exchange.registry import Scope, find_export
+from transcripts.exchange.rows import Scope, find_export
 from transcripts.studies.actions import create_project
 from transcripts.studies.models import Project
 

@@ -11,7 +11,7 @@ HEADING = "| export | one row is | columns |\n|---|---|---|\n"
 
 def build_table() -> str:
     """The lines of every export. The columns of a codebook are described under their own heading."""
-    from transcripts.exchange.registry import list_exports
+    from transcripts.exchange.rows import list_exports
 
     rows = (
         f"| {each.key} | {each.row} | {'as above' if each.key == 'codebook' else ', '.join(each.header)} |\n"

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from auditapp.annotators.actions.planning import list_reasked
+from auditapp.annotators.actions.launching import list_reasked
 from auditapp.annotators.models import KIND, Annotator, Reading
-from auditapp.annotators.pure.conditions import REASK
-from auditapp.annotators.pure.injection import find_instructions
+from auditapp.annotators.pure.checking import REASK
 from auditapp.annotators.pure.prompts import MAX_EARLIER, sends_earlier
+from auditapp.annotators.pure.sent_copy import find_instructions
 from auditapp.annotators.queries.annotators import (
     Warnings,
     find_planted,
@@ -19,7 +19,7 @@ from auditapp.annotators.queries.annotators import (
     list_plantable,
     warn_of_family,
 )
-from auditapp.annotators.queries.checks import find_latest_check
+from auditapp.annotators.queries.readings import find_latest_check
 from auditapp.batches.launching import LaunchPlan, count_cells
 from auditapp.batches.models import Batch
 from auditapp.llm.credentials import is_external

@@ -9,10 +9,10 @@ from django.views.decorators.http import require_http_methods
 
 from auditapp.annotators.actions.annotators import draft_annotator
 from auditapp.annotators.actions.launching import launch_model, plan_reading
-from auditapp.annotators.launch_forms import PreannotationForm
+from auditapp.annotators.forms import PreannotationForm
 from auditapp.annotators.launch_review import add_review
 from auditapp.batches.launching import LaunchPlan
-from auditapp.batches.views.wizard import run_wizard
+from auditapp.batches.views.launch import run_wizard
 from transcripts.studies.access import ProjectRequest, project_view
 from transcripts.studies.roles import Permission
 

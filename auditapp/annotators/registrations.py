@@ -6,10 +6,10 @@ from auditapp.annotators.models import Reading
 from auditapp.annotators.pure.answers import list_annotator_alarms
 from auditapp.annotators.queries.batch_visibility import find_machine_read, find_turn_visibility, list_read_interviews
 from auditapp.annotators.queries.withholding import is_draft
-from auditapp.annotators.runner.parse_responses import CheckKind, PreannotationKind, write_turn_schema
+from auditapp.annotators.runner.turns import CheckKind, PreannotationKind, write_turn_schema
 from auditapp.batches.kinds import Parts, alarm_by_model, register_kind
-from auditapp.batches.runner.sweeps import register_sweep
-from transcripts.blinding.labels_seen import register_labels
+from auditapp.batches.runner.recovery import register_sweep
+from transcripts.blinding.viewers import register_labels
 from transcripts.coding.queries import register_drafts
 
 

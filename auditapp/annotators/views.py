@@ -13,9 +13,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from auditapp.annotators.actions.annotators import read_prompts, record_calibration
+from auditapp.annotators.actions.annotators import (
+    plant_own_set,
+    plant_sentence,
+    read_prompts,
+    record_calibration,
+    withdraw_planted,
+)
 from auditapp.annotators.actions.offline import cancel_run, launch_offline, preview_rules, preview_training_set
-from auditapp.annotators.actions.planted import plant_own_set, plant_sentence, withdraw_planted
 from auditapp.annotators.forms import FamilyReasonForm, OfflineForm, PlantedForm
 from auditapp.annotators.models import CHECK_KIND, CRITIC_KIND, KIND, Annotator, OfflineRun, PlantedSentence
 from auditapp.annotators.pure.answer_objects import EXAMPLE_NUMBERS, write_answer_schema
@@ -30,7 +35,7 @@ from auditapp.annotators.queries.annotators import (
     read_own_set,
 )
 from auditapp.annotators.queries.batch_visibility import list_run_interviews, list_seen_turns
-from auditapp.annotators.queries.boundary_edits import count_moved
+from auditapp.annotators.queries.machine_labels import count_moved
 from auditapp.annotators.queries.offline import ACTIVE, list_runs, read_run_progress
 from auditapp.annotators.queries.readings import ReadingCounts, count_by_batch, find_readings, list_batches
 from auditapp.batches.kinds import find_visibility
@@ -43,8 +48,7 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.queries import current_version
 from transcripts.refusals import Refused
-from transcripts.studies.access import ProjectRequest, project_view
-from transcripts.studies.acts import post
+from transcripts.studies.access import ProjectRequest, post, project_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 from transcripts.ui.typed_text import find_number

@@ -16,10 +16,9 @@ from auditapp.api.views import PageParameters, Pages, ProjectView, find_row
 from auditapp.batches import actions
 from auditapp.batches.kinds import find_visibility, is_always_visible
 from auditapp.batches.models import Arm, Batch, ProviderJob
-from auditapp.batches.pages.progress import read_progress, read_progress_of
+from auditapp.batches.pages.progress import list_gone_jobs, read_progress, read_progress_of, summarise_batch
 from auditapp.batches.pages.spending import estimate_batch, warn_of_cap
-from auditapp.batches.pages.summaries import list_gone_jobs, summarise_batch
-from auditapp.batches.pure.money import to_dollars
+from auditapp.batches.pure.estimating import to_dollars
 from auditapp.llm.models import ModelVariant
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
-from auditapp.site import outage
+from auditapp.site import log_lines
 from transcripts.codebook.actions import CodebookRefused
 from transcripts.refusals import Refused
 
@@ -149,7 +149,7 @@ def explain(exception: Exception) -> Refusal | None:
             return Refusal(400, "malformed_request", "The request was incomplete. Send it again.")
         case exceptions.APIException():
             return _explain_api_exception(exception)
-    return Refusal(503, "database_unavailable", outage.MESSAGE) if outage.is_outage(exception) else None
+    return Refusal(503, "database_unavailable", log_lines.MESSAGE) if log_lines.is_outage(exception) else None
 
 
 def _explain_api_exception(exception: exceptions.APIException) -> Refusal:
@@ -203,8 +203,8 @@ def _find_headers(exception: Exception) -> dict[str, str]:
     headers = {}
     if header := getattr(exception, "auth_header", None):
         headers["WWW-Authenticate"] = str(header)
-    if outage.is_outage(exception):
-        headers["Retry-After"] = str(outage.RETRY_AFTER_SECONDS)
+    if log_lines.is_outage(exception):
+        headers["Retry-After"] = str(log_lines.RETRY_AFTER_SECONDS)
     if (wait := getattr(exception, "wait", None)) is not None:
         headers["Retry-After"] = str(math.ceil(wait))
     return headers

@@ -18,11 +18,10 @@ from auditapp.api.outputs import RecordOutput, RowOutput
 from auditapp.api.views import PageParameters, Pages, ProjectView
 from transcripts.accounts.models import Scope as TokenScope
 from transcripts.blinding.viewers import Viewer
-from transcripts.corpus.listing import is_fact
 from transcripts.corpus.models import RUN_FACTS, Kind
+from transcripts.corpus.queries import is_fact
 from transcripts.exchange.export_jobs import EXPORT, find_hidden, write_or_leave
-from transcripts.exchange.registry import Export, Scope, find_export, list_exports
-from transcripts.exchange.rows import Column
+from transcripts.exchange.rows import Column, Export, Scope, find_export, list_exports
 from transcripts.jobs.actions import record_taking
 from transcripts.jobs.models import ImportJob
 from transcripts.jobs.runs import read_result

@@ -15,12 +15,19 @@ from auditapp.api.inputs import Body, Choice, Dollars, FileParser, RowBody, Uuid
 from auditapp.api.outputs import RecordOutput, RowOutput
 from auditapp.api.views import PageParameters, Pages, ProjectView, at_one_address, find_row, list_columns
 from auditapp.benchmarks.scenarios.actions.asking import ask, record_answer
-from auditapp.benchmarks.scenarios.actions.closing import close_play
 from auditapp.benchmarks.scenarios.actions.plays import branch_play, open_play
+from auditapp.benchmarks.scenarios.actions.storing import close_play
 from auditapp.benchmarks.scenarios.models import Play, Question, Script
-from auditapp.benchmarks.scenarios.pure.lines import LABELS
-from auditapp.benchmarks.scenarios.queries.plays import find_script, latest_scripts, visible_plays
-from auditapp.benchmarks.scenarios.queries.talks import Exchange, Raised, find_raised, read_talk
+from auditapp.benchmarks.scenarios.pure.outcomes import LABELS
+from auditapp.benchmarks.scenarios.queries.talks import (
+    Exchange,
+    Raised,
+    find_raised,
+    find_script,
+    latest_scripts,
+    read_talk,
+    visible_plays,
+)
 from auditapp.llm.models import ModelVariant
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer

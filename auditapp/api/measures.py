@@ -18,16 +18,16 @@ from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Choice, Numeral, Parameters
 from auditapp.api.views import PageParameters, Pages, ProjectView, find_row
 from auditapp.evaluation.queries.calibration_rows import LAYER, OF_PEOPLE, CodeRow
+from auditapp.evaluation.views.calibration import Asked, compare, read_asked
 from auditapp.evaluation.views.calibration import measure as measure_calibration
-from auditapp.evaluation.views.comparing import Asked, compare, read_asked
 from transcripts.agreement import report
 from transcripts.agreement.forms import NOT_KNOWN, list_coders
 from transcripts.agreement.pure.figures import CELLS, CODE_FIGURES, PAIR_FIGURES
 from transcripts.agreement.views.tables import NOT_REFLEXIVE
 from transcripts.agreement.views.visible import MeasuredReadings, PageRequest, Stance
-from transcripts.analysis.themes.compared import THEMES, find_family
-from transcripts.analysis.themes.compared import compare as compare_models
 from transcripts.analysis.themes.evidence import LayerChoice, choose_viewpoint
+from transcripts.analysis.themes.queries import THEMES, find_family
+from transcripts.analysis.themes.queries import compare as compare_models
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Layer
 from transcripts.refusals import Refused
@@ -38,8 +38,7 @@ from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_SEED
 
 if TYPE_CHECKING:
-    from auditapp.evaluation.queries.answer_tables import AskedQuestion
-    from auditapp.evaluation.queries.calibration import Compared
+    from auditapp.evaluation.queries.calibration import AskedQuestion, Compared
 
 IS_REFLEXIVE = (
     "This family is coded by reflexive thematic analysis, which reports no coefficients. An owner can have them computed once "

@@ -12,8 +12,7 @@ from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Choice, Numeral, Parameters
 from auditapp.api.views import ProjectView, find_row
 from auditapp.benchmarks.gender_cues.pure.tables import AXES
-from auditapp.benchmarks.gender_cues.queries.purposes import ProbeIsOff, require_figures
-from auditapp.benchmarks.gender_cues.queries.trials import KIND, read_report
+from auditapp.benchmarks.gender_cues.queries import KIND, ProbeIsOff, read_report, require_figures
 from transcripts.refusals import Refused
 from transcripts.studies.roles import Permission
 

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from auditapp.api.inputs import Body, Words
 from auditapp.api.outputs import InDollars, RowOutput
 from auditapp.api.views import ApiView, PageParameters, Pages, ProjectView, at_one_address
-from auditapp.batches.pages.summaries import describe_grants
+from auditapp.batches.pages.progress import describe_grants
 from auditapp.llm.granting import list_grants
 from auditapp.llm.models import Grant
 from auditapp.webhooks import actions, queries

@@ -26,7 +26,7 @@ from auditapp.api.views import PageParameters, Pages, ProjectView, find_row
 from auditapp.batches.kinds import find_visibility
 from auditapp.batches.launching import MAX_REPEATS, LaunchPlan
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.scenarios.actions.runs import launch_scenarios, plan_scenarios
+from auditapp.benchmarks.scenarios.actions.scripts import launch_scenarios, plan_scenarios
 from auditapp.benchmarks.scenarios.models import Question, Script
 from auditapp.benchmarks.scenarios.queries.run_report import read_run_report
 from auditapp.benchmarks.scenarios.queries.runs import KIND

@@ -16,8 +16,7 @@ from auditapp.api.outputs import RowOutput
 from auditapp.api.views import PageParameters, Pages, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.corpus.models import Sentence, Turn
-from transcripts.negotiation.actions.scores import MAX_EVIDENCE, Evidence, put_score, withdraw_score
-from transcripts.negotiation.actions.stances import write_stance
+from transcripts.negotiation.actions import MAX_EVIDENCE, Evidence, put_score, withdraw_score, write_stance
 from transcripts.negotiation.models import Score, ScoreEvidence, Stance
 from transcripts.negotiation.queries.scores import visible_scores
 from transcripts.studies.roles import Permission

@@ -15,7 +15,7 @@ from auditapp.api.views import ProjectView, find_row
 from auditapp.benchmarks.sob.pure.measures.scores import CELL_FIELDS, ScoreCell
 from auditapp.benchmarks.sob.queries import KIND
 from auditapp.benchmarks.sob.report.comparing import read_comparison
-from auditapp.benchmarks.sob.report.requests import await_report
+from auditapp.benchmarks.sob.report.store import await_report
 
 
 class ScoreOutput(RecordOutput):

@@ -29,7 +29,7 @@ from auditapp.batches.models import (
     ProviderJob,
     WorkQueue,
 )
-from auditapp.batches.pure.money import to_dollars, to_nano
+from auditapp.batches.pure.estimating import to_dollars, to_nano
 from auditapp.llm.models import Grant
 from auditapp.llm.queries import is_open_ended
 from auditapp.outbound.clock import read_now

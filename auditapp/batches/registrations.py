@@ -10,7 +10,7 @@ from auditapp.batches.models import OPEN_STATES, Batch
 from auditapp.batches.pages import live
 from auditapp.batches.pages.progress import count_percent, read_progress_of
 from auditapp.batches.planning import cancel_abandoned
-from auditapp.batches.runner.sweeps import register_sweep
+from auditapp.batches.runner.recovery import register_sweep
 from transcripts.accounts.models import User
 from transcripts.blinding.viewers import get_viewer
 from transcripts.jobs.runs import register_notifier

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from auditapp.batches.views import attempts, controls, grants, pages
+from auditapp.batches.views import controls, pages
 
 app_name = "batches"
 
@@ -22,16 +22,16 @@ batch_urls = [
     path("held/", controls.release_held, name="held"),
     path("requests/", controls.download_requests, name="requests"),
     path("answers/", controls.import_answer_file, name="answers"),
-    path("attempts/", attempts.list_attempts, name="attempts"),
-    path("attempts/<int:attempt_id>/", attempts.show_attempt, name="attempt"),
+    path("attempts/", pages.list_attempts, name="attempts"),
+    path("attempts/<int:attempt_id>/", pages.show_attempt, name="attempt"),
 ]
 
 urlpatterns = [
     # /models/accounts/<id>/grants/
-    path("models/accounts/<int:account_id>/grants/", grants.grant_account, name="account_grants"),
-    path("models/accounts/<int:account_id>/grants/revoke/", grants.revoke, name="revoke_grant"),
+    path("models/accounts/<int:account_id>/grants/", controls.grant_account, name="account_grants"),
+    path("models/accounts/<int:account_id>/grants/revoke/", controls.revoke, name="revoke_grant"),
     # /p/<slug>/grants/
-    path("p/<slug:slug>/grants/", grants.show_grants, name="grants"),
+    path("p/<slug:slug>/grants/", controls.show_grants, name="grants"),
     # /p/<slug>/batches/
     path("p/<slug:slug>/batches/", pages.list_batches, name="list"),
     path("p/<slug:slug>/batches/<int:batch_id>/", include(batch_urls)),

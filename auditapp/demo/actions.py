@@ -15,8 +15,7 @@ from auditapp.annotators.actions.launching import launch_preannotation
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.scenarios.actions.asking import record_answer
 from auditapp.benchmarks.scenarios.actions.plays import branch_play, open_play
-from auditapp.benchmarks.scenarios.actions.runs import launch_scenarios
-from auditapp.benchmarks.scenarios.actions.scripts import load_scripts, write_script
+from auditapp.benchmarks.scenarios.actions.scripts import launch_scenarios, load_scripts, write_script
 from auditapp.benchmarks.scenarios.actions.storing import store_plays
 from auditapp.benchmarks.scenarios.models import Play
 from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED, read_guide, read_published_openings, read_shipped
@@ -24,7 +23,7 @@ from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
 from auditapp.benchmarks.sob.judging.actions.readings import read_by_person
 from auditapp.benchmarks.sob.models import Judgment
 from auditapp.benchmarks.sob.pure.parsing import Outcome
-from auditapp.benchmarks.sob.report.requests import await_report
+from auditapp.benchmarks.sob.report.store import await_report
 from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
 from auditapp.demo import SLUG, probe
 from auditapp.demo.team import let_team_work, run

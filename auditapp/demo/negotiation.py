@@ -16,15 +16,12 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version
 from transcripts.coding.actions import add_coding, decide_sentence
-from transcripts.coding.actions.decisions import open_stage
+from transcripts.coding.actions.codings import open_stage
 from transcripts.coding.actions.links import add_link
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.negotiation.actions.cases import write_case_sheet
-from transcripts.negotiation.actions.pairs import pair_threads
-from transcripts.negotiation.actions.scores import Evidence, put_score
-from transcripts.negotiation.actions.stances import write_stance
+from transcripts.negotiation.actions import Evidence, pair_threads, put_score, write_case_sheet, write_stance
 from transcripts.negotiation.models import Stance
 from transcripts.rounds.actions import sign_off
 from transcripts.rounds.models import Assignment, Round

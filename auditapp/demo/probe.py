@@ -11,13 +11,10 @@ from django.db import transaction
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.experiments.actions import draw_audit, load_enrolments, lock_plan
 from auditapp.benchmarks.experiments.pure.plans import Plan
-from auditapp.benchmarks.gender_cues.actions.launching import launch_probe
-from auditapp.benchmarks.gender_cues.actions.purposes import allow_probe
-from auditapp.benchmarks.gender_cues.actions.rationales import store_rationales
-from auditapp.benchmarks.gender_cues.actions.reviews import load_reviews
+from auditapp.benchmarks.gender_cues.actions import allow_probe, launch_probe, load_reviews, store_rationales
 from auditapp.benchmarks.gender_cues.models import RationaleTurn
-from auditapp.benchmarks.gender_cues.pure.themes import write_theme_codebook
-from auditapp.benchmarks.gender_cues.pure.winnowing import check_rules
+from auditapp.benchmarks.gender_cues.pure.design import write_theme_codebook
+from auditapp.benchmarks.gender_cues.pure.reviews import check_rules
 from auditapp.demo import SLUG
 from auditapp.llm.models import ModelVariant
 from transcripts.accounts.models import User

@@ -23,30 +23,27 @@ from auditapp.annotators.actions.withholding import close_draft_reading, open_dr
 from auditapp.annotators.models import Annotator, Suggestion
 from auditapp.annotators.runner.offline import run_offline
 from auditapp.batches.models import Batch
-from auditapp.batches.routes import live
+from auditapp.batches.routes import live_run
 from auditapp.benchmarks.sob.audits.actions import draw_audit, mark_item
-from auditapp.benchmarks.sob.judging.actions.wordings import add_wording
+from auditapp.benchmarks.sob.judging.actions.launching import add_wording
 from auditapp.benchmarks.sob.pure.parsing import Outcome
 from auditapp.benchmarks.sob.tables.actions import save_mapping, save_targets
 from auditapp.benchmarks.sob.tables.queries import find_rows
 from auditapp.demo import negotiation
 from auditapp.demo.probe import bring_in_experiment
 from auditapp.evaluation.actions.audits import draw_positive_audit, mark_positive
-from auditapp.evaluation.actions.choices import choose_annotator
-from auditapp.evaluation.actions.critic import launch_critic
-from auditapp.evaluation.actions.disagreements import sort_disagreement
+from auditapp.evaluation.actions.checks import launch_critic
+from auditapp.evaluation.actions.choices import choose_annotator, sort_disagreement
 from auditapp.llm.models import ModelVariant
-from auditapp.suggestions.actions.responses import dismiss_suggestion, keep_suggestion
-from auditapp.suggestions.actions.showings import show_suggestions
+from auditapp.suggestions.actions import dismiss_suggestion, keep_suggestion, show_suggestions
 from transcripts.accounts.actions import create_user
 from transcripts.accounts.models import User
 from transcripts.agreement.actions import adjudicate, read_readings
-from transcripts.agreement.pure.letters import fingerprint as name_readings
+from transcripts.agreement.pure.figures import fingerprint as name_readings
 from transcripts.analysis.notebook.actions import write_memo
 from transcripts.analysis.notebook.queries import Place
-from transcripts.analysis.themes.actions import ThemeText, create_theme, revise_theme
-from transcripts.analysis.themes.quotations import add_quote
-from transcripts.analysis.themes.reflexive import write_entry, write_statement
+from transcripts.analysis.themes.actions import ThemeText, create_theme, revise_theme, write_entry, write_statement
+from transcripts.analysis.themes.queries import add_quote
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.actions import edit_code, propose_code, publish_version, start_draft
@@ -451,4 +448,4 @@ def _audit_benchmark(project: Project, batch: Batch, readers: Sequence[User]) ->
 def run(batch: Batch) -> None:
     """Have this process do what a worker would do."""
     for queue in batch.queues.all():
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from auditapp.annotators.models import CodeChoice
 from auditapp.evaluation.models import Disagreement, PositiveMark
 from auditapp.suggestions.exports import make_export, of_annotator
-from transcripts.exchange.registry import Scope
-from transcripts.exchange.rows import column, columns, find_place, stream
+from transcripts.exchange.rows import Scope, column, columns, find_place, stream
 
 AUDITED = "item__suggestion__"
 MARK_COLUMNS = [

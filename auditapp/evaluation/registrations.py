@@ -9,11 +9,10 @@ from auditapp.annotators.pure.answers import list_critic_alarms
 from auditapp.annotators.queries.batch_visibility import find_critic_visibility, list_read_interviews
 from auditapp.batches.kinds import Parts, alarm_by_model, register_kind
 from auditapp.evaluation.exports import EXPORTS
-from auditapp.evaluation.queries.machine_use import read_machine_notes, read_machine_uses
-from auditapp.evaluation.queries.scorecard import read_parts
+from auditapp.evaluation.queries.machine_use import read_machine_notes, read_machine_uses, read_parts
 from auditapp.evaluation.runner import CriticKind, write_critic_schema
 from auditapp.llm.queries import register_scorecard_part
-from transcripts.exchange.registry import register_export, register_machine_notes, register_machine_use
+from transcripts.exchange.rows import register_export, register_machine_notes, register_machine_use
 from transcripts.studies.access import ProjectRequest
 from transcripts.studies.overview import register_card
 from transcripts.studies.roles import Permission

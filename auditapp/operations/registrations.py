@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from auditapp.batches.runner.sweeps import register_sweep, take_tick
+from auditapp.batches.runner.recovery import register_sweep, take_tick
 from transcripts.accounts.sessions import SessionStore
 
 HOUR = 3600.0

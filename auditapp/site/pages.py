@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from auditapp.site.clients import find_client
-from auditapp.site.outage import is_outage, show_outage
+from auditapp.site.log_lines import is_outage, show_outage
 from transcripts.corpus.views import show_left_out
 from transcripts.studies.access import visible_projects
 from transcripts.studies.downloads import sends_large_files

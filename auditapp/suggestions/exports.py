@@ -9,12 +9,21 @@ from django.db.models import Count, F, OuterRef, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast, Substr
 
 from auditapp.annotators.models import Annotator, CriticReading, Suggestion, TurnArm
-from auditapp.annotators.queries.boundary_edits import map_moved
+from auditapp.annotators.queries.machine_labels import map_moved
 from auditapp.suggestions.models import Response, Showing
 from transcripts.coding.models import Coding
 from transcripts.exchange.coding_rows import show_answers
-from transcripts.exchange.registry import Export, RowsReader, Scope
-from transcripts.exchange.rows import Column, columns, describe, find_place, find_places, stream
+from transcripts.exchange.rows import (
+    Column,
+    Export,
+    RowsReader,
+    Scope,
+    columns,
+    describe,
+    find_place,
+    find_places,
+    stream,
+)
 from transcripts.studies.models import Project
 from transcripts.studies.roles import Permission
 

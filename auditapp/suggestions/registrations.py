@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from auditapp.suggestions.exports import SHOWINGS, SUGGESTIONS, TURN_ARMS
-from transcripts.exchange.registry import register_export
+from transcripts.exchange.rows import register_export
 
 for export in (SUGGESTIONS, SHOWINGS, TURN_ARMS):
     register_export(export)

@@ -20,26 +20,26 @@ from auditapp.annotators.actions.withholding import (
     set_withholding,
 )
 from auditapp.annotators.models import DraftReading, Suggestion, WithholdingPlan
-from auditapp.annotators.queries.boundary_edits import find_current_sentences
+from auditapp.annotators.queries.machine_labels import find_current_sentences
 from auditapp.annotators.queries.withholding import count_drawn, list_drafts
-from auditapp.suggestions.actions.responses import (
+from auditapp.suggestions.actions import (
     PLACED_NOWHERE,
+    close_showings,
     dismiss_suggestion,
     keep_suggestion,
     redo_response,
+    show_suggestions,
     undo_response,
 )
-from auditapp.suggestions.actions.showings import close_showings, show_suggestions
 from auditapp.suggestions.forms import DraftForm, ResponseForm, WithholdingForm
 from auditapp.suggestions.models import Response
-from auditapp.suggestions.queries.panel import PanelState, find_look_at
+from auditapp.suggestions.queries import PanelState, find_look_at
 from transcripts.coding.actions import NotDecided
 from transcripts.coding.models import Enactment, Level
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.desk.forms import read_answers
 from transcripts.refusals import Refused
-from transcripts.studies.access import ProjectRequest, project_view
-from transcripts.studies.acts import post
+from transcripts.studies.access import ProjectRequest, post, project_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from auditapp.batches.kinds import register_end_listener
 from auditapp.batches.models import Batch
-from auditapp.batches.runner.sweeps import register_sweep
+from auditapp.batches.runner.recovery import register_sweep
 from auditapp.webhooks.actions import announce, sweep_deliveries
 from auditapp.webhooks.models import register_event
-from transcripts.rounds.closing import register_round_finished
+from transcripts.rounds.actions import register_round_finished
 from transcripts.rounds.models import Round
 
 BATCH_ENDED, ROUND_FINISHED = "batch.ended", "round.finished"

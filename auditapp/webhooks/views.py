@@ -10,8 +10,7 @@ from django.views.decorators.http import require_safe
 from auditapp.webhooks import actions, queries
 from auditapp.webhooks.models import MAX_ADDRESS, Webhook, list_events
 from auditapp.webhooks.pure.protocol import MAX_TRIES
-from transcripts.studies.access import ProjectRequest, project_view
-from transcripts.studies.acts import post
+from transcripts.studies.access import ProjectRequest, post, project_view
 from transcripts.studies.roles import Permission
 
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from benchmarks.inside.memory import forget_peak, read_peak
 from benchmarks.inside.times import Times
-from transcripts.agreement.pure.measuring import measure_agreement
-from transcripts.agreement.pure.tallies import LabelTable
+from transcripts.agreement.pure.measuring import LabelTable, measure_agreement
 
 SEED = 7
 SENTENCES_A_TURN = 20

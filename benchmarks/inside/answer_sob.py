@@ -21,8 +21,8 @@ from auditapp.batches.models import Batch, Cell
 from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
 from auditapp.benchmarks.sob.models import Dataset, Judgment, Text
 from auditapp.benchmarks.sob.pure.counting import count_in_every_way
+from auditapp.benchmarks.sob.pure.instruments import TARGETS
 from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION
-from auditapp.benchmarks.sob.pure.published import TARGETS
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from transcripts.audit_trail import trail

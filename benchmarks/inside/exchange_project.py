@@ -14,7 +14,7 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.coding.models import Coding
 from transcripts.exchange.actions import import_qdpx
-from transcripts.exchange.registry import Scope
+from transcripts.exchange.rows import Scope
 from transcripts.studies.models import Project
 
 

@@ -11,7 +11,7 @@ from benchmarks.inside.memory import forget_peak, read_peak
 from benchmarks.inside.times import Times
 from transcripts.audit_trail import trail
 from transcripts.exchange.actions import write_export
-from transcripts.exchange.registry import Scope, find_export
+from transcripts.exchange.rows import Scope, find_export
 from transcripts.studies.models import Project
 
 

@@ -12,8 +12,7 @@ import json
 import time
 from datetime import UTC, datetime
 
-from auditapp.batches.growing import add_cell, close_batch
-from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
+from auditapp.batches.launching import LaunchOptions, PlannedArm, add_cell, close_batch, launch_batch
 from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.batches.talking import launch_talks, register

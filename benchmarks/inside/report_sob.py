@@ -12,7 +12,7 @@ from django.urls import reverse
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.models import StoredReport
 from auditapp.benchmarks.sob.report.computing import compute_report
-from auditapp.benchmarks.sob.report.requests import await_report
+from auditapp.benchmarks.sob.report.store import await_report
 from benchmarks.inside.memory import forget_peak, read_peak
 from benchmarks.inside.times import Times
 from transcripts.accounts.models import User

@@ -21,7 +21,7 @@ from auditapp.batches.models import Batch
 from tests.approved.plain import settle, write_difference, write_head, write_json, write_page, write_table
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
-from transcripts.exchange.registry import list_exports
+from transcripts.exchange.rows import list_exports
 from transcripts.studies.models import Project
 
 STUDY = "demo"

@@ -15,10 +15,9 @@ from typing import Any
 from django.core.management import call_command
 from django.utils import timezone
 
-from auditapp.annotators.actions.annotators import ensure_annotator
+from auditapp.annotators.actions.annotators import ensure_annotator, plant_own_set
 from auditapp.annotators.actions.launching import launch_preannotation
 from auditapp.annotators.actions.offline import launch_offline
-from auditapp.annotators.actions.planted import plant_own_set
 from auditapp.annotators.actions.withholding import (
     close_draft_reading,
     ensure_arms,
@@ -29,22 +28,20 @@ from auditapp.annotators.models import Annotator, OfflineRun, Suggestion, TurnAr
 from auditapp.annotators.runner.offline import run_offline
 from auditapp.audits.actions import open_results
 from auditapp.batches.models import Batch
-from auditapp.batches.routes import live
+from auditapp.batches.routes import live_run
 from auditapp.benchmarks.sob.audits.actions import draw_audit, mark_item
+from auditapp.benchmarks.sob.judging.actions.launching import add_wording
 from auditapp.benchmarks.sob.judging.actions.readings import launch_formatter
-from auditapp.benchmarks.sob.judging.actions.wordings import add_wording
 from auditapp.benchmarks.sob.models import AuditItem, Dataset
 from auditapp.benchmarks.sob.pure.parsing import Outcome
 from auditapp.benchmarks.sob.tables.actions import save_mapping, save_targets
 from auditapp.benchmarks.sob.tables.queries import find_rows
 from auditapp.benchmarks.sob.texts.actions.derived import sample_dataset
 from auditapp.evaluation.actions.audits import draw_positive_audit, mark_positive
-from auditapp.evaluation.actions.choices import choose_annotator
-from auditapp.evaluation.actions.disagreements import sort_disagreement
+from auditapp.evaluation.actions.choices import choose_annotator, sort_disagreement
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.suggestions.actions.responses import dismiss_suggestion, keep_suggestion
-from auditapp.suggestions.actions.showings import show_suggestions
+from auditapp.suggestions.actions import dismiss_suggestion, keep_suggestion, show_suggestions
 from auditapp.webhooks.actions import add_webhook
 from auditapp.webhooks.models import Delivery
 from tests.auditapp.annotators.teaching import add_interviews, code_blind
@@ -120,7 +117,7 @@ def audit_and_change_the_benchmark(demo: Project, owner: User, coder: User) -> N
     formatter = add_model(label="fake formatter (invented)", provider="fake", by=owner)
     reading = launch_formatter(batch=batch, variant=formatter, outcomes=["off_format", "refusal"], by=owner)
     for queue in reading.queues.all():
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
     rows = {target: dict(lists) for target, lists in find_rows(demo).items()}
     rows["women"] = {**rows["women"], "self": [*rows["women"]["self"], "a woman of our own study"]}
     save_mapping(project=demo, rows=rows, reason="What the answers of this study say of women.", by=owner)
@@ -255,4 +252,4 @@ def ask_again(trust: Project, owner: User) -> None:
     reader = add_reader(trust, ASKED_AGAIN, owner)
     batch = launch_preannotation(project=trust, annotator=reader, families=["themes"], by=owner)
     for queue in batch.queues.all():
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)

@@ -167,7 +167,7 @@ def fill() -> dict[str, object]:
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
     from transcripts.corpus.models import Interview
-    from transcripts.negotiation.actions.stances import write_stance
+    from transcripts.negotiation.actions import write_stance
     from transcripts.negotiation.models import Stance
     from transcripts.studies.models import Project
 
@@ -239,7 +239,7 @@ def prepare_real_run() -> dict[str, object]:
     from transcripts.audit_trail import trail
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
-    from transcripts.negotiation.actions.stances import write_stance
+    from transcripts.negotiation.actions import write_stance
     from transcripts.negotiation.models import Stance
 
     project = start_study(slug=REAL_STUDY, name="A real run", by=trail.SYSTEM)
@@ -346,7 +346,7 @@ def suggest(
     none."""
     from auditapp.annotators.actions.annotators import ensure_annotator
     from auditapp.annotators.actions.launching import launch_preannotation
-    from auditapp.annotators.runner.parse_responses import PreannotationKind
+    from auditapp.annotators.runner.turns import PreannotationKind
     from auditapp.batches.kinds import Answered
     from auditapp.batches.models import Cell
     from auditapp.llm.actions import add_model

@@ -189,7 +189,7 @@ def test_statements_put_together_from_parts_are_looked_at_one_by_one() -> None:
 # Patterns that are chosen out of several of the program's own.
 CHOOSES_PATTERNS = {
     "auditapp/batches/ledger/batch_state.py",
-    "auditapp/suggestions/queries/panel.py",
+    "auditapp/suggestions/queries.py",
     "transcripts/exchange/coding_rows.py",
     "transcripts/analysis/search/queries.py",
     "transcripts/analysis/search/results.py",

@@ -29,7 +29,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Interview
-from transcripts.exchange.registry import list_exports
+from transcripts.exchange.rows import list_exports
 from transcripts.studies.models import Project
 
 MARKUP = "<img src=x onerror=alert(1)>"
@@ -196,7 +196,7 @@ def test_nothing_but_the_callers_of_models_opens_connections_to_an_address() -> 
     }
     elsewhere = {path for path in using if not path.startswith("auditapp/llm/")}
     # One shares a client for the calls of a batch, one tells the name of its machine, and the web server listens.
-    listed = {"auditapp/batches/routes/live.py", "auditapp/batches/ledger/worker_signs.py", "auditapp/site/serving.py"}
+    listed = {"auditapp/batches/routes/live_run.py", "auditapp/batches/ledger/worker_signs.py", "auditapp/site/serving.py"}
     assert elsewhere <= listed
 
 

@@ -27,7 +27,7 @@ from transcripts.accounts.sessions import without_waiting
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.ui.introductions import INTRODUCTIONS
+from transcripts.ui.navigation import INTRODUCTIONS
 
 SIGN_IN_LINK_LIFE = datetime.timedelta(minutes=30)
 # Of the first link of somebody new, who reads her mail when she does; it opens an account without any work in it.

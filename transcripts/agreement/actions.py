@@ -11,7 +11,7 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.agreement import queries
 from transcripts.agreement.models import Adjudication
-from transcripts.agreement.pure.letters import Readings, fingerprint, list_stored, order_readings
+from transcripts.agreement.pure.figures import Readings, fingerprint, list_stored, order_readings
 from transcripts.agreement.queries import Selection
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.rows import row_changed, row_made
@@ -110,7 +110,7 @@ def adjudicate(
 
 def read_readings(project: Project, family: CodeFamily, sentence: Sentence) -> Readings:
     """The blind readings of a family at a sentence as they are now, in the order of A, B, C; empty without any."""
-    from transcripts.agreement.reading import read_table
+    from transcripts.agreement.queries import read_table
 
     table = read_table(project, Selection(family), interviews=[sentence.turn.interview_id])
     place = next((place for place, pk in enumerate(table.sentence_ids) if pk == sentence.pk), None)

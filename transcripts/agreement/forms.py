@@ -10,7 +10,7 @@ from django.db.models import Q
 from transcripts.accounts.models import User
 from transcripts.agreement.actions import Outcome
 from transcripts.agreement.models import Adjudication
-from transcripts.agreement.pure.letters import Readings, name_letter
+from transcripts.agreement.pure.figures import Readings, name_letter
 from transcripts.agreement.queries import Selection
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.rounds.models import Assignment

@@ -10,7 +10,8 @@ from django.core import signing
 
 from transcripts.blinding.viewers import Viewer, find_unopened
 from transcripts.coding.models import NOT_CODING
-from transcripts.rounds.overview import find_open
+from transcripts.rounds.queries import find_open
+from transcripts.ui.typed_text import MAX_REASON
 
 _signer = signing.Signer(salt="transcripts.blinding")
 OUT_OF_DATE = "This page is out of date, or was opened by another person. Open it again and confirm there."
@@ -75,3 +76,29 @@ class UnblindingForm(forms.Form):
 
 def _write(viewer: Viewer, interview_ids: Sequence[int], where: str, back: str) -> str:
     return _signer.sign_object([viewer.project.pk, viewer.user_id, interview_ids, where, back], compress=True)
+
+
+class ConditionForm(forms.Form):
+    """Open the condition of one masked interview for oneself."""
+
+    confirmed = forms.BooleanField(
+        label="I know that what I code in this interview from now on counts as assisted, and that this is on record.",
+        error_messages={"required": "Tick the box to confirm that you know this."},
+    )
+
+    def __init__(self, data: Any = None, *, is_open: bool) -> None:
+        """``is_open``: she can still code it. Where she cannot, there is nothing to confirm."""
+        super().__init__(data)
+        if not is_open:
+            del self.fields["confirmed"]
+
+
+class UnmaskForm(forms.Form):
+    """Unmask interviews for everybody."""
+
+    reason = forms.CharField(
+        max_length=MAX_REASON,
+        help_text="Such as “All rounds are locked”. It is kept in the history of each interview.",
+        error_messages={"required": "Say why the interviews are unmasked."},
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from transcripts.blinding.labels_seen import keep_what_was_seen
 from transcripts.blinding.own_acts import UNBLINDINGS
+from transcripts.blinding.viewers import keep_what_was_seen
 from transcripts.desk.history import register_history
-from transcripts.studies.role_changes import register_role_change
+from transcripts.studies.actions import register_role_change
 
 register_role_change(keep_what_was_seen)
 register_history(UNBLINDINGS)

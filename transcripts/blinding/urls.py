@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from transcripts.blinding import condition_views, views
+from transcripts.blinding import views
 
 app_name = "blinding"
 
@@ -10,6 +10,6 @@ urlpatterns = [
     # /p/<slug>/unblind/
     path("p/<slug:slug>/unblind/", views.unblind, name="unblind"),
     # /p/<slug>/interviews/
-    path("p/<slug:slug>/interviews/unmask/", condition_views.unmask, name="unmask"),
-    path("p/<slug:slug>/interviews/<int:interview_id>/condition/", condition_views.show_condition, name="condition"),
+    path("p/<slug:slug>/interviews/unmask/", views.unmask, name="unmask"),
+    path("p/<slug:slug>/interviews/<int:interview_id>/condition/", views.show_condition, name="condition"),
 ]

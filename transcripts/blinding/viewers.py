@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 
 from django.db.models import Exists, OuterRef
 
 from transcripts.accounts.models import User
-from transcripts.coding.closure import find_closed_turns
+from transcripts.blinding.actions import unblind_former_reader
 from transcripts.coding.models import Coding, Decision, Memo, Unblinding
+from transcripts.coding.queries import find_closed_turns
 from transcripts.corpus.models import Interview, Turn
 from transcripts.studies.access import ProjectRequest
+from transcripts.studies.actions import RoleChange
 from transcripts.studies.models import Project
+from transcripts.studies.registrations import load_registrations
 from transcripts.studies.roles import Permission, Role
 
 
@@ -110,3 +113,29 @@ def read_unblindings(project: Project) -> dict[tuple[int, int], datetime.datetim
     """When each person unblinded the labels of each interview of the study, by the numbers of both."""
     rows = Unblinding.objects.of_labels().filter(interview__project=project)
     return {(user, interview): at for user, interview, at in rows.values_list("user", "interview", "unblinded_at")}
+
+
+LabelFinder = Callable[[Project], Collection[int]]
+
+_finders: list[LabelFinder] = []
+
+
+def register_labels(find: LabelFinder) -> None:
+    """Register a function that names the interviews with labels of another kind. Called once, in an app's ``registrations``."""
+    _finders.append(find)
+
+
+def keep_what_was_seen(change: RoleChange) -> None:
+    """Unblind every interview with labels when somebody who saw them all may code from now on, or leaves the study."""
+    if not change.ends_reading:
+        return
+    where = "sentence__turn__interview"
+    labelled: set[int] = set()
+    for rows in (Coding.objects.all(), Decision.objects.all()):
+        others = rows.filter(**{f"{where}__project": change.project}).exclude(coder=change.user).order_by()
+        labelled |= set(others.values_list(where, flat=True).distinct())
+    load_registrations()
+    for find in _finders:
+        labelled |= set(find(change.project))
+    interviews = list(change.project.interviews.filter(pk__in=labelled).order_by("pk"))
+    unblind_former_reader(project=change.project, interviews=interviews, user=change.user, by=change.by)

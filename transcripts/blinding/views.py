@@ -6,17 +6,28 @@ from collections.abc import Iterable
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import pluralize
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
 from transcripts.blinding.actions import unblind_interviews
-from transcripts.blinding.conditions import open_interviews
-from transcripts.blinding.forms import UnblindingForm
+from transcripts.blinding.conditions import (
+    describe_condition,
+    find_opening,
+    open_condition,
+    open_interviews,
+    unmask_interviews,
+)
+from transcripts.blinding.forms import ConditionForm, UnblindingForm, UnmaskForm
 from transcripts.blinding.viewers import get_viewer
+from transcripts.corpus import queries
+from transcripts.corpus.models import Interview, MaskedFacts
+from transcripts.refusals import Refused
+from transcripts.rounds.queries import find_open, find_unlocked_rounds
 from transcripts.studies.access import ProjectRequest, project_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
+from transcripts.ui.typed_text import find_numbers
 
 
 def offer_unblinding(
@@ -53,3 +64,70 @@ def unblind(request: ProjectRequest) -> HttpResponse:
             messages.success(request, f"You see others’ labels in {count} more interview{pluralize(count)} now.")
         return HttpResponseRedirect(form.back)
     return render(request, "blinding/unblind.html", {"unblinding": form}, status=409)
+
+
+LABELS_SHOWN = 50
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.CODE)
+def show_condition(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """Ask whether she wants to know the condition of a masked interview; once she does, show it to her alone."""
+    interview = get_object_or_404(request.project.every_interview.kept(), pk=interview_id)
+    is_open = interview.pk in find_open(request.project, request.user)[0]
+    form = ConditionForm(request.POST if request.method == "POST" else None, is_open=is_open)
+    if request.method == "POST" and form.is_valid():
+        with at_form(form):
+            open_condition(project=request.project, interview=interview, by=request.user)
+            return redirect("blinding:condition", request.project.slug, interview.pk)
+    opening = find_opening(interview, request.user) if interview.is_masked else None
+    context: dict[str, object] = {"interview": interview, "form": form, "opening": opening}
+    if opening is not None:
+        context |= describe_condition(MaskedFacts.objects.select_related("interview").get(interview=interview))
+    return render(request, "blinding/condition.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.IMPORT)
+def unmask(request: ProjectRequest) -> HttpResponse:
+    """Show which interviews would be unmasked, ask for a reason, and unmask them."""
+    chosen = _find_chosen(request)
+    is_asked = request.method == "POST" and "unmask" in request.POST
+    form = UnmaskForm(request.POST if is_asked else None)
+    status = 200
+    if is_asked and form.is_valid():
+        try:
+            unmasked = unmask_interviews(
+                project=request.project, interviews=chosen, reason=form.cleaned_data["reason"], by=request.user
+            )
+        except Refused as error:
+            form.add_error(None, str(error))
+            status = 409
+        else:
+            count = len(unmasked)
+            messages.success(
+                request, f"{count} interview{pluralize(count)} unmasked. Everything that was sealed is back."
+            )
+            return redirect("corpus:interviews", request.project.slug)
+    elif form.errors:
+        status = 422
+    context = {
+        "form": form,
+        "chosen": chosen,
+        "shown": chosen[:LABELS_SHOWN],
+        "more": max(0, len(chosen) - LABELS_SHOWN),
+        "rounds": find_unlocked_rounds(request.project, [each.pk for each in chosen]),
+    }
+    return render(request, "blinding/unmask.html", context, status=status)
+
+
+def _find_chosen(request: ProjectRequest) -> list[Interview]:
+    """The masked ones among the interviews that are ticked, or of all that match what their list was asked for."""
+    asked = request.POST if request.method == "POST" else request.GET
+    if "every" in asked:
+        return [
+            row for row in queries.list_matching(request.project, queries.read_wanted(asked), None) if row.is_masked
+        ]
+    ticked = find_numbers(asked.getlist("interview"))
+    kept = request.project.every_interview.kept().masked().filter(pk__in=ticked).order_by("pk")
+    return list(kept.only("pk", "title", "mask_label", "unmasked_at", "study"))

@@ -10,8 +10,8 @@ from django.db import connection
 
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
-from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS
 from transcripts.coding.models import Coding, Decision, Reveal, Unblinding
+from transcripts.coding.queries import CLOSURE, CLOSURE_PARAMETERS
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.rounds.queries import list_still_to_code
 from transcripts.studies.access import ProjectRequest

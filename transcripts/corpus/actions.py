@@ -20,8 +20,8 @@ from transcripts.corpus.models import BoundaryEdit, Consent, ImportedFile, Inter
 from transcripts.corpus.planning import READING, ImportReport, Plan, plan_files
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, name_pieces, split_extent
 from transcripts.corpus.pure.descriptives import describe
-from transcripts.corpus.pure.masking import MASKED
 from transcripts.corpus.pure.previews import Choices
+from transcripts.corpus.pure.redacting import MASKED
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION, SentenceRow, prepare_interview
 from transcripts.corpus.storing import Prepared
 from transcripts.formats.interviews import READERS_VERSION, ReadInterview

@@ -18,7 +18,7 @@ from transcripts.corpus.standing import FIELDS, SEALED, name_kind, read_details
 from transcripts.formats.interviews import FORMATS
 from transcripts.formats.interviews.base import MAX_BASIS_LENGTH
 from transcripts.formats.interviews.interview_jsonl import PROMPT_KINDS
-from transcripts.history.forms import NextForm
+from transcripts.history.views import NextForm
 from transcripts.ui.forms import ReplacingForm, RowForm
 from transcripts.ui.typed_text import MAX_REASON
 

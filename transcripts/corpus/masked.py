@@ -23,7 +23,7 @@ from transcripts.corpus.models import (
     Turn,
 )
 from transcripts.corpus.pure.descriptives import describe
-from transcripts.corpus.pure.masking import (
+from transcripts.corpus.pure.redacting import (
     EMPTIED,
     LETTERS,
     MASKED,

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from transcripts.corpus import masked, queries
 from transcripts.corpus.models import ImportedFile
-from transcripts.corpus.pure.masking import mask_interview
 from transcripts.corpus.pure.previews import Choices, Preview, apply_choices, find_left_out
+from transcripts.corpus.pure.redacting import mask_interview
 from transcripts.corpus.pure.segmenting import prepare_interview
 from transcripts.formats.interviews import (
     FORMATS,
@@ -29,8 +29,8 @@ from transcripts.formats.interviews import (
     join_files,
     outline_file,
 )
-from transcripts.formats.interviews.joining import FileOutline, Joined, Outline
-from transcripts.formats.interviews.speaker_names import is_guess
+from transcripts.formats.interviews.speaker_text import is_guess
+from transcripts.formats.interviews.threads import FileOutline, Joined, Outline
 from transcripts.formats.unseen import drop_unseen
 from transcripts.jobs.runs import JobRun
 from transcripts.refusals import Refused

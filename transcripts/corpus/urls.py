@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from transcripts.corpus import consent_views, views
+from transcripts.corpus import views
 
 app_name = "corpus"
 
@@ -19,9 +19,9 @@ urlpatterns = [
     path("p/<slug:slug>/interviews/archive/add/", views.archive, name="add_to_archive"),
     path("p/<slug:slug>/interviews/archive/restore/", views.restore, name="restore"),
     # /p/<slug>/interviews/consent/
-    path("p/<slug:slug>/interviews/consent/", consent_views.list_consent, name="consent"),
-    path("p/<slug:slug>/interviews/consent/record/", consent_views.record, name="record_consent"),
-    path("p/<slug:slug>/interviews/<int:interview_id>/consent/", consent_views.show_history, name="interview_consent"),
+    path("p/<slug:slug>/interviews/consent/", views.list_consent, name="consent"),
+    path("p/<slug:slug>/interviews/consent/record/", views.record, name="record_consent"),
+    path("p/<slug:slug>/interviews/<int:interview_id>/consent/", views.show_history, name="interview_consent"),
     # /p/<slug>/interviews/redaction/
-    path("p/<slug:slug>/interviews/redaction/", consent_views.edit_redaction, name="redaction"),
+    path("p/<slug:slug>/interviews/redaction/", views.edit_redaction, name="redaction"),
 ]

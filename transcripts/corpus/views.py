@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.files.uploadedfile import UploadedFile
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import pluralize
 from django.urls import reverse
@@ -19,15 +20,35 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import HttpResponseClientRedirect, retarget
 
 from transcripts.accounts.models import User
-from transcripts.corpus import listing, queries
+from transcripts.corpus import queries
 from transcripts.corpus.actions import find_refused, import_files, plan_imports
-from transcripts.corpus.forms import MAX_UPLOAD_SIZE, ROLE_CHOICES, ChosenForm, ConsentForm, DetailsForm, ImportForm
+from transcripts.corpus.consent import preview, record_consent, save_redaction, suggest_entries, tidy_entries
+from transcripts.corpus.forms import (
+    MAX_UPLOAD_SIZE,
+    ROLE_CHOICES,
+    ChosenForm,
+    ConsentForm,
+    DetailsForm,
+    ImportForm,
+    RedactionForm,
+)
 from transcripts.corpus.import_jobs import INTERVIEWS
-from transcripts.corpus.models import RUN_FACTS, ImportedFile, Interview, Kind
+from transcripts.corpus.models import RUN_FACTS, Consent, ImportedFile, Interview, Kind, RedactionList
 from transcripts.corpus.planning import ImportReport
 from transcripts.corpus.pure.descriptives import summarise
 from transcripts.corpus.pure.previews import ChoiceRefused, Choices, read_choices
-from transcripts.corpus.queries import list_run_facts
+from transcripts.corpus.pure.redacting import read_stored, write_lines
+from transcripts.corpus.queries import (
+    STATES,
+    count_states,
+    find_redaction,
+    holds,
+    list_consents,
+    list_matching,
+    list_run_facts,
+    list_scopes,
+    read_wanted,
+)
 from transcripts.corpus.standing import (
     FIELDS,
     PROMPT_KIND,
@@ -38,6 +59,7 @@ from transcripts.corpus.standing import (
     restore_interviews,
     undo_import,
 )
+from transcripts.history.views import at_next
 from transcripts.jobs.actions import start_job
 from transcripts.jobs.runs import list_recent_jobs
 from transcripts.refusals import Refused
@@ -63,13 +85,13 @@ def list_interviews(request: ProjectRequest) -> HttpResponse:
 
     Who sees every coding sees everybody's work; a coder sees her own.
     """
-    wanted = listing.read_wanted(request.GET)
+    wanted = queries.read_wanted(request.GET)
     sees_all = Permission.SEE_ALL_CODINGS in request.role.permissions
     only = None if sees_all else request.user
-    shown = listing.list_matching(request.project, wanted, only)
+    shown = queries.list_matching(request.project, wanted, only)
     page = Paginator(shown, INTERVIEWS_PER_PAGE).get_page(request.GET.get("page"))
     if not wanted.needs_work:
-        listing.add_work(list(page), only)
+        queries.add_work(list(page), only)
     models = request.project.interviews.exclude(model_label="").order_by("model_label")
     coders = request.project.members.filter(is_active=True).order_by("username") if sees_all else User.objects.none()
     of_kind = {kind: [row.counts for row in shown if row.kind == kind] for kind in Kind}
@@ -93,8 +115,8 @@ def list_interviews(request: ProjectRequest) -> HttpResponse:
             "wanted": wanted,
             "wanted_items": wanted._asdict().items(),
             "is_narrowed": any(wanted._replace(sort="")),
-            "sorts": listing.SORTS.items(),
-            "stages": listing.STAGES.items(),
+            "sorts": queries.SORTS.items(),
+            "stages": queries.STAGES.items(),
             "kinds": Kind.choices,
             "facts": [(RUN_FACTS[key], key, values) for key, values in list_run_facts(request.project).items()],
             "sees_all": sees_all,
@@ -375,6 +397,140 @@ def show_left_out(request: HttpRequest) -> HttpResponse | None:
 def _find_ticked(request: ProjectRequest) -> list[Interview]:
     """The interviews that are ticked, or all that match what the list of interviews was asked for."""
     if "every" in request.POST:
-        return listing.list_matching(request.project, listing.read_wanted(request.POST), None)
+        return queries.list_matching(request.project, queries.read_wanted(request.POST), None)
     ticked = find_numbers(request.POST.getlist("interview"))
     return list(request.project.every_interview.kept().filter(pk__in=ticked).only("pk", "standing"))
+
+
+CONSENTS_PER_PAGE = 100
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def list_consent(request: ProjectRequest) -> HttpResponse:
+    """Every interview and what may be done with it; ``?model=``, ``?in_scope=`` with ``?state=`` keep some."""
+    return _render_list(request, ConsentForm(initial={"scope": request.GET.get("in_scope", "")}))
+
+
+@require_POST
+@project_view(Permission.SET_METHOD)
+def record(request: ProjectRequest) -> HttpResponse:
+    """Put a consent on record for the interviews ticked, or for all that the filter shows."""
+    form = ConsentForm(request.POST)
+    chosen = _read_chosen(request)
+    if form.is_valid():
+        with at_form(form):
+            rows = record_consent(
+                project=request.project,
+                interviews=chosen,
+                scope=form.cleaned_data["scope"],
+                is_given=form.is_given,
+                basis=form.cleaned_data["basis"],
+                by=request.user,
+            )
+            what = Consent.Scope(form.cleaned_data["scope"]).label
+            said = "given" if form.is_given else "not given"
+            messages.success(request, f"{what}: {said}, recorded for {len(rows)} interview{pluralize(len(rows))}.")
+            return redirect("corpus:consent", request.project.slug)
+    return _render_list(request, form, {interview.pk for interview in chosen})
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_history(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """Every record of one interview, newest first."""
+    interview = get_object_or_404(request.project.interviews, pk=interview_id)
+    context = {
+        "interview": interview,
+        "scopes": list_scopes(interview),
+        "records": interview.consents.order_by("-pk"),
+        "form": ConsentForm(),
+    }
+    return render(request, "corpus/interview_consent.html", context)
+
+
+def _read_chosen(request: ProjectRequest) -> list[Interview]:
+    """The interviews a person has ticked; those of other studies and those that are no numbers are left out."""
+    if "every" in request.POST and "sort" in request.POST:
+        # From the list of interviews, which is narrowed in another way.
+        return list_matching(request.project, read_wanted(request.POST), None)
+    if "every" in request.POST:
+        shown = [line["pk"] for line in _filter(list_consents(request.project), request.POST)]
+        return list(request.project.interviews.filter(pk__in=shown))
+    ticked = find_numbers(request.POST.getlist("interview"))
+    return list(request.project.interviews.filter(pk__in=ticked))
+
+
+def _filter(lines: Sequence[dict[str, Any]], asked: QueryDict) -> list[dict[str, Any]]:
+    model, scope, state = asked.get("model", ""), asked.get("in_scope", ""), asked.get("state", "")
+    return [
+        line
+        for line in lines
+        if (not model or line["model_label"] == model) and (not scope or not state or holds(line, scope, state))
+    ]
+
+
+def _render_list(request: ProjectRequest, form: ConsentForm, ticked: set[int] | None = None) -> HttpResponse:
+    asked = request.POST if request.method == "POST" else request.GET
+    every = list_consents(request.project)
+    shown = _filter(every, asked)
+    context = {
+        "form": form,
+        "page": Paginator(shown, CONSENTS_PER_PAGE).get_page(asked.get("page")),
+        "counts": count_states(every),
+        "ticked": ticked or set(),
+        "every": "every" in asked,
+        "asked": {name: asked.get(name, "") for name in ("model", "in_scope", "state")},
+        "models": sorted({line["model_label"] for line in every if line["model_label"]}),
+        "scopes": Consent.Scope.choices,
+        "states": STATES.items(),
+        "study_is_empty": not every,
+        "may_record": Permission.SET_METHOD in request.role.permissions,
+    }
+    return render(request, "corpus/consent.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.SET_METHOD)
+def edit_redaction(request: ProjectRequest) -> HttpResponse:
+    """Show the list that holds, show what another would change (``check`` in the form), or save it.
+
+    ``?suggested=1`` puts the names that came in with the interviews below the entries.
+    """
+    current = find_redaction(request.project)
+    form = RedactionForm(request.POST if request.method == "POST" else None, initial=_describe(request, current))
+    if form.is_valid():
+        with at_next(form, "entries"):
+            if "check" in request.POST:
+                effects = preview(request.project, tidy_entries(form.cleaned_data["entries"]))
+                return _render(request, form, current, effects)
+            row = save_redaction(project=request.project, by=request.user, **form.cleaned_data)
+            messages.success(request, f"List {row.number} is now in use, for every copy that has not been sent yet.")
+            return redirect("corpus:redaction", request.project.slug)
+    # Who is late sees her own entries again, next to the list that came between; saved once more, they take its place.
+    return _render(request, form, form.latest or current)
+
+
+def _describe(request: ProjectRequest, current: RedactionList | None) -> dict[str, object]:
+    entries = read_stored(current.entries) if current else []
+    if "suggested" in request.GET:
+        entries = [*entries, *suggest_entries(request.project, entries)]
+    return {"entries": write_lines(entries), "based_on": current.number if current else 0}
+
+
+def _render(
+    request: ProjectRequest,
+    form: RedactionForm,
+    current: RedactionList | None,
+    effects: list[dict[str, object]] | None = None,
+) -> HttpResponse:
+    held = read_stored(current.entries) if current else []
+    context = {
+        "form": form,
+        "current": current,
+        "held": held,
+        "effects": effects,
+        "suggested": suggest_entries(request.project, held),
+        "lists": request.project.redaction_lists.order_by("-number"),
+    }
+    return render(request, "corpus/redaction.html", context, status=form.status)

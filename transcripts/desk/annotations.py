@@ -10,8 +10,8 @@ from uuid import UUID
 from django.db import connection
 
 from transcripts.codebook.models import CodeFamily
-from transcripts.coding.closure import FIRST_OPENINGS, saw_reasoning
 from transcripts.coding.models import Layer, Level, Memo
+from transcripts.coding.queries import FIRST_OPENINGS, saw_reasoning
 from transcripts.coding.values import read_json
 
 # Plain SQL for the reason given in queries.py: this is read again after every code. Two parts are about what the viewer

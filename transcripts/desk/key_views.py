@@ -13,8 +13,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from transcripts.codebook.queries import current_version
-from transcripts.desk import actions
 from transcripts.coding.next_sentence import describe_reason, find_next
+from transcripts.desk import keys
+from transcripts.desk.desk import PanelFamily, read_families
 from transcripts.desk.history import list_history
 from transcripts.desk.keys import (
     ACTS,
@@ -34,7 +35,6 @@ from transcripts.desk.keys import (
     read_console_keys,
     read_keymap,
 )
-from transcripts.desk.panel import PanelFamily, read_families
 from transcripts.desk.rendering import make_desk_url, render_beside
 from transcripts.studies.access import ProjectRequest, project_view
 from transcripts.studies.roles import Permission
@@ -68,13 +68,13 @@ def change_keys(request: ProjectRequest) -> HttpResponse:
 
 def _save(request: ProjectRequest, codes: list[CodeKey]) -> None:
     if "reset" in request.POST:
-        actions.reset_keys(by=request.user)
+        keys.reset_keys(by=request.user)
         messages.success(request, "All keys are reset to their defaults, in every study.")
         return
     defaults = {f"act:{name}": act.key for name, act in ACTS.items()}
     defaults |= {f"console:{name}": act.key for name, act in CONSOLE.items()}
     given = {name: find_key(typed, default=defaults.get(name, "")) for name, typed in request.POST.dict().items()}
-    actions.set_keys(given=given, codes=codes, by=request.user)
+    keys.set_keys(given=given, codes=codes, by=request.user)
     messages.success(request, "Your keys are saved. They are the same wherever you sign in.")
 
 

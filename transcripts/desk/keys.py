@@ -9,8 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from django.db import transaction
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
 from transcripts.coding.models import DeskSettings
-from transcripts.desk.panel import PanelFamily
+from transcripts.desk.desk import PanelFamily
 
 OFF = ""
 _SIGN_KEYS = "Minus Equal BracketLeft BracketRight Semicolon Quote Comma Period Slash Backslash Backquote"
@@ -313,3 +318,28 @@ def build_card(keymap: Choices, clashes: Sequence[Clash], families: Sequence[Pan
 
 def _make_line(name: str, key: str, *, words: str, more: str) -> dict[str, str]:
     return {"name": name, "key": key, "cap": cap_of(key), "words": words, "more": more}
+
+
+@transaction.atomic
+def set_keys(*, given: Mapping[str, str], codes: Iterable[CodeKey], by: User) -> DeskSettings:
+    """Give acts and codes other keys, or none; see ``keys.read_choices``. Raises ``KeysRefused``."""
+    stored = DeskSettings.objects.select_for_update().filter(user=by).first()
+    return _store_keys(read_choices(given, codes, stored.keys if stored else {}), by)
+
+
+@transaction.atomic
+def reset_keys(*, by: User) -> DeskSettings:
+    """Give every act and every code, of every study, the key it comes with."""
+    return _store_keys({}, by)
+
+
+def _store_keys(choices: Choices, by: User) -> DeskSettings:
+    before = DeskSettings.objects.filter(user=by).first()
+    if before is not None and before.keys == choices:
+        return before
+    settings, _ = DeskSettings.objects.update_or_create(
+        user=by, defaults={"keys": choices, "changed_at": timezone.now()}
+    )
+    keys = [key for chosen in choices.values() for key in chosen.values()]
+    trail.record("coding.keys.set", target=settings, by=by, details={"chosen": len(keys), "off": keys.count(OFF)})
+    return settings

@@ -14,10 +14,9 @@ from django.urls import NoReverseMatch, reverse
 
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding import queries
-from transcripts.coding.closure import WAYS, Closure
 from transcripts.coding.models import Coding, Memo
 from transcripts.coding.next_sentence import Reason, describe_reason, find_differing_in, list_shown_to
-from transcripts.coding.queries import is_draft
+from transcripts.coding.queries import WAYS, Closure, is_draft
 from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import list_scopes

@@ -23,6 +23,9 @@ from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.desk.forms import (
     WrongField,
+    WrongSpan,
+    find_span,
+    find_words,
     is_uuid,
     read_id,
     read_idempotency_key,
@@ -30,7 +33,6 @@ from transcripts.desk.forms import (
     read_uuid,
     read_values,
 )
-from transcripts.desk.quoting import WrongSpan, find_span, find_words
 from transcripts.desk.rendering import Refusal, make_desk_url, render_desk, render_details, render_marks
 from transcripts.refusals import Refused, WrongInput
 from transcripts.studies.access import ProjectRequest, project_view

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from heapq import merge
 from itertools import islice
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet, TextField, Value
+from django.db.models import F, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 
 from transcripts.accounts.models import User
+from transcripts.agreement.models import Adjudication
+from transcripts.analysis.models import PhaseEntry, PositionalityStatement, Theme, ThemeQuote, ThemeVersion
 from transcripts.analysis.search.prompts import StudyPrompts
-from transcripts.codebook.models import Code
-from transcripts.coding.closure import read_first_openings, saw_reasoning
+from transcripts.codebook.models import Code, CodeProposal
 from transcripts.coding.models import Coding, Decision, Memo, Reveal, StageOpening, Unblinding
-from transcripts.corpus.models import Interview, Sentence
-from transcripts.exchange.registry import Scope
+from transcripts.coding.queries import read_first_openings, saw_reasoning
+from transcripts.corpus.models import Consent, Interview, Sentence, Turn
+from transcripts.corpus.queries import list_consenting
 from transcripts.exchange.rows import (
+    CHUNK,
     PLACE,
+    Scope,
     columns,
     find_place,
     find_places,
@@ -31,8 +36,10 @@ from transcripts.exchange.rows import (
     stream,
 )
 from transcripts.formats.interviews.threads import find_stage
-from transcripts.formats.tabular import Groups
-from transcripts.studies.models import Project
+from transcripts.formats.tabular import MAX_CELL, Groups
+from transcripts.revision.models import AnchorReading, AnchorSentence
+from transcripts.rounds.models import Assignment, Round
+from transcripts.studies.models import MethodStance, Project
 
 # Rows that are completed together; they are in memory at the same time.
 GROUP = 500
@@ -236,3 +243,266 @@ def _read_side(scope: Scope, side: str) -> Iterator[Sequence[Any]]:
     marked = quote_sentences(label_sentences(sentences, ""), "").annotate(side=Value(side))
     found = [each._replace(source=each.source.replace("retired_by", by)) for each in BOUNDARY_EDITS]
     return stream(marked.order_by(by, "start"), found)
+
+
+TURNS = columns(
+    Turn,
+    "project interview model turn role channel speaker prompt_kind is_answer call_id details text",
+    project="interview__study__slug",
+    model="interview__model_label",
+    turn="position",
+)
+SENTENCES = columns(
+    Sentence,
+    f"{PLACE} sentence role channel is_answer kind start end text",
+    find_place(""),
+    role="turn__role",
+    channel="turn__channel",
+    is_answer="turn__is_answer",
+)
+(_DETAILS,) = find_places(TURNS, "details")
+# Fields of an interview that are text, by their key in a line.
+_TEXTS = {
+    "title": "title",
+    "model": "model_label",
+    **{name: name for name in ("vendor", "surface", "period", "interviewer", "tier", "inclusion", "inclusion_reason")},
+    "opening_prompt": "opening_prompt",
+    "language": "language",
+}
+_TEXTS_OF_TURN = ("channel", "speaker", "prompt_kind", "call_id")
+
+
+def read_turns(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every turn with its exact text, in the order of the study."""
+    turns = Turn.objects.filter(scope.within("interview")).order_by("interview_id", "position")
+    for row in stream(turns, TURNS):
+        details = row[_DETAILS]
+        told = json.dumps(details, ensure_ascii=False, sort_keys=True) if details else ""
+        yield [*row[:_DETAILS], told, *row[_DETAILS + 1 :]]
+
+
+def count_turns(scope: Scope) -> int:
+    """How many rows ``read_turns`` yields."""
+    return Turn.objects.filter(scope.within("interview")).count()
+
+
+def count_long_turns(scope: Scope) -> int:
+    """How many turns are longer than a spreadsheet keeps, by where their sentences end: no text is read for it."""
+    long = Sentence.objects.current().filter(scope.within("turn__interview"), end__gt=MAX_CELL)
+    return long.order_by().values("turn").distinct().count()
+
+
+def count_long_sentences(scope: Scope) -> int:
+    """How many sentences are longer than a spreadsheet keeps."""
+    return int(_find_sentences(scope).filter(end__gt=F("start") + MAX_CELL).count())
+
+
+def read_sentences(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every sentence as it is segmented now, whether anybody coded it or not."""
+    return stream(quote_sentences(label_sentences(_find_sentences(scope), ""), ""), SENTENCES)
+
+
+def count_sentences(scope: Scope) -> int:
+    """How many rows ``read_sentences`` yields."""
+    return int(_find_sentences(scope).count())
+
+
+def _find_sentences(scope: Scope) -> Any:
+    found = Sentence.objects.current().filter(scope.within("turn__interview"))
+    return found.order_by("turn__interview_id", "position", "start")
+
+
+def write_interviews(scope: Scope, path: Path) -> int:
+    """Write every interview as a line of interview_jsonl, each after the one that it hangs on; returns how many.
+
+    What hangs on an interview that the file leaves out stands by itself: a line may name only what the file holds.
+    """
+    written = 0
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        within = Interview.objects.filter(scope.within())
+        keys = set(within.values_list("pk", flat=True))
+        found = within.select_related("hangs_on__interview").order_by("pk")
+        for interview in found.iterator(chunk_size=CHUNK):
+            file.write(json.dumps(_describe_interview(interview, keys), ensure_ascii=False) + "\n")
+            written += 1
+            scope.watch(written, 0)
+    return written
+
+
+def _describe_interview(interview: Interview, keys: Container[int]) -> dict[str, Any]:
+    """What a line says, in a file of the interviews ``keys``. Metadata first: it overwrites no key of the format."""
+    line: dict[str, Any] = {**interview.metadata, "id": interview.external_id, "kind": interview.kind}
+    line |= {key: value for key, field in _TEXTS.items() if (value := getattr(interview, field))}
+    if interview.hangs_on and interview.hangs_on.interview_id in keys:
+        line["relation"] = interview.relation
+        line["hangs_on"] = {"id": interview.hangs_on.interview.external_id, "turn": interview.hangs_on.position}
+    if interview.run:
+        line["run"] = interview.run
+    line["turns"] = [_describe_turn(turn) for turn in interview.turns.order_by("position")]
+    return line
+
+
+def _describe_turn(turn: Turn) -> dict[str, Any]:
+    described: dict[str, Any] = {"role": turn.role, "text": turn.text}
+    described |= {name: value for name in _TEXTS_OF_TURN if (value := getattr(turn, name))}
+    return {**described, "details": turn.details} if turn.details else described
+
+
+STANCES = columns(MethodStance, "project family stance reason set set_by")
+
+ROUNDS = columns(
+    Round,
+    "project round name instructions overlap_percent overlap_readers seed opened opened_by locked locked_by",
+    round="number",
+)
+
+ASSIGNMENTS = columns(
+    Assignment,
+    "project round interview model coder assigned assigned_by signed withdrawn",
+    project="round__project__slug",
+    round="round__number",
+    model="interview__model_label",
+)
+
+ADJUDICATIONS = columns(
+    Adjudication,
+    f"{PLACE} text family readings outcome chosen_coder codes reason adjudicator revision created withdrawn superseded_by "
+    "adjudication_id",
+    find_place(),
+)
+
+ANCHORS = columns(AnchorSentence, f"{PLACE} text added added_by removed", find_place())
+
+ANCHOR_READINGS = columns(
+    AnchorReading, f"{PLACE} codebook_version coder codes read", find_place(), codebook_version="version__number"
+)
+
+PROPOSALS = columns(
+    CodeProposal,
+    "project name definition family interview sentence_id sentence_label in_vivo proposed_by proposed state code_id answer "
+    "answered answered_by",
+    interview="sentence__turn__interview__external_id",
+    sentence_label="label",
+    in_vivo="is_in_vivo",
+    code_id=("code__identifier", "The code it became."),
+)
+THEMES = columns(
+    ThemeVersion,
+    "project theme version name concept description state codes reason written written_by came_from",
+    project="theme__project__slug",
+    theme="theme__number",
+    version=("number", "Which version of the theme, from 1; the highest is current."),
+    came_from=("theme_id", "Numbers of the themes it was merged or split from."),
+)
+
+THEME_QUOTES = columns(
+    ThemeQuote,
+    f"{PLACE} model start end text theme side edited_text note coding_id added added_by withdrawn quote_id may_be_quoted",
+    find_place(),
+    theme="theme__number",
+    quote_id="pk",
+    may_be_quoted=(
+        "",
+        "true where the interview's consent to quotation is given; otherwise text and edited_text are empty.",
+    ),
+)
+
+PHASE_ENTRIES = columns(PhaseEntry, "project phase text author written withdrawn superseded_by entry_id", entry_id="pk")
+
+POSITIONALITY = columns(PositionalityStatement, "project author text written")
+
+
+def read_stances(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every switch of the method."""
+    return stream(MethodStance.objects.filter(project=scope.project).order_by("pk"), STANCES)
+
+
+def read_rounds(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every round."""
+    return stream(Round.objects.filter(project=scope.project).order_by("number"), ROUNDS)
+
+
+def read_assignments(scope: Scope) -> Iterator[Sequence[object]]:
+    """Who was to code what, withdrawn assignments included."""
+    assignments = scope.keep(Assignment.objects.filter(scope.within("interview")), "coder")
+    return stream(assignments.order_by("pk"), ASSIGNMENTS)
+
+
+def read_adjudications(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every decision on differing readings, with those readings; later ones supersede earlier."""
+    adjudications = Adjudication.objects.filter(scope.within("sentence__turn__interview"))
+    return stream(quote_sentences(label_sentences(adjudications)).order_by("pk"), ADJUDICATIONS)
+
+
+def read_anchors(scope: Scope) -> Iterator[Sequence[object]]:
+    """The sentences that anchor meaning, removed ones included."""
+    anchors = AnchorSentence.objects.filter(scope.within("sentence__turn__interview"))
+    return stream(quote_sentences(label_sentences(anchors)).order_by("pk"), ANCHORS)
+
+
+def read_anchor_readings(scope: Scope) -> Iterator[Sequence[object]]:
+    """What was read in them under which codebook version."""
+    readings = scope.keep(AnchorReading.objects.filter(scope.within("sentence__turn__interview")), "coder")
+    return stream(label_sentences(readings).order_by("pk"), ANCHOR_READINGS)
+
+
+def read_proposals(scope: Scope) -> Iterator[Sequence[object]]:
+    """Codes that were proposed, and what was answered."""
+    proposals = scope.keep(CodeProposal.objects.filter(project=scope.project), "proposed_by")
+    proposals = proposals.filter(Q(sentence__isnull=True) | scope.within("sentence__turn__interview"))
+    return stream(label_sentences(proposals).order_by("pk"), PROPOSALS)
+
+
+def read_themes(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every version of every theme, with the numbers of the themes it was merged or split from.
+
+    A blind coder does not get the reasons, which reveal how her colleagues read.
+    """
+    origins: dict[int, list[int]] = {}
+    merged = Theme.objects.filter(project=scope.project, came_from__isnull=False)
+    for theme, number in merged.order_by("came_from__number").values_list("pk", "came_from__number"):
+        origins.setdefault(theme, []).append(number)
+    versions = ThemeVersion.objects.filter(theme__project=scope.project).order_by("theme__number", "number")
+    [reason] = find_places(THEMES, "reason")
+    for *cells, theme_id in stream(versions, THEMES):
+        if scope.only is not None:
+            cells[reason] = ""
+        yield [*cells, origins.get(int(str(theme_id)), [])]
+
+
+def read_theme_quotes(scope: Scope) -> Iterator[Sequence[object]]:
+    """The sentences for and against each theme: their exact text, and the quotation with its edits marked; of interviews
+    that may not be quoted only where they stand."""
+    allowed = list_consenting(find_quoted(scope), Consent.Scope.QUOTATION)
+    stored = [each if each.source else each._replace(source="sentence__turn__interview_id") for each in THEME_QUOTES]
+    words = find_places(THEME_QUOTES, "text", "edited_text")
+    quotes = quote_sentences(label_sentences(_find_quotes(scope)))
+    for *cells, interview in stream(quotes.order_by("theme__number", "pk"), stored):
+        may_be_quoted = interview in allowed
+        if not may_be_quoted:
+            for place in words:
+                cells[place] = ""
+        yield [*cells, may_be_quoted]
+
+
+def find_quoted(scope: Scope) -> set[int]:
+    """The interviews of which there are quotes."""
+    return set(_find_quotes(scope).order_by().values_list("sentence__turn__interview", flat=True))
+
+
+def _find_quotes(scope: Scope) -> QuerySet[ThemeQuote]:
+    return ThemeQuote.objects.filter(scope.within("sentence__turn__interview"))
+
+
+def read_phase_entries(scope: Scope) -> Iterator[Sequence[object]]:
+    """What was made in which phase, former texts included."""
+    entries = scope.keep(PhaseEntry.objects.filter(project=scope.project), "author")
+    return stream(entries.order_by("pk"), PHASE_ENTRIES)
+
+
+def read_positionality(scope: Scope) -> Iterator[Sequence[object]]:
+    """The active statements; a withdrawn one is no longer shown to others."""
+    statements = scope.keep(
+        PositionalityStatement.objects.filter(project=scope.project, withdrawn_at__isnull=True), "author"
+    )
+    return stream(statements.order_by("pk"), POSITIONALITY)

@@ -24,7 +24,7 @@ from transcripts.exchange.actions import (
     write_file,
 )
 from transcripts.exchange.refi.details import StudyReport
-from transcripts.exchange.registry import Export, Scope, find_export, name_file
+from transcripts.exchange.rows import Export, Scope, find_export, name_file
 from transcripts.formats.problems import list_once
 from transcripts.jobs.actions import start_job
 from transcripts.jobs.models import ImportJob

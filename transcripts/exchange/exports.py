@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 from transcripts.corpus.models import Consent
-from transcripts.exchange import (
-    coding_rows,
-    demonstrations,
-    inspect_rows,
-    negotiation_rows,
-    queries,
-    team_rows,
-    text_rows,
-    trajectory_rows,
-)
+from transcripts.exchange import coding_rows, negotiation_rows, queries, settled, trajectory_rows
 from transcripts.exchange.methods import write_methods
 from transcripts.exchange.refi.content import write_study
-from transcripts.exchange.registry import Export
+from transcripts.exchange.rows import Export
 from transcripts.negotiation.queries.cases import find_paired, find_with_sheets
 from transcripts.negotiation.queries.scores import find_scored
 from transcripts.studies.roles import Permission
@@ -59,27 +50,27 @@ STUDY = [
         name="Turns",
         sentence="Every turn with its exact text: tool calls, their results and reasoning too.",
         row="a turn",
-        columns=text_rows.TURNS,
-        read_rows=text_rows.read_turns,
-        count_rows=text_rows.count_turns,
-        count_long=text_rows.count_long_turns,
+        columns=coding_rows.TURNS,
+        read_rows=coding_rows.read_turns,
+        count_rows=coding_rows.count_turns,
+        count_long=coding_rows.count_long_turns,
     ),
     Export(
         key="sentences",
         name="Sentences",
         sentence="Every sentence as it is segmented now, coded or not: what shares and rates are shares of.",
         row="a sentence, coded or not",
-        columns=text_rows.SENTENCES,
-        read_rows=text_rows.read_sentences,
-        count_rows=text_rows.count_sentences,
-        count_long=text_rows.count_long_sentences,
+        columns=coding_rows.SENTENCES,
+        read_rows=coding_rows.read_sentences,
+        count_rows=coding_rows.count_sentences,
+        count_long=coding_rows.count_long_sentences,
     ),
     Export(
         key="texts",
         name="Interviews with their text",
         sentence="Whole interviews and trajectories, one a line, as they can be imported again; consents are a file of their own.",
         row="an interview with its turns",
-        files={"jsonl": text_rows.write_interviews},
+        files={"jsonl": coding_rows.write_interviews},
     ),
     Export(
         key="trajectories",
@@ -104,8 +95,8 @@ STUDY = [
             "stands by itself, and says in its metadata on which turn."
         ),
         row="a thread as a sample",
-        files={"json": inspect_rows.write_inspect_log},
-        begin_name=inspect_rows.begin_name,
+        files={"json": trajectory_rows.write_inspect_log},
+        begin_name=trajectory_rows.begin_name,
     ),
     Export(
         key="consents",
@@ -177,35 +168,35 @@ TEAM = [
         name="Method",
         sentence="Every change of the method of the study or of a family of codes, with its reason.",
         row="a change of the method",
-        columns=team_rows.STANCES,
+        columns=coding_rows.STANCES,
         is_narrowed=False,
-        read_rows=team_rows.read_stances,
+        read_rows=coding_rows.read_stances,
     ),
     Export(
         key="rounds",
         name="Rounds",
         sentence="The rounds of coding: their instructions, how interviews were allocated, and who locked them.",
         row="a round",
-        columns=team_rows.ROUNDS,
+        columns=coding_rows.ROUNDS,
         is_narrowed=False,
-        read_rows=team_rows.read_rounds,
+        read_rows=coding_rows.read_rounds,
     ),
     Export(
         key="assignments",
         name="Assignments",
         sentence="Who was assigned which interview in which round, and when it was signed off.",
         row="an interview for a coder in a round",
-        columns=team_rows.ASSIGNMENTS,
-        read_rows=team_rows.read_assignments,
+        columns=coding_rows.ASSIGNMENTS,
+        read_rows=coding_rows.read_assignments,
     ),
     Export(
         key="adjudications",
         name="Adjudications",
         sentence="Decisions on disagreements between coders, with their readings and the reason.",
         row="a decision on a disagreement",
-        columns=team_rows.ADJUDICATIONS,
+        columns=coding_rows.ADJUDICATIONS,
         permission=Permission.SEE_ALL_CODINGS,
-        read_rows=team_rows.read_adjudications,
+        read_rows=coding_rows.read_adjudications,
         unblinds=True,
     ),
     Export(
@@ -213,16 +204,16 @@ TEAM = [
         name="Anchor sentences",
         sentence="The fixed sentences that are coded again after each change of meaning.",
         row="an anchor sentence",
-        columns=team_rows.ANCHORS,
-        read_rows=team_rows.read_anchors,
+        columns=coding_rows.ANCHORS,
+        read_rows=coding_rows.read_anchors,
     ),
     Export(
         key="anchor_readings",
         name="Anchor readings",
         sentence="How each coder coded the anchor sentences under each codebook version.",
         row="an anchor sentence as one coder coded it under one version",
-        columns=team_rows.ANCHOR_READINGS,
-        read_rows=team_rows.read_anchor_readings,
+        columns=coding_rows.ANCHOR_READINGS,
+        read_rows=coding_rows.read_anchor_readings,
         unblinds=True,
     ),
     Export(
@@ -230,8 +221,8 @@ TEAM = [
         name="Proposed codes",
         sentence="Proposed codes, each with the sentence that prompted it and the lead's answer.",
         row="a code somebody proposed",
-        columns=team_rows.PROPOSALS,
-        read_rows=team_rows.read_proposals,
+        columns=coding_rows.PROPOSALS,
+        read_rows=coding_rows.read_proposals,
     ),
 ]
 NEGOTIATION = [
@@ -323,12 +314,12 @@ NEGOTIATION = [
         ),
         row="a normative stance, a thread with all of its turns, or a preference between two threads",
         permission=Permission.ADJUDICATE,
-        files={"jsonl": demonstrations.write_demonstrations},
+        files={"jsonl": settled.write_demonstrations},
         unblinds=True,
         find_unblinded=negotiation_rows.find_judged,
         also_reveals="pairs, scores",
         consent=Consent.Scope.REUSE.value,
-        find_quoted=demonstrations.find_threads,
+        find_quoted=settled.find_threads,
     ),
     Export(
         key="stage_openings",
@@ -345,9 +336,9 @@ THEMES = [
         name="Themes",
         sentence="Every version of every theme: its name, central concept and codes, and why it was changed.",
         row="a version of a theme",
-        columns=team_rows.THEMES,
+        columns=coding_rows.THEMES,
         is_narrowed=False,
-        read_rows=team_rows.read_themes,
+        read_rows=coding_rows.read_themes,
     ),
     Export(
         key="theme_quotes",
@@ -357,30 +348,30 @@ THEMES = [
             "interview only with consent to quotation."
         ),
         row="a sentence for or against a theme",
-        columns=team_rows.THEME_QUOTES,
+        columns=coding_rows.THEME_QUOTES,
         permission=Permission.SEE_ALL_CODINGS,
-        read_rows=team_rows.read_theme_quotes,
+        read_rows=coding_rows.read_theme_quotes,
         unblinds=True,
         consent=Consent.Scope.QUOTATION.value,
-        find_quoted=team_rows.find_quoted,
+        find_quoted=coding_rows.find_quoted,
     ),
     Export(
         key="phase_entries",
         name="Phases",
         sentence="What was written down in the six phases of thematic analysis, earlier texts included.",
         row="an entry of a phase",
-        columns=team_rows.PHASE_ENTRIES,
+        columns=coding_rows.PHASE_ENTRIES,
         is_narrowed=False,
-        read_rows=team_rows.read_phase_entries,
+        read_rows=coding_rows.read_phase_entries,
     ),
     Export(
         key="positionality",
         name="Positionality",
         sentence="Coders' own statements about themselves as readers.",
         row="a current statement",
-        columns=team_rows.POSITIONALITY,
+        columns=coding_rows.POSITIONALITY,
         is_narrowed=False,
-        read_rows=team_rows.read_positionality,
+        read_rows=coding_rows.read_positionality,
     ),
 ]
 RECORD = [

@@ -22,7 +22,7 @@ from transcripts.codebook.models import CodebookVersion, CodeChange, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Decision, Link, Reveal, StageOpening, Unblinding
 from transcripts.corpus.models import BoundaryEdit, Interview, Kind, Sentence, Turn
-from transcripts.exchange.registry import Scope, list_machine_notes, list_machine_uses
+from transcripts.exchange.rows import Scope, list_machine_notes, list_machine_uses
 from transcripts.negotiation.models import CaseSheet, Pair, Score, Stance
 from transcripts.rounds.models import Assignment, Round
 from transcripts.studies.models import MethodStance, Project

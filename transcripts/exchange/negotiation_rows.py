@@ -12,10 +12,10 @@ from django.db.models.functions import Coalesce
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Coding, Link, StageOpening
 from transcripts.corpus.models import Turn
-from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import (
     CHUNK,
     PLACE,
+    Scope,
     columns,
     find_place,
     find_places,

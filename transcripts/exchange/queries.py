@@ -15,8 +15,7 @@ from transcripts.codebook.models import CodebookVersion, CodeChange, CodeExample
 from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import RUN_FACTS, Consent, Interview
 from transcripts.corpus.queries import list_consenting
-from transcripts.exchange.registry import Scope, list_exports
-from transcripts.exchange.rows import Column, column, columns, stream
+from transcripts.exchange.rows import Column, Scope, column, columns, list_exports, stream
 from transcripts.formats.codebook_csv import COLUMNS, CodeRow
 from transcripts.formats.codebook_json import write_codebook_json
 from transcripts.formats.codebook_rules import CodebookContent

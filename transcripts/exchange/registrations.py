@@ -6,7 +6,7 @@ from transcripts.coding.models import Coding
 from transcripts.corpus.storing import register_staged_work
 from transcripts.exchange.export_jobs import EXPORT, PROJECT_FILE
 from transcripts.exchange.exports import CODINGS, NEGOTIATION, RECORD, STUDY, TEAM, THEMES
-from transcripts.exchange.registry import register_export
+from transcripts.exchange.rows import register_export
 from transcripts.jobs.runs import register_job_kind
 
 for export in (*STUDY, *CODINGS, *TEAM, *NEGOTIATION, *THEMES, *RECORD):

@@ -13,15 +13,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import HttpResponseClientRedirect, retarget
 
 from transcripts.blinding.viewers import get_viewer
-from transcripts.charts.png import NoRenderer, write_png
-from transcripts.corpus.listing import is_fact
+from transcripts.charts.svg import NoRenderer, write_png
 from transcripts.corpus.models import RUN_FACTS, Kind
-from transcripts.corpus.queries import count_left_out, list_run_facts
+from transcripts.corpus.queries import count_left_out, is_fact, list_run_facts
 from transcripts.exchange import actions
 from transcripts.exchange.export_jobs import PROJECT_FILE, find_hidden, write_or_leave
 from transcripts.exchange.methods import draft_methods
 from transcripts.exchange.refi.details import StudyReport
-from transcripts.exchange.registry import (
+from transcripts.exchange.rows import (
     Export,
     Scope,
     count_without_consent,
@@ -30,15 +29,14 @@ from transcripts.exchange.registry import (
     list_exports,
     say_without_consent,
 )
-from transcripts.formats.parquet import HOW_TO_GET_IT, is_installed
+from transcripts.formats.report_tables import HOW_TO_GET_IT, is_installed
 from transcripts.jobs.actions import start_job
 from transcripts.jobs.models import ImportJob
 from transcripts.jobs.runs import list_own_files, list_recent_jobs
 from transcripts.studies.access import ProjectRequest, project_view
 from transcripts.studies.downloads import CONTENT_TYPES, send_download, sends_files
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form, at_top
-from transcripts.ui.chart_files import read_chart
+from transcripts.ui.acts import at_form, at_top, read_chart
 from transcripts.ui.forms import limit_size, takes_uploads
 
 MAX_FILE_SIZE = 200 * 1024 * 1024

@@ -1,5 +1,5 @@
 """Two that met the same texts, cases or questions, compared one by one: the rows of such comparisons, and their table, chart and
-sentences, the same wherever two are compared. transcripts.statistics.comparing has the arithmetic."""
+sentences, the same wherever two are compared. transcripts.statistics.differences has the arithmetic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transcripts.charts.verdicts import CANNOT_TELL, judge_cases, summarise
 from transcripts.formats.numbers import write_estimate, write_number, write_p
 from transcripts.formats.problems import show_count
 from transcripts.formats.report_tables import ReportTable, declare, name_ends
-from transcripts.statistics.comparing import LEVEL, Comparison, Direction, compare_family, pair_units
+from transcripts.statistics.differences import LEVEL, Comparison, Direction, compare_family, pair_units
 from transcripts.statistics.figures import FEW
 
 Compared = Mapping[str, Any]

@@ -2,19 +2,32 @@
 
 A report is small, so its tables are written whole. pandas writes CSV and Parquet, and is loaded only while such a file is made.
 Cells and types are those of exports (``transcripts.formats.tabular`` and ``parquet``), which are streamed.
+
+Write LaTeX tables. Words of models and of people are printed, never run.
+
+Every character that LaTeX reads as more than itself is written as a command that prints it. A character that the usual
+fonts lack is printed by its number, as U+4E2D, unless the engine and its font have it: nothing vanishes.
+
+Tables as Parquet: the same rows as in CSV, each column of one type, in row groups.
+
+pyarrow is an extra (``auditapp[parquet]``) and loaded only while such a file is written.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from transcripts.formats.latex import write_plain_table
 from transcripts.formats.numbers import write_estimate, write_number
-from transcripts.formats.parquet import COMPRESSION, Field, fit_column, is_installed, make_schema
-from transcripts.formats.tabular import escape_formula, show_cell, write_json
+from transcripts.formats.tabular import escape_formula, group_rows, show_cell, write_json
 
 Source = TypeVar("Source")
 """What the rows of a table are read from: a report, or rows that a query found."""
@@ -149,3 +162,235 @@ def write_report_table(
 
     frame = pandas.DataFrame(values, columns=table.names, dtype=object)
     return frame.map(show).rename(columns=show).to_csv(index=False, lineterminator="\r\n").encode()
+
+
+DASH = "--"
+# From white to a blue on which black still has a contrast of eight to one.
+_LIGHT, _DARK = (255, 255, 255), (133, 178, 222)
+MAX_VALUE_LENGTH = 60
+"""Characters of a value that a table shows; models answer with paragraphs at times."""
+
+_COMMANDS = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "_": r"\_",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "`": r"\textasciigrave{}",
+    # After the end of a row these two are arguments of the command that ends it.
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    # Two of a kind would become another sign.
+    "-": "-{}",
+    "'": "'{}",
+    ",": ",{}",
+    "!": "!{}",
+    "?": "?{}",
+    "–": r"\textendash{}",
+    "—": r"\textemdash{}",
+    "‘": r"\textquoteleft{}",
+    "’": r"\textquoteright{}",
+    "“": r"\textquotedblleft{}",
+    "”": r"\textquotedblright{}",
+    "…": r"\textellipsis{}",
+    "†": r"\textdagger{}",
+    "‡": r"\textdaggerdbl{}",
+    "−": "$-$",
+    "\N{NO-BREAK SPACE}": " ",
+}
+# The letters that every engine prints with the encoding of our preamble.
+_PRINTED = frozenset(chr(code) for code in range(0xC0, 0x100)) - {"×", "÷"}
+_DROPPED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_TO_ESCAPE = re.compile(r"[^A-Za-z0-9 .:;/()+=@]")
+
+PREAMBLE = "\n".join(
+    [
+        r"\usepackage{iftex}",
+        r"\ifPDFTeX\usepackage[T1]{fontenc}\usepackage[utf8]{inputenc}\usepackage{textcomp}\fi",
+        r"\usepackage{booktabs}",
+        r"\usepackage{graphicx}",
+        r"\usepackage[table]{xcolor}",
+        r"\providecommand{\sobchar}[1]{\texttt{U+#1}}",
+        r"\ifPDFTeX\else\renewcommand{\sobchar}[1]{\iffontchar\font" + '"#1 ' + r'\char"#1 \else\texttt{U+#1}\fi}\fi',
+    ]
+)
+"""What the tables need; it loads under pdfLaTeX, XeLaTeX and LuaLaTeX."""
+
+
+def escape_latex(text: str) -> str:
+    """The text as LaTeX that prints it on one line; control and direction characters are dropped."""
+    line = " ".join(unicodedata.normalize("NFC", text).split())
+    return _TO_ESCAPE.sub(_escape_character, line)
+
+
+def show_value(text: str, max_length: int = MAX_VALUE_LENGTH) -> str:
+    """As ``escape_latex``, cut to the width of ``max_length`` characters. One that is printed by its number is six wide."""
+    line = " ".join(text.split())
+    room = max_length
+    for place, character in enumerate(line):
+        room -= 6 if ord(character) > 0xFF and character not in _COMMANDS else 1
+        if room < 0:
+            return escape_latex(line[:place] + "…")
+    return escape_latex(line)
+
+
+def _escape_character(found: re.Match[str]) -> str:
+    character = found[0]
+    if character in _COMMANDS:
+        return _COMMANDS[character]
+    if character in _PRINTED:
+        return character
+    if unicodedata.category(character) in _DROPPED:
+        return ""
+    return rf"\sobchar{{{ord(character):04X}}}"
+
+
+def shade(share: float) -> str:
+    """A cell's colour: the share, 0 to 1, of the way from light to dark."""
+    part = min(max(share, 0.0), 1.0)
+    mixed = (round(light + (dark - light) * part) for light, dark in zip(_LIGHT, _DARK, strict=True))
+    return r"\cellcolor[HTML]{" + "".join(f"{channel:02X}" for channel in mixed) + "}"
+
+
+def span(columns: int, words: str, alignment: str = "c") -> str:
+    """A cell over several columns; the words are LaTeX."""
+    return rf"\multicolumn{{{columns}}}{{{alignment}}}{{{words}}}"
+
+
+def write_table(
+    columns: str, rows: Iterable[Sequence[str] | str], *, caption: str, label: str, fit: bool = True
+) -> str:
+    """A floating table with rules above and below; with ``fit`` it is scaled to the line.
+
+    A row is its cells as LaTeX; text alone is a command between rows. ``caption`` is plain text.
+    """
+    body = [row if isinstance(row, str) else " & ".join(row) + r" \\" for row in rows]
+    table = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]
+    if fit:
+        table = [r"\resizebox{\linewidth}{!}{%", *table, "}"]
+    head = [r"\begin{table}[p]", r"\centering", rf"\caption{{{escape_latex(caption)}}}", rf"\label{{tab:{label}}}"]
+    return "\n".join([*head, *table, r"\end{table}"])
+
+
+def write_plain_table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str, label: str, columns: str = ""
+) -> str:
+    """A file with one table of plain texts, with the commands that it needs as a comment above.
+
+    ``columns`` says how each is aligned, such as "lrr"; without it the first stands to the left, the others to the right.
+    """
+    needs = "\n".join(f"% {line}" for line in PREAMBLE.splitlines())
+    head = " & ".join(map(escape_latex, heads)) + r" \\ \midrule"
+    body = [[escape_latex(cell) for cell in row] for row in rows]
+    aligned = columns or "l" + "r" * (len(heads) - 1)
+    table = write_table(aligned, [head, *body], caption=caption, label=label)
+    return f"% Needs in the preamble:\n{needs}\n{table}\n"
+
+
+# Rows of a row group, which are in memory together.
+ROWS_OF_A_GROUP = 20_000
+HOW_TO_GET_IT = "make parquet"
+# Digits behind the point of a decimal: money is in nanodollars.
+SCALE = 9
+COMPRESSION: Final = "zstd"
+
+
+class ParquetNotInstalled(Exception):
+    """pyarrow is not installed here."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"Parquet needs pyarrow, which is not installed here. Install it with: {HOW_TO_GET_IT}. CSV has the same rows."
+        )
+
+
+class Field(NamedTuple):
+    """A column: its heading, the type of its cells (text where none is known) and what it means."""
+
+    name: str
+    kind: type = str
+    meaning: str = ""
+
+
+def is_installed() -> bool:
+    """Whether Parquet can be written here."""
+    return importlib.util.find_spec("pyarrow") is not None
+
+
+def write_parquet(rows: Iterable[Sequence[object]], *, fields: Sequence[Field], path: Path) -> int:
+    """Write rows to a file; returns how many. ``None`` is null, and text is never escaped.
+
+    Raises ``ParquetNotInstalled``, what ``fit_column`` raises, and what pyarrow raises for a cell that is not of its column's type.
+    """
+    if not is_installed():
+        raise ParquetNotInstalled
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    schema, count = make_schema(fields), 0
+    with parquet.ParquetWriter(path, schema, compression=COMPRESSION) as writer:
+        for batches in _fill_groups(rows, fields, schema):
+            writer.write_table(pa.Table.from_batches(batches, schema), row_group_size=ROWS_OF_A_GROUP)
+            count += sum(batch.num_rows for batch in batches)
+    return count
+
+
+def make_schema(fields: Sequence[Field]) -> Any:
+    """The types of a file, as pyarrow has them."""
+    import pyarrow as pa
+
+    types = {
+        bool: pa.bool_(),
+        int: pa.int64(),
+        float: pa.float64(),
+        Decimal: pa.decimal128(38, SCALE),
+        date: pa.date32(),
+        datetime: pa.timestamp("us", tz="UTC"),
+        str: pa.string(),
+    }
+    return pa.schema([pa.field(each.name, types[each.kind], metadata={"meaning": each.meaning}) for each in fields])
+
+
+def _fill_groups(rows: Iterable[Sequence[object]], fields: Sequence[Field], schema: Any) -> Iterator[list[Any]]:
+    """Batches of rows, together a row group. Kept as pyarrow's columns, they take a tenth of the memory of rows."""
+    import pyarrow as pa
+
+    batches: list[Any] = []
+    for columns in group_rows(rows, len(fields)):
+        arrays = [
+            pa.array(fit_column(column, each.kind), field.type)
+            for column, each, field in zip(columns, fields, schema, strict=True)
+        ]
+        batches.append(pa.record_batch(arrays, schema=schema))
+        if sum(batch.num_rows for batch in batches) >= ROWS_OF_A_GROUP:
+            yield batches
+            batches = []
+    if batches:
+        yield batches
+
+
+def fit_column(column: Sequence[object], kind: type) -> Sequence[object]:
+    """What pyarrow is given of a column: text where it is one of text, and otherwise what is of its kind.
+
+    Raises ``ValueError`` for a number that is not finite, as in CSV, and ``TypeError`` for a truth value in a column of numbers and
+    for a fraction in one of whole numbers: pyarrow would make 1.0 of the one and cut the other.
+    """
+    if kind is str:
+        return [value if value is None or isinstance(value, str) else show_cell(value) for value in column]
+    if kind is int or kind is float:
+        for value in column:
+            if isinstance(value, float):
+                show_cell(value)
+            if isinstance(value, bool) or (kind is int and isinstance(value, float) and not value.is_integer()):
+                raise TypeError(f"{value} is no {'whole ' if kind is int else ''}number.")
+    return column

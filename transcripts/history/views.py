@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, cast
 
+from django import forms
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 
-from transcripts.history.forms import NextForm, at_next
-from transcripts.history.models import Numbered
+from transcripts.history.models import Numbered, WrittenMeanwhile
 from transcripts.studies.access import ProjectRequest
-from transcripts.ui.forms import list_clashes
+from transcripts.ui.acts import at_form
+from transcripts.ui.forms import NumberField, list_clashes, post_again
 
 
 class NumberPage(NamedTuple):
@@ -48,3 +50,34 @@ def write_number(
     clashes = list_clashes(form, page.initial(form.latest)) if form.latest else []
     context = {"form": form, "page": page, "latest": form.latest or latest, "notes": notes, "clashes": clashes}
     return render(request, "history/write_number.html", context, status=form.status)
+
+
+class NextForm(forms.Form):
+    """A form whose act stores the next number. ``based_on`` is the latest that the page showed, 0 for none; ``latest`` is what
+    somebody wrote after it."""
+
+    based_on = NumberField(min_value=0, required=False, initial=0)
+
+    latest: Any = None
+
+    def clean_based_on(self) -> int:
+        return self.cleaned_data["based_on"] or 0
+
+    @property
+    def status(self) -> int:
+        """Of the page that shows it."""
+        return 409 if self.latest else 422 if self.errors else 200
+
+
+@contextmanager
+def at_next(form: NextForm, field: str | None = None) -> Iterator[None]:
+    """As ``at_form``. Who is late keeps what she entered, and goes on from what was written meanwhile."""
+    with at_form(form, field):
+        try:
+            yield
+        except WrittenMeanwhile as error:
+            form.latest, form.data = (
+                error.latest,
+                post_again(cast("QueryDict", form.data), based_on=error.latest.number),
+            )
+            form.add_error(None, str(error))

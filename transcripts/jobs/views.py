@@ -13,8 +13,7 @@ from transcripts.jobs import actions, runs
 from transcripts.jobs.models import ImportJob
 from transcripts.jobs.runs import JobKind, find_kind
 from transcripts.refusals import Refused
-from transcripts.studies.access import ProjectRequest, project_view
-from transcripts.studies.acts import post
+from transcripts.studies.access import ProjectRequest, post, project_view
 from transcripts.studies.downloads import sends_files
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_top

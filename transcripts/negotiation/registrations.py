@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transcripts.blinding.labels_seen import register_labels
+from transcripts.blinding.viewers import register_labels
 from transcripts.desk.history import register_history
 from transcripts.negotiation.queries.cases import find_paired, find_with_sheets
 from transcripts.negotiation.queries.own_acts import SCORES

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from transcripts.negotiation.views import at_desk, cases, pairs, scores, stances, study, thread
+from transcripts.negotiation.views import cases, scores, study, thread
 
 app_name = "negotiation"
 
@@ -13,9 +13,9 @@ interview_urls = [
     path("scores/", scores.show_thread, name="thread_scores"),
     path("scores/put/", scores.put, name="put_score"),
     path("scores/withdraw/", scores.withdraw, name="withdraw_score"),
-    path("scores/at-desk/", at_desk.show_own, name="own_scores"),
-    path("scores/at-desk/put/", at_desk.put_at_desk, name="put_at_desk"),
-    path("scores/at-desk/withdraw/", at_desk.withdraw_at_desk, name="withdraw_at_desk"),
+    path("scores/at-desk/", cases.show_own, name="own_scores"),
+    path("scores/at-desk/put/", cases.put_at_desk, name="put_at_desk"),
+    path("scores/at-desk/withdraw/", cases.withdraw_at_desk, name="withdraw_at_desk"),
 ]
 
 urlpatterns = [
@@ -24,11 +24,11 @@ urlpatterns = [
     path("p/<slug:slug>/negotiation/", study.show_study, name="study"),
     path("p/<slug:slug>/negotiation/turns/", study.list_behind, name="behind"),
     path("p/<slug:slug>/negotiation/download/", study.download, name="download"),
-    path("p/<slug:slug>/negotiation/pairs/", pairs.show_pairs, name="pairs"),
-    path("p/<slug:slug>/negotiation/pairs/<str:pair_name>/", pairs.show_pair, name="pair"),
-    path("p/<slug:slug>/negotiation/pairs/<str:pair_name>/withdraw/", pairs.withdraw_pair, name="withdraw_pair"),
-    path("p/<slug:slug>/negotiation/stances/", stances.show_stances, name="stances"),
-    path("p/<slug:slug>/negotiation/stances/new/", stances.write_new, name="new_stance"),
-    path("p/<slug:slug>/negotiation/stances/<int:stance_id>/next/", stances.write_next, name="next_stance"),
+    path("p/<slug:slug>/negotiation/pairs/", cases.show_pairs, name="pairs"),
+    path("p/<slug:slug>/negotiation/pairs/<str:pair_name>/", cases.show_pair, name="pair"),
+    path("p/<slug:slug>/negotiation/pairs/<str:pair_name>/withdraw/", cases.withdraw_pair, name="withdraw_pair"),
+    path("p/<slug:slug>/negotiation/stances/", cases.show_stances, name="stances"),
+    path("p/<slug:slug>/negotiation/stances/new/", cases.write_new, name="new_stance"),
+    path("p/<slug:slug>/negotiation/stances/<int:stance_id>/next/", cases.write_next, name="next_stance"),
     path("p/<slug:slug>/negotiation/scores/", scores.show_scores, name="scores"),
 ]

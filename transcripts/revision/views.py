@@ -16,11 +16,10 @@ from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Enactment
 from transcripts.corpus.models import Sentence
-from transcripts.revision import actions, pages, queries
+from transcripts.revision import actions, queries
 from transcripts.revision.actions.anchors import MAX_ANCHORS
 from transcripts.revision.pure.drift import draw_drift
-from transcripts.studies.access import ProjectRequest, project_view
-from transcripts.studies.acts import post
+from transcripts.studies.access import ProjectRequest, post, project_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.forms import OnceForm
@@ -94,7 +93,7 @@ def show_effects(request: ProjectRequest, older: int, number: int) -> HttpRespon
     earlier = get_object_or_404(request.project.codebook_versions, number=older)
     if older > number:
         raise Http404("The earlier version comes first.")
-    effects = pages.build_effects(request.project, older, version, coder=_whose(request))
+    effects = queries.build_effects(request.project, older, version, coder=_whose(request))
     return render(
         request,
         "revision/effects.html",
@@ -144,10 +143,10 @@ def show_queue(request: ProjectRequest) -> HttpResponse:
         first = next((each for each in offered if each.identifier == wanted), None)
         if first is not None:
             return redirect("revision:re_review", request.project.slug, first.coding_id)
-    closed = pages.list_closed(request.project, due)
+    closed = queries.list_closed(request.project, due)
     page = {
         "version": version,
-        "codes": pages.count_by_code(offered),
+        "codes": queries.count_by_code(offered),
         "closed": closed,
         "widened": queries.list_widened(version),
     }
@@ -162,7 +161,7 @@ def show_near(request: ProjectRequest) -> HttpResponse:
     wanted = request.GET.get("code", "")
     widened = queries.list_widened(version)
     code = next((each for each in widened if each.identifier == wanted), None)
-    near = pages.find_near_sentences(code, request.user) if code is not None else {}
+    near = queries.find_near_sentences(code, request.user) if code is not None else {}
     return render(request, "revision/near.html", {"code": code, **near})
 
 
@@ -176,7 +175,7 @@ def re_review(request: ProjectRequest, coding_id: int) -> HttpResponse:
         # Sent twice, or from two tabs: what it asked for has been done.
         get_object_or_404(Coding, pk=coding_id, coder=request.user, sentence__turn__interview__project=request.project)
         return redirect("revision:queue", request.project.slug)
-    look = pages.build_look(coding, version)
+    look = queries.build_look(coding, version)
     form = ReReviewForm(request.POST if request.method == "POST" else None, targets=look["targets"])
     if form.is_valid():
         with at_form(form):
@@ -311,7 +310,7 @@ def read(request: ProjectRequest) -> HttpResponse:
         {
             "version": version,
             "anchor": anchor,
-            "shown": pages.find_context(anchor.sentence),
+            "shown": queries.find_context(anchor.sentence),
             "codes": codes,
             "chosen": form.data.getlist("codes") if form.is_bound else [],  # type: ignore[attr-defined]
             "form": form,
@@ -335,7 +334,7 @@ def _render_anchors(request: ProjectRequest, form: DrawForm) -> HttpResponse:
     # Those who may see all see others' readings once they have read every anchor themselves.
     unread = len(queries.list_unread(request.project, version, request.user))
     anchors = [(anchor, anchor.sentence.read_text()) for anchor in queries.list_anchors(request.project)]
-    drift = pages.build_drift(request.project, version, coder=request.user if unread else _whose(request))
+    drift = queries.build_drift(request.project, version, coder=request.user if unread else _whose(request))
     return render(
         request,
         "revision/anchors.html",

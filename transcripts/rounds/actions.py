@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import Max
+from django.db.models import Count, Exists, Max, OuterRef
 from django.utils import timezone
 
 from transcripts.accounts.models import User
@@ -17,11 +17,11 @@ from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.queries import list_consenting
 from transcripts.refusals import Refused
 from transcripts.rounds import queries
-from transcripts.rounds.closing import announce_if_finished
 from transcripts.rounds.models import Assignment, Finish, Round
 from transcripts.rounds.pure.allocation import CannotAllocate, allocate_items, draw_items, fingerprint
 from transcripts.rounds.queries import closes_the_rest, find_dealt_out, read_progress
 from transcripts.studies.models import Membership, Project
+from transcripts.studies.registrations import load_registrations
 from transcripts.ui.typed_text import MAX_SEED, MAX_TEXT, check_reason, check_text
 
 MAX_NAME_LENGTH = 200
@@ -396,3 +396,55 @@ def _record_finish(
     action: str, finish: Finish, project: Project, *, by: User, details: dict[str, object], row: RowChange
 ) -> None:
     trail.record(action, target=finish, by=by, stream=trail.project_stream(project.pk), details=details, rows=[row])
+
+
+_listeners: list[Callable[[Round], None]] = []
+
+
+def list_notes(user: User) -> list[str]:
+    """A sentence for each open round with interviews that only this person is still to code."""
+    active = Assignment.objects.filter(withdrawn_at__isnull=True)
+    others = active.filter(round=OuterRef("round"), interview=OuterRef("interview"), coder__is_active=True).exclude(
+        coder=user
+    )
+    left = active.filter(coder=user, signed_at__isnull=True, round__locked_at__isnull=True).exclude(Exists(others))
+    rounds = (
+        Round.objects.filter(pk__in=left.values("round")).select_related("project").order_by("project__name", "number")
+    )
+    counts = {each.pk: left.filter(round=each).count() for each in rounds}
+    return [
+        f"Round {each.number} of the study {each.project.name}: {counts[each.pk]} "
+        f"{'interview is' if counts[each.pk] == 1 else 'interviews are'} assigned to nobody else and not signed off. "
+        "Assign them to somebody on the page of the round."
+        for each in rounds
+    ]
+
+
+def list_assigned(project: Project, user: User) -> list[str]:
+    """A sentence for each open round of the study with interviews that are assigned to this person and not signed off."""
+    left = Assignment.objects.counted().filter(
+        round__project=project, coder=user, signed_at__isnull=True, round__locked_at__isnull=True
+    )
+    numbers = left.order_by("round__number").values_list("round__number").annotate(n=Count("pk"))
+    return [
+        f"Round {number}: {n} {'interview is' if n == 1 else 'interviews are'} assigned to {user.username} and not signed off. "
+        f"{'It stays' if n == 1 else 'They stay'} so, and the round does not end, until somebody takes "
+        f"{'it' if n == 1 else 'them'} back or assigns {'it' if n == 1 else 'them'} to somebody else on the page of the round."
+        for number, n in numbers
+    ]
+
+
+def register_round_finished(listener: Callable[[Round], None]) -> None:
+    """Call ``listener`` inside the transaction that signs off, or takes away, the last open assignment of a round. It is called
+    again where one is returned and signed off anew. Called once, in an app's ``registrations``."""
+    _listeners.append(listener)
+
+
+def announce_if_finished(round_: Round) -> None:
+    """Tell every part that asked for it, if nothing of the round is left to be signed off. The round's row is locked."""
+    counted = round_.assignments.counted()
+    if counted.filter(signed_at__isnull=True).exists() or not counted.exists():
+        return
+    load_registrations()
+    for listener in _listeners:
+        listener(round_)

@@ -9,8 +9,8 @@ class RoundsConfig(AppConfig):
     def ready(self) -> None:
         from transcripts.accounts.queries import register_closing
         from transcripts.audit_trail.rows import register_rows
-        from transcripts.rounds import closing
+        from transcripts.rounds import actions
         from transcripts.rounds.models import Finish
 
-        register_closing(notes=closing.list_notes)
+        register_closing(notes=actions.list_notes)
         register_rows(Finish, "interview coder finished_at shown_at withdrawn_at", study="interview.study_id")

@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.accounts.models import User
-from transcripts.corpus import listing
+from transcripts.corpus import queries
 from transcripts.corpus.consent import list_without
 from transcripts.corpus.models import Consent, Interview
 from transcripts.refusals import Refused
@@ -22,9 +22,8 @@ from transcripts.rounds import actions, queries
 from transcripts.rounds.actions import finish_interview, take_back_finish
 from transcripts.rounds.forms import CLOSE, CellsForm, FinishForm, LockForm, RoundForm, SignOffForm, SignOffSeveralForm
 from transcripts.rounds.models import Assignment, Round
-from transcripts.rounds.overview import read_all_work
 from transcripts.rounds.pure.allocation import fingerprint
-from transcripts.rounds.queries import read_progress
+from transcripts.rounds.queries import read_all_work, read_progress
 from transcripts.studies.access import ProjectRequest, project_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form, at_top
@@ -214,7 +213,7 @@ def _change_cells(request: ProjectRequest, round_: Round, form: CellsForm) -> in
 def _list_picked(request: ProjectRequest) -> list[str]:
     """What was ticked in the list of interviews, or all that matched there."""
     if "every" in request.POST:
-        found = listing.list_matching(request.project, listing.read_wanted(request.POST), None)
+        found = queries.list_matching(request.project, queries.read_wanted(request.POST), None)
         return [str(interview.pk) for interview in found]
     return request.POST.getlist("interview")
 

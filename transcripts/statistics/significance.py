@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+
 _TIES = 1 + 1e-7
 """Tables whose probability is within rounding of the observed one count as equally likely."""
 _ROUNDING = 1e-12
@@ -219,3 +220,31 @@ def raise_by_squaring(wave: NDArray[Any], power: int) -> NDArray[Any]:
         if power:
             wave = wave * wave
     return raised
+
+
+def adjust_holm(chances: Sequence[float]) -> list[float]:
+    """p adjusted for their number by stepping down (Holm 1979, Scand. J. Statist. 6:65), in the order given."""
+    order = sorted(range(len(chances)), key=chances.__getitem__)
+    adjusted = [0.0] * len(chances)
+    highest = 0.0
+    for position, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(chances) - position) * chances[index]))
+        adjusted[index] = highest
+    return adjusted
+
+
+def adjust_benjamini_hochberg(chances: Sequence[float]) -> list[float]:
+    """p adjusted by stepping up, in the order given (Benjamini and Hochberg 1995, J. R. Statist. Soc. B 57:289).
+
+    The i-th smallest of m becomes the least p(j) x m / j over all j >= i, at most 1. Those below a level q are the ones to
+    report where a share of q of the reported differences may be false, if the tests are independent or depend on each
+    other positively. Holm's p instead limits the chance of a single false one, whatever the dependence, and is never
+    smaller.
+    """
+    order = sorted(range(len(chances)), key=chances.__getitem__, reverse=True)
+    adjusted = [0.0] * len(chances)
+    lowest = 1.0
+    for position, index in enumerate(order):
+        lowest = min(lowest, chances[index] * len(chances) / (len(chances) - position))
+        adjusted[index] = lowest
+    return adjusted

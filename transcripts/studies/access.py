@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from django.conf import settings
-from django.core.exceptions import PermissionDenied
+from django.contrib import messages
+from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.db import connection, transaction
 from django.db.models import F, QuerySet
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.forms import BaseForm
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
 from django.utils import timezone
+from django.views.decorators.http import require_POST
 
 from transcripts.accounts.models import User
 from transcripts.studies.models import Membership, Project, UploadDay
 from transcripts.studies.roles import OWNER, ROLES, Permission, Role
+from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.typed_text import MAX_ID
 
 P = ParamSpec("P")
@@ -121,3 +126,47 @@ def count_upload(request: HttpRequest, project: Project) -> None:
             f"more than the {settings.MAX_UPLOAD_MB_PER_DAY:,} MB of this site. Nothing was stored. Try again tomorrow, or ask "
             "the person who runs the server to raise MAX_UPLOAD_MB_PER_DAY."
         )
+
+
+R = TypeVar("R")
+
+
+def post(
+    act: Callable[..., R],
+    permission: Permission,
+    *,
+    form: type[BaseForm] | None = None,
+    page: Callable[..., HttpResponse] | None = None,
+    on: Callable[..., dict[str, Any]] = lambda request: {"project": request.project},
+    done: str | Callable[[R], str] = "",
+    to: tuple[str, ...] = (),
+    then: Callable[[ProjectRequest, R], HttpResponse] | None = None,
+) -> Callable[..., HttpResponseBase]:
+    """The view that carries out ``act`` for people who hold ``permission``.
+
+    The act gets what ``on`` finds by the request and its address, what was typed into ``form``, and the person as ``by``. Once
+    it is done, ``then`` answers; or ``done`` is said at the top of the page ``to``: its name, and what its address has of this
+    one. An act that is refused says so in its form, which ``page`` shows again; without a form, at the top of the page ``to``.
+    Raises ``ImproperlyConfigured`` where there is no page for one of these.
+    """
+    if (form is not None and page is None) or (page is None and not to) or (then is None and not to):
+        raise ImproperlyConfigured("A form needs the page that shows it again, and an act a page that it leads to.")
+
+    @require_POST
+    @project_view(permission)
+    def view(request: ProjectRequest, /, **address: Any) -> HttpResponse:
+        found = on(request, **address)
+        typed = form(request.POST) if form else None
+        if typed is None or typed.is_valid():
+            with at_form(typed) if typed else at_top(request):
+                result = act(**found, **(typed.cleaned_data if typed else {}), by=request.user)
+                if then is not None:
+                    return then(request, result)
+                if done:
+                    messages.success(request, done if isinstance(done, str) else done(result))
+                return redirect(to[0], request.project.slug, *(address[name] for name in to[1:]))
+        if page is not None:
+            return page(request, typed, **address)
+        return redirect(to[0], request.project.slug, *(address[name] for name in to[1:]))
+
+    return view

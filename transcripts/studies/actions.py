@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
@@ -25,8 +28,8 @@ from transcripts.studies.access import find_role
 from transcripts.studies.models import Invitation, Membership, MethodStance, Project
 from transcripts.studies.overview import STEPS
 from transcripts.studies.queries import knows_family, may_renew_invitation, read_stances
-from transcripts.studies.role_changes import RoleChange, announce_role_change
-from transcripts.studies.roles import OWNER, ROLES, Permission
+from transcripts.studies.registrations import load_registrations
+from transcripts.studies.roles import OWNER, ROLES, Permission, Role
 from transcripts.ui.typed_text import check_reason
 
 MAX_NAME = 150
@@ -333,3 +336,49 @@ def _keep_an_owner(project: Project, *, without: User) -> None:
     owners = Membership.objects.filter(project=project, role=OWNER.key, user__is_active=True)
     if not owners.exclude(user=without).exists():
         raise Refused("A study needs an owner. Make somebody else owner first.")
+
+
+class RoleChange(NamedTuple):
+    """A member's role before and after; ``None`` for no part in the study."""
+
+    project: Project
+    user: User
+    before: Role | None
+    after: Role | None
+    by: trail.Actor
+
+    @property
+    def ends_reading(self) -> bool:
+        """Whether somebody who saw every coding, without any to keep blind, does so no more: she may code now, or come
+        back to code."""
+        if self.before is None or Permission.CODE in self.before.permissions:
+            return False
+        may_only_read = self.after is not None and Permission.CODE not in self.after.permissions
+        return Permission.SEE_ALL_CODINGS in self.before.permissions and not may_only_read
+
+
+_listeners: list[Callable[[RoleChange], None]] = []
+_leaving: list[Callable[[Project, User], list[str]]] = []
+
+
+def register_role_change(listener: Callable[[RoleChange], None]) -> None:
+    """Register a function to call for every change, inside its transaction. Called once, in an app's ``registrations``."""
+    _listeners.append(listener)
+
+
+def register_leaving(tell: Callable[[Project, User], list[str]]) -> None:
+    """Register what is to be said before a member is taken out of a study: sentences on what that leaves undone."""
+    _leaving.append(tell)
+
+
+def list_leaving(project: Project, user: User) -> list[str]:
+    """What the person who removes a member should know before."""
+    load_registrations()
+    return [sentence for tell in _leaving for sentence in tell(project, user)]
+
+
+def announce_role_change(change: RoleChange) -> None:
+    """Tell every part that asked for it."""
+    load_registrations()
+    for listener in _listeners:
+        listener(change)

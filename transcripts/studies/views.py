@@ -17,9 +17,9 @@ from transcripts.accounts.models import User
 from transcripts.accounts.queries import find_link_origins, list_site_owners, person_of, sign_in_address
 from transcripts.studies import actions, queries
 from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.actions import list_leaving
 from transcripts.studies.models import MethodStance
 from transcripts.studies.overview import list_waiting, read_cards, read_first_steps, read_notes
-from transcripts.studies.role_changes import list_leaving
 from transcripts.studies.roles import ROLE_CHOICES, ROLES, Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.forms import RowForm

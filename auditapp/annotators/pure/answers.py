@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from auditapp.annotators.pure.answer_objects import find_answers
 from auditapp.annotators.pure.prompts import OLD_PROMPT_VERSION, PROMPT_VERSION
-from auditapp.batches.pure.alarms import describe_unreadable
+from auditapp.batches.pure.estimating import describe_unreadable
 from auditapp.llm.providers.base import make_storable
 from auditapp.llm.pure.own_words import NOTHING, Judged
 

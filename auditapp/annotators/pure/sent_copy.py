@@ -3,14 +3,23 @@
 In the copy the words of the study's redaction list are replaced; characters that nobody sees are dropped (direction and
 tag characters, zero widths, variation selectors, controls); signs that some models take for the edge of a message, of a
 block of code or of our own material are written with look-alikes. The text itself never changes.
+
+What in a text looks as if it were written to a machine. Knows nothing of Django.
+
+A flag hides nothing: it warns people who see the machine's answer that the text may have influenced it.
+What is said in plain words of no known pattern is not found; docs/reference/pre-annotation.md says which payloads those are.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
+import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from transcripts.corpus.pure.redacting import Entry, find_places
 from transcripts.formats.unseen import HIDDEN
@@ -142,3 +151,202 @@ def _blunt(text: str) -> str:
 
 def _write_look_alikes(found: re.Match[str]) -> str:
     return found[0].translate(LOOK_ALIKES)
+
+
+MAX_SEARCHED = 100_000
+# Words for what was said before, and for what sets it aside, in the languages we have them in. Between the two at most a
+# few words.
+SET_ASIDE = {
+    "en": r"(?:ignore|disregard|forget|override|bypass|skip|do not follow|don't follow|stop following)",
+    "de": r"(?:ignorier\w*|vergiss|vergessen sie|missachte\w*|übergehe\w*)",
+    "fr": r"(?:ignore[zr]?|oublie[zr]?|ne tiens pas compte|ne tenez pas compte)",
+    "es": r"(?:ignor[ae]\w*|olvid[ae]\w*|haz caso omiso)",
+    "pt": r"(?:ignor[ae]\w*|esque[çc]a\w*|desconsider\w*)",
+    "it": r"(?:ignora\w*|dimentica\w*|trascura\w*)",
+    "nl": r"(?:negeer|vergeet)",
+    "pl": r"(?:zignoruj|ignoruj|zapomnij)",
+    "tr": r"(?:yok say\w*|unut\w*|görmezden gel\w*|dikkate alma\w*)",
+    "ru": r"(?:игнорируй\w*|проигнорируй\w*|забудь\w*)",
+    "uk": r"(?:ігноруй\w*|проігноруй\w*|забудь\w*)",
+}
+SAID_BEFORE = (
+    r"(?:instruction|direction|prompt|rules?\b|guideline|codebook|what (?:you were|was) told|everything above|all (?:of )?the above"
+    r"|anweisung|vorgabe|anleitung|regeln|consigne|r[èe]gle|instruc|istruzion|regole|instructie|regels|polece|instrukcj"
+    r"|talimat|yönerge|инструкц|указани|інструкц|вказівк)"
+)
+IGNORE = re.compile(rf"\b(?:{'|'.join(SET_ASIDE.values())})\b[^.!?\n]{{0,60}}{SAID_BEFORE}", re.IGNORECASE)
+# In languages that put the verb last, or no spaces between words.
+IGNORE_REVERSED = re.compile(
+    r"(?:talimat|yönerge)[^.!?\n]{0,40}(?:yok say|unut|görmezden gel|dikkate alma)"
+    r"|(?:निर्देश|अनुदेश)[^।.!?\n]{0,40}(?:अनदेखा|भूल|नज़रअंदाज़|नजरअंदाज)"
+    r"|(?:忽略|无视|無視|忘记|忘記|不要理会)[^。！？\n]{0,20}(?:指令|指示|说明|說明|规则|規則|提示)"
+    r"|(?:指示|命令|ルール|規則|プロンプト)[^。！？\n]{0,20}(?:無視|忘れ|従わない)"
+    r"|(?:지시|명령|규칙|지침)[^.!?\n]{0,20}(?:무시|잊)"
+    r"|(?:تجاهل|انس|اهمل)[^.!؟\n]{0,40}(?:التعليمات|تعليمات|القواعد|الأوامر)"
+    r"|(?:התעלם|התעלמי|תתעלם|שכח)[^.!?\n]{0,40}(?:הוראות|ההוראות|הכללים)",
+    re.IGNORECASE,
+)
+NEW_ROLE = re.compile(
+    r"\byou are (?:now|no longer)\b[^.!?\n]{0,40}\b(?:assistant|mode|model|agent|coder|annotator|bot|ai|unrestricted|root)"
+    r"|\b(?:developer|debug|god|admin|maintenance|jailbreak|dan) mode\b|\bnew (?:system )?(?:instructions?|prompt|rules)\s*:"
+    r"|\b(?:note|message|instructions?|attention|reminder) (?:to|for) (?:the )?"
+    r"(?:ai|llm|model|annotator|coder|assistant|machine|language model)\b"
+    r"|\b(?:as|dear|hey|attention,?) (?:the |an? )?(?:ai |automated |machine )?(?:annotator|coding assistant)\b"
+    r"|\bact as (?:the |an? )?(?:system|admin|root|unrestricted|annotator)\b",
+    re.IGNORECASE,
+)
+# Up to the end of a sentence; a full stop inside a name is none.
+ON = r"(?:[^.!?\n]|\.(?=\w))"
+ORDERS = re.compile(
+    rf"\b(?:apply|assign|use|put|give|mark|code|label|tag|choose|select|output|return|answer)\b{ON}{{0,50}}"
+    rf"\b(?:to|for|on|with|as|in)\b{ON}{{0,30}}\b(?:every|all|each|any)\b{ON}{{0,30}}"
+    r"\b(?:sentences?|turns?|interviews?|entr(?:y|ies)|rows?)\b"
+    rf"|\b(?:code|label|mark|tag)\b{ON}{{0,20}}\b(?:every|all|each)\b{ON}{{0,20}}\b(?:sentences?|turns?|interviews?)\b"
+    rf"|\b(?:answer|respond|reply|output|return|print)\b{ON}{{0,25}}\b(?:only|exactly|nothing but|verbatim|the following)\b"
+    rf"|\b(?:do not|don't|never) (?:apply|use|assign|code|flag|report|mention)\b{ON}{{0,40}}"
+    r"\b(?:codes?|instructions?|labels?|sentences?)\b"
+    rf"|\b(?:reveal|print|repeat|show|output|leak|send)\b{ON}{{0,30}}"
+    r"\b(?:system prompt|your instructions|api[ _-]?keys?|password|the codebook)\b",
+    re.IGNORECASE,
+)
+JSON_CLOSE = re.compile(
+    r"[\"'”]\s*[}\]]\s*[,}\]]|[}\]]\s*,\s*\{\s*[\"'“]|[\"'“](?:sentences?|codings?|rationale|quote|question|turn|context|codes?|level|verdict)[\"'”]\s*:"
+    r"|\\u00(?:22|7[bd]|5[bd])",
+    re.IGNORECASE,
+)
+BOUNDARY = re.compile(
+    r"<{3,}|>{3,}|\b(?:begin|end)[ _](?:of[ _])?(?:turn|material|transcript|data|document|input)\b"
+    r"|\bMATERIAL [0-9a-f]{6,}|\b[0-9a-f]{6,} MATERIAL",
+    re.IGNORECASE,
+)
+CODE_NAME = re.compile(
+    r"\b(?:themes?|moves?|features?|repertoires?|failures?|codes?)\.[a-z][a-z_]{2,}\b|^[ \t]{0,20}code [\w.-]{1,100}[ \t]{0,5}:"
+    r"|\b(?:new|additional|extra|hidden|secret) codes?\b[^.!?\n]{0,30}[:=]",
+    re.IGNORECASE | re.MULTILINE,
+)
+SENTENCE_NUMBER = re.compile(
+    r"\b(?:sentences?|interview)[ _]?(?:ids?|numbers?|no\.?|#)?\s{0,5}[:=#]?\s{0,5}\d{2,}|^[ \t]{0,20}\[\d{2,}\]",
+    re.IGNORECASE | re.MULTILINE,
+)
+OUTSIDE_IMAGE = re.compile(
+    r"!\[[^\]\n]{0,200}\]\(\s{0,9}(?:https?:)?//|!\[[^\]\n]{0,200}\]\[|<img\b[^>\n]{0,300}\bsrc\s*=|url\(\s*['\"]?https?:",
+    re.IGNORECASE,
+)
+OUTSIDE_LINK = re.compile(
+    r"https?://[^\s)\"']{0,300}[?&][\w-]{1,30}=(?:[{<\[]|%7b)|\b(?:fetch|request|call|post to|send|load)\b[^.!?\n]{0,40}https?://",
+    re.IGNORECASE,
+)
+MARKUP = re.compile(
+    r"<\s{0,9}/?\s{0,9}(?:script|iframe|object|embed|svg|math|style|link|meta|form|template|base)\b|\bon(?:error|load|click|mouseover|focus)\s*="
+    r"|javascript:|\bhx-(?:get|post|on|put|delete)\b|<!--",
+    re.IGNORECASE,
+)
+TOOL_CALL = re.compile(
+    r"[\"'](?:tool_calls?|function_call|tool_use|arguments)[\"']\s*:|</?(?:invoke|tool_call|function_calls?|function|tool_use)\b"
+    r"|\b(?:call|use|invoke|run|execute)\b[^.!?\n]{0,15}\b(?:tool|function)\b[^.!?\n]{0,40}(?:\w+_\w+|\w+\()",
+    re.IGNORECASE,
+)
+LONG_RUN = re.compile(r"(\S)\1{2000,}|\b(\w{1,20})(?:\s+\2){200,}")
+ENCODED_RUN = re.compile(
+    r"(?<![\w/+=-])(?:[A-Za-z0-9+/_-]{24,}={0,2}|(?:[0-9a-fA-F]{2}[ :]?){16,}|(?:%[0-9a-fA-F]{2}){8,})(?![\w/+])"
+)
+SPACED = re.compile(r"(?:\b\w[ ._*-]){7,}\w\b")
+NOT_HIDING = frozenset("\u00ad\ufe0e\ufe0f\u200d")
+# Invisible doubles of the signs from space to tilde.
+TAGS = re.compile("[\U000e0020-\U000e007e]")
+# Letters of other alphabets that look like Latin ones.
+LATIN_LOOKS = str.maketrans("аеорсухіјѕԁһԛԝνοα", "aeopcyxijsdhqwvoa")
+MIXED_WORD = re.compile(r"\b(?=\w*[A-Za-z])(?=\w*[\u0370-\u03ff\u0400-\u04ff])\w{4,}\b")
+
+
+def find_instructions(text: str) -> list[str]:
+    """The names of the patterns found in the text, in a fixed order."""
+    text = text[:MAX_SEARCHED]
+    found = {name for name, is_there in HOW_IT_IS_SENT.items() if is_there(text)}
+    for readable in _list_readings(text):
+        found.update(name for name, is_there in WHAT_IS_SAID.items() if is_there(readable))
+    return [name for name in (*WHAT_IS_SAID, *HOW_IT_IS_SENT) if name in found]
+
+
+def _list_readings(text: str) -> Iterator[str]:
+    """The text as a machine could read it: as it is, without what is hidden, hidden words made plain, spelt plainly, decoded."""
+    yield text
+    plain = unicodedata.normalize("NFKC", HIDDEN.sub("", text)).translate(OTHER_BREAKS)
+    if plain != text:
+        yield plain
+    if not text.isascii():
+        if tagged := "".join(chr(ord(each) - 0xE0000) for each in TAGS.findall(text)):
+            yield tagged
+        if MIXED_WORD.search(plain):
+            yield plain.lower().translate(LATIN_LOOKS)
+    if SPACED.search(plain):
+        yield SPACED.sub(lambda run: re.sub(r"(?<=\w)[ ._*-](?=\w)", "", run[0]), plain.replace("  ", "\n"))
+    yield from _decode(plain)
+
+
+def _decode(text: str) -> Iterator[str]:
+    """What encoded runs say, where it is text."""
+    for found in ENCODED_RUN.finditer(text):
+        for decode in (_read_base64, _read_hexadecimal, _read_percent):
+            words = decode(found[0])
+            if words and sum(each.isalpha() or each.isspace() for each in words) > 0.7 * len(words):
+                yield words
+
+
+def _read_base64(run: str) -> str:
+    run = run.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        return base64.b64decode(run + "=" * (-len(run) % 4), validate=True).decode()
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _read_hexadecimal(run: str) -> str:
+    try:
+        return bytes.fromhex(run.replace(":", " ")).decode()
+    except ValueError:
+        return ""
+
+
+def _read_percent(run: str) -> str:
+    return unquote(run, errors="strict") if run.startswith("%") else ""
+
+
+def _is_hiding(text: str) -> bool:
+    return any(found[0] not in NOT_HIDING for found in HIDDEN.finditer(text))
+
+
+def _is_encoded(text: str) -> bool:
+    return any(True for _ in _decode(text))
+
+
+def _has_turn(text: str) -> bool:
+    """Whether a text has the edges of messages in it; fences of code and doubled brackets are in many answers."""
+    return ROLE_LINES.search(text) is not None or any(found[0].strip("`~[]<>") for found in EDGES.finditer(text))
+
+
+def _search(*patterns: re.Pattern[str]) -> Callable[[str], bool]:
+    return lambda text: any(pattern.search(text) for pattern in patterns)
+
+
+WHAT_IS_SAID: dict[str, Callable[[str], bool]] = {
+    "ignore previous": _search(IGNORE, IGNORE_REVERSED),
+    "new role": _search(NEW_ROLE),
+    "orders to the reader": _search(ORDERS),
+    "fake turn": _has_turn,
+    "json close": _search(JSON_CLOSE),
+    "boundary": _search(BOUNDARY),
+    "code name": _search(CODE_NAME),
+    "sentence number": _search(SENTENCE_NUMBER),
+    "tool call": _search(TOOL_CALL),
+    "outside image": _search(OUTSIDE_IMAGE),
+    "outside link": _search(OUTSIDE_LINK),
+    "markup": _search(MARKUP),
+}
+HOW_IT_IS_SENT: dict[str, Callable[[str], bool]] = {
+    "hidden characters": _is_hiding,
+    "look-alike letters": lambda text: not text.isascii() and MIXED_WORD.search(text) is not None,
+    "spelt apart": _search(SPACED),
+    "encoded": _is_encoded,
+    "very long run": _search(LONG_RUN),
+}

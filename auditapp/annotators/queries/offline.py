@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Count, Q, QuerySet
 
 from auditapp.annotators.models import Annotator, OfflineReading, OfflineRun, Suggestion
-from auditapp.annotators.pure.recipes import hash_content, read_ranges, write_ranges
+from auditapp.annotators.pure.prompts import hash_content, read_ranges, write_ranges
 from auditapp.annotators.queries.withholding import list_withheld_answers
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.queries import SENTENCE_TEXT

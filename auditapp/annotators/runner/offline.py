@@ -18,7 +18,7 @@ from django.db.models import Q
 
 from auditapp.annotators.models import Annotator, OfflineReading, OfflineRun, Suggestion
 from auditapp.annotators.pure import learning
-from auditapp.annotators.pure.recipes import (
+from auditapp.annotators.pure.prompts import (
     RULES_READER,
     OfflineReader,
     Prediction,

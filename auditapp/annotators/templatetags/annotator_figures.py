@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from auditapp.annotators.pure.figures import Estimate
-from auditapp.annotators.queries.prompt_codebook import name_side
+from auditapp.annotators.queries.annotators import name_side
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version

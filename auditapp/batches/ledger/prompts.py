@@ -16,7 +16,7 @@ from auditapp.batches.kinds import BatchKind, ConversingKind, Said, get_kind, wr
 from auditapp.batches.ledger.chains import read_exchanges
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
 from auditapp.batches.pure.chaining import Conversation, Exchange, Message, keep_messages, revive_conversation
-from auditapp.batches.pure.money import compute_cost, count_most_input, count_most_output
+from auditapp.batches.pure.estimating import compute_cost, count_most_input, count_most_output
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.providers import max_output_tokens
 from auditapp.llm.providers.base import ChatRequest, Traits

@@ -21,7 +21,7 @@ from auditapp.batches.ledger.endings import CompletedCall, LeasedCell, choose_ce
 from auditapp.batches.ledger.handing import hand_over
 from auditapp.batches.ledger.refusals import find_refusal
 from auditapp.batches.models import Attempt, Batch, Cell
-from auditapp.batches.pure.crashing import crash_point
+from auditapp.batches.pure.stopping import crash_point
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 from auditapp.outbound.clock import read_now
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 
-from auditapp.batches.ledger.breaks import Break, list_breaks, list_numbers
 from auditapp.batches.ledger.claiming import LEASE
+from auditapp.batches.ledger.endings import Break, list_breaks, list_numbers
 from auditapp.batches.ledger.verify_chains import check_chains
 from auditapp.batches.ledger.worker_signs import read_workers
 from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from django.db.models import F, Q, QuerySet
 
-from auditapp.batches.ledger.breaks import Break, list_breaks
 from auditapp.batches.ledger.chains import FAILED_FOR_GOOD, read_exchanges
+from auditapp.batches.ledger.endings import Break, list_breaks
 from auditapp.batches.models import Attempt, Cell
 from auditapp.batches.pure.chaining import revive_conversation
 

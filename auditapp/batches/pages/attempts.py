@@ -12,7 +12,7 @@ from django.db.models import Count, Max, QuerySet
 from auditapp.batches.kinds import Visibility
 from auditapp.batches.ledger.prompts import hash_request, rewrite_request
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
-from auditapp.batches.pure.money import NANO
+from auditapp.batches.pure.estimating import NANO
 from auditapp.llm.providers import write_body
 from auditapp.llm.providers.reasoning import SettingRefused
 

@@ -28,8 +28,8 @@ from auditapp.batches.pages.progress import (
     read_silence,
     watch_progress,
 )
-from auditapp.batches.pure.limit_chart import lay_out_limits
-from auditapp.batches.pure.money import to_dollars
+from auditapp.batches.pure.estimating import to_dollars
+from auditapp.batches.pure.limiter import lay_out_limits
 from auditapp.llm.queries import list_noted
 from auditapp.outbound.clock import read_now
 

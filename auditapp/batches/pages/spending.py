@@ -17,10 +17,17 @@ from django.db.models.functions import Coalesce, TruncDate
 from auditapp.batches.kinds import get_kind
 from auditapp.batches.ledger.prompts import count_most_tokens, make_request, write_messages
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
-from auditapp.batches.pages.measuring import measure_said
 from auditapp.batches.pages.progress import FINISHED, NO_CALLS
-from auditapp.batches.pure.estimating import ArmFigures, estimate
-from auditapp.batches.pure.money import NANO, TOKENS_PER_PRICE, compute_cost, to_dollars, write_dollars
+from auditapp.batches.pages.reviewing import measure_said
+from auditapp.batches.pure.estimating import (
+    NANO,
+    TOKENS_PER_PRICE,
+    ArmFigures,
+    compute_cost,
+    estimate,
+    to_dollars,
+    write_dollars,
+)
 from auditapp.llm.queries import is_open_ended
 from transcripts.formats.report_tables import ReportTable, TableRow, declare
 

@@ -25,10 +25,9 @@ from auditapp.batches.ledger import batch_state, leases
 from auditapp.batches.ledger.batch_state import CAP_REACHED
 from auditapp.batches.ledger.due import ENDING, find_due_queues, has_cells_to_submit, is_due, is_sending
 from auditapp.batches.models import Batch, ProviderJob, WorkQueue
-from auditapp.batches.pure.crashing import crash_point
-from auditapp.batches.pure.stopping import stopping
+from auditapp.batches.pure.stopping import crash_point, stopping
 from auditapp.batches.routes import job_ledger
-from auditapp.batches.routes.live import name_runner
+from auditapp.batches.routes.live_run import name_runner
 from auditapp.llm.credentials import build_account
 from auditapp.llm.providers import open_job_service
 from auditapp.llm.providers.base import (

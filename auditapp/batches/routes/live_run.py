@@ -1,13 +1,25 @@
-"""One run of a queue of live calls: an event loop that sends, and one thread that writes to the database for it."""
+"""One run of a queue of live calls: an event loop that sends, and one thread that writes to the database for it.
+
+The route of live calls: a worker runs one queue of one batch, on one event loop, for about a minute.
+
+The order of steps makes sure that a crash costs at most the calls in flight: cells are claimed and their attempts written
+in one transaction; each call is written to the spool, then sent; its answer is written to the spool; answers are synced to
+disk and stored in groups.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import datetime
+import hashlib
+import os
+import socket
 import time
+import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import TypeVar
 
 from django.conf import settings
@@ -18,11 +30,10 @@ from auditapp.batches.ledger.batch_state import CAP_REACHED
 from auditapp.batches.ledger.claiming import Claim
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Batch, LimitChange, WorkQueue
-from auditapp.batches.pure.crashing import crash_point
 from auditapp.batches.pure.limiter import Change, Limiter
 from auditapp.batches.pure.outage import Outage
 from auditapp.batches.pure.spool import Spool, find_disk_shortage
-from auditapp.batches.pure.stopping import stopping
+from auditapp.batches.pure.stopping import crash_point, stopping
 from auditapp.batches.routes.sending import Sender
 from auditapp.llm.credentials import build_account
 from auditapp.llm.models import ModelVariant
@@ -375,3 +386,43 @@ class QueueRun:
         self.sender.flush()
         with suppress(OSError):
             self.spool.sync()
+
+
+def name_machine() -> str:
+    """A short name for this boot of this machine and its process namespace: two containers never share one."""
+    parts = [socket.gethostname()]
+    with suppress(OSError):
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
+        parts.append(str(Path("/proc/self/ns/pid").readlink()))
+    return hashlib.sha256("|".join(parts).encode()).hexdigest()[:16]
+
+
+def name_runner() -> str:
+    """A new name for each run, which says where the runner lives."""
+    return f"{name_machine()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+
+
+def run_queue(queue_id: int) -> bool:
+    """Work on a queue until nothing is left to claim or the time is up. Returns whether the workers should be notified again.
+
+    A second runner for the same queue returns at once, so a repeated message is harmless.
+    """
+    runner = name_runner()
+    queue = leases.acquire_queue(queue_id, runner)
+    if queue is None:
+        return False
+    try:
+        spool = Spool(settings.SPOOL_FOLDER, runner)
+    except OSError as error:
+        batch_state.pause_for(queue.batch_id, make_spool_failure(error))
+        leases.release_queue(queue, runner)
+        return False
+    try:
+        again = asyncio.run(QueueRun(queue, runner, spool).run())
+    except BaseException:
+        # The sweeper reads the spool and settles what this runner leaves open.
+        spool.close(keep=True)
+        raise
+    spool.close(keep=False)
+    leases.release_queue(queue, runner)
+    return again

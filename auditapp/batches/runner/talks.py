@@ -10,7 +10,7 @@ from django.db import connections
 
 from auditapp.batches.ledger import statements, worker_signs
 from auditapp.batches.pure.stopping import stopping
-from auditapp.batches.routes import live
+from auditapp.batches.routes import live_run
 from auditapp.batches.runner.slots import take_talks_slot
 
 logger = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ def _run(queue_ids: list[int]) -> None:
 
 def _run_one(queue_id: int) -> None:
     try:
-        while live.run_queue(queue_id) and not stopping.is_set():
+        while live_run.run_queue(queue_id) and not stopping.is_set():
             pass
     except Exception:
         # The sweeper settles what it left, and notifies its queue again.

@@ -14,9 +14,9 @@ from kombu.exceptions import OperationalError
 from auditapp.batches.ledger import statements, worker_signs
 from auditapp.batches.models import Batch, WorkQueue
 from auditapp.batches.pure.stopping import stopping
-from auditapp.batches.routes import live
-from auditapp.batches.runner import recovery, slots, sweeps, talks
-from auditapp.batches.runner.sweeps import SWEEP, take_tick
+from auditapp.batches.routes import live_run
+from auditapp.batches.runner import recovery, slots, talks
+from auditapp.batches.runner.recovery import SWEEP, take_tick
 from auditapp.celery import app
 
 logger = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ def work_on_queue(queue_id: int) -> bool:
     """Run a queue once, by the route of its batch. Returns whether the workers should be notified again at once."""
     route = WorkQueue.objects.values_list("batch__route", flat=True).get(pk=queue_id)
     if route == Batch.Route.LIVE:
-        return live.run_queue(queue_id)
+        return live_run.run_queue(queue_id)
     if route == Batch.Route.JOBS:
         from auditapp.batches.routes import jobs
 
@@ -98,7 +98,7 @@ def sweep() -> None:
         recovery.recover_queues(trust_silence=pause < MAX_PAUSE)
         worker_signs.forget_old_signs()
         notify_idle_queues()
-        sweeps.sweep_others()
+        recovery.sweep_others()
 
 
 def notify_queue(queue_id: int) -> bool:

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from auditapp.batches.ledger.batch_state import NO_ROOM, NOT_STORABLE
 from auditapp.batches.ledger.claiming import NO_INPUT, NOT_WRITTEN
 from auditapp.batches.models import Attempt
-from auditapp.batches.pure.money import to_dollars, write_dollars
+from auditapp.batches.pure.estimating import to_dollars, write_dollars
 
 register = template.Library()
 # Outcomes of the engine itself. Texts that may not be sent lack a consent, or have been retired.

@@ -12,8 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from auditapp.benchmarks.experiments.models import Enrolment, Experiment, SampledUnit
-from auditapp.benchmarks.experiments.pure.plans import MAX_NAME, Plan
-from auditapp.benchmarks.experiments.pure.units import FEWER_GROUPS, MAX_GROUPS, Unit, read_units
+from auditapp.benchmarks.experiments.pure.plans import FEWER_GROUPS, MAX_GROUPS, MAX_NAME, Plan, Unit, read_units
 from auditapp.benchmarks.experiments.queries import LOADED, read_stored_plan
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

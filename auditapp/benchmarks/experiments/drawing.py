@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from auditapp.benchmarks.experiments.models import SampledUnit
-from auditapp.benchmarks.experiments.pure.listing import (
+from auditapp.benchmarks.experiments.pure.effects import (
     BOUNDS_EXPLAINED,
     list_marks,
     write_bounds,

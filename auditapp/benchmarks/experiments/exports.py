@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from auditapp.benchmarks.experiments.models import Enrolment, Experiment
 from auditapp.benchmarks.experiments.queries import list_experiments, read_sample, read_stored_plan
 from transcripts.corpus.masked import list_sealed_ids
-from transcripts.exchange.registry import Export, Scope
-from transcripts.exchange.rows import CHUNK, column, columns
+from transcripts.exchange.rows import CHUNK, Export, Scope, column, columns
 from transcripts.studies.roles import Permission
 
 COLUMNS = [

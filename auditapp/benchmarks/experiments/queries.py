@@ -10,19 +10,16 @@ from auditapp.benchmarks.experiments.pure.effects import (
     NoSuchCoder,
     Tally,
     compare_moves,
+    list_marks,
     report_experiment,
     tally_units,
-)
-from auditapp.benchmarks.experiments.pure.listing import (
-    list_marks,
     write_bounds,
     write_effect,
     write_interaction,
     write_loads,
     write_srm,
 )
-from auditapp.benchmarks.experiments.pure.plans import Plan, make_plan
-from auditapp.benchmarks.experiments.pure.units import Unit
+from auditapp.benchmarks.experiments.pure.plans import Plan, Unit, make_plan
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.viewers import Viewer

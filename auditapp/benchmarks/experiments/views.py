@@ -20,7 +20,7 @@ from auditapp.benchmarks.experiments import actions, drawing
 from auditapp.benchmarks.experiments.drawing import FIGURES, SAMPLE, Figures
 from auditapp.benchmarks.experiments.forms import MAX_UNITS_BYTES, DrawForm, PlanForm, UnitsForm
 from auditapp.benchmarks.experiments.models import Experiment
-from auditapp.benchmarks.experiments.pure.listing import BOUNDS_EXPLAINED, write_unused
+from auditapp.benchmarks.experiments.pure.effects import BOUNDS_EXPLAINED, write_unused
 from auditapp.benchmarks.experiments.queries import (
     describe_experiment,
     list_experiments,

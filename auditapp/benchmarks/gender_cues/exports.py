@@ -6,12 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.gender_cues.models import ReviewSet
-from auditapp.benchmarks.gender_cues.pure.outputs import FUNNEL, TABLE1
-from auditapp.benchmarks.gender_cues.pure.report import make_report
-from auditapp.benchmarks.gender_cues.queries.purposes import find_latest
-from auditapp.benchmarks.gender_cues.queries.trials import KIND, read_trials
-from transcripts.exchange.registry import Export, Scope
-from transcripts.exchange.rows import column, columns
+from auditapp.benchmarks.gender_cues.pure.outputs import FUNNEL, TABLE1, make_report
+from auditapp.benchmarks.gender_cues.queries import KIND, find_latest, read_trials
+from transcripts.exchange.rows import Export, Scope, column, columns
 from transcripts.studies.roles import Permission
 
 _MEANINGS = {

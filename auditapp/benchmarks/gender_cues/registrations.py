@@ -6,8 +6,8 @@ from auditapp.batches.kinds import Parts, register_kind
 from auditapp.benchmarks.gender_cues.exports import PROBE_FUNNELS, PROBE_TABLE1
 from auditapp.benchmarks.gender_cues.kind import ProbeKind, find_probe_visibility
 from auditapp.benchmarks.gender_cues.pure.parsing import INVALID, NO_ANSWER
-from auditapp.benchmarks.gender_cues.queries.method import read_notes
-from transcripts.exchange.registry import register_export, register_machine_notes
+from auditapp.benchmarks.gender_cues.queries import read_notes
+from transcripts.exchange.rows import register_export, register_machine_notes
 
 register_kind(ProbeKind(), Parts(find_probe_visibility, unreadable=[INVALID, NO_ANSWER]))
 register_machine_notes("gender_cues/machine_notes.html", read_notes)

@@ -8,12 +8,10 @@ from django.db.models import Q, QuerySet
 
 from auditapp.batches.models import Attempt
 from auditapp.benchmarks.scenarios.models import Play, Question, Script
-from auditapp.benchmarks.scenarios.queries.plays import HELD_MODES
 from auditapp.benchmarks.scenarios.queries.run_report import read_outcomes
 from auditapp.benchmarks.scenarios.queries.runs import KIND
-from auditapp.benchmarks.scenarios.queries.talks import Exchange, read_talk
-from transcripts.exchange.registry import Export, Scope
-from transcripts.exchange.rows import column, columns
+from auditapp.benchmarks.scenarios.queries.talks import HELD_MODES, Exchange, read_talk
+from transcripts.exchange.rows import Export, Scope, column, columns
 from transcripts.studies.models import Project
 from transcripts.studies.roles import Permission
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from auditapp.batches.kinds import Parts, register_kind
-from auditapp.batches.runner.sweeps import register_sweep
+from auditapp.batches.runner.recovery import register_sweep
 from auditapp.benchmarks.scenarios.actions.storing import store_when_ended, sweep_plays
 from auditapp.benchmarks.scenarios.exports import EXPORTS, SCENARIO_OUTCOMES, find_held
 from auditapp.benchmarks.scenarios.queries.method import read_notes
-from auditapp.benchmarks.scenarios.queries.plays import find_play_visibility, list_play_interviews
 from auditapp.benchmarks.scenarios.queries.runs import find_run_threads, find_run_visibility, list_run_interviews
-from auditapp.benchmarks.scenarios.runner.kind import PlayKind
-from auditapp.benchmarks.scenarios.runner.scenario_kind import ScenarioKind
-from transcripts.blinding.labels_seen import register_labels
-from transcripts.exchange.registry import register_export, register_machine_notes
+from auditapp.benchmarks.scenarios.queries.talks import find_play_visibility, list_play_interviews
+from auditapp.benchmarks.scenarios.runner import PlayKind, ScenarioKind
+from transcripts.blinding.viewers import register_labels
+from transcripts.exchange.rows import register_export, register_machine_notes
 
 register_kind(PlayKind(), Parts(find_play_visibility, list_play_interviews))
 register_kind(ScenarioKind(), Parts(find_run_visibility, list_run_interviews, ended=store_when_ended))

@@ -14,10 +14,9 @@ from django.db.models import Count
 
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.benchmarks.sob.models import Judgment, Reading
-from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, load_instruments
+from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, load_instruments, published_rows
 from auditapp.benchmarks.sob.pure.measures.report import PUBLISHED_FAMILIES, PUBLISHED_PAIRS
 from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES
-from auditapp.benchmarks.sob.pure.published import published_rows
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import list_noted
 

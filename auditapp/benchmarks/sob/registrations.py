@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from auditapp.batches.kinds import Parts, register_kind
-from auditapp.batches.runner.sweeps import register_sweep
+from auditapp.batches.runner.recovery import register_sweep
 from auditapp.benchmarks.sob.answers.pages import link_answer, link_formatter
 from auditapp.benchmarks.sob.judging.kind import (
     UNREADABLE_BY_FORMATTER,
@@ -15,19 +15,15 @@ from auditapp.benchmarks.sob.judging.kind import (
     list_judge_alarms,
     write_formatter_schema,
 )
-from auditapp.benchmarks.sob.pure.outcomes import Outcome
+from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.queries import KIND
 from auditapp.benchmarks.sob.report.actions import BUNDLE_KIND
+from auditapp.benchmarks.sob.report.comparing import read_parts
 from auditapp.benchmarks.sob.report.exports import SOB_ANSWERS
-from auditapp.benchmarks.sob.report.requests import (
-    request_after_change,
-    request_after_formatting,
-    request_missing_report,
-)
-from auditapp.benchmarks.sob.report.scorecard import read_parts
-from auditapp.benchmarks.sob.texts.actions.import_jobs import TEXTS_KIND
+from auditapp.benchmarks.sob.report.store import request_after_change, request_after_formatting, request_missing_report
+from auditapp.benchmarks.sob.texts.actions.datasets import TEXTS_KIND
 from auditapp.llm.queries import register_scorecard_part
-from transcripts.exchange.registry import register_export
+from transcripts.exchange.rows import register_export
 from transcripts.jobs.runs import register_job_kind
 from transcripts.studies.access import ProjectRequest
 from transcripts.studies.overview import register_card

@@ -5,7 +5,7 @@ from django.urls import path
 from auditapp.benchmarks.sob.answers import views as answers
 from auditapp.benchmarks.sob.audits import views as audits
 from auditapp.benchmarks.sob.judging import views as judging
-from auditapp.benchmarks.sob.report.views import attributions, compare, downloads, reports, statistics
+from auditapp.benchmarks.sob.report.views import compare, downloads, reports, statistics
 from auditapp.benchmarks.sob.tables import views as tables
 from auditapp.benchmarks.sob.texts import views as texts
 
@@ -41,8 +41,8 @@ urlpatterns = [
     path("p/<slug:slug>/sob/batches/<int:batch_id>/texts/", answers.list_texts, name="texts"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/texts/<int:text_id>/", answers.show_text, name="text"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/compare/", compare.compare, name="compare"),
-    path("p/<slug:slug>/sob/batches/<int:batch_id>/values/", attributions.show_values, name="values"),
-    path("p/<slug:slug>/sob/batches/<int:batch_id>/map/", attributions.show_map, name="map"),
+    path("p/<slug:slug>/sob/batches/<int:batch_id>/values/", reports.show_values, name="values"),
+    path("p/<slug:slug>/sob/batches/<int:batch_id>/map/", reports.show_map, name="map"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/files/", downloads.show_files, name="files"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/files/<slug:what>.<slug:format>", downloads.download, name="file"),
     path("p/<slug:slug>/sob/mappings/", tables.list_mappings, name="mappings"),

@@ -1,6 +1,6 @@
 """Influence with the turn as what was drawn: withholding is drawn turn by turn, and sentences of a turn hang together.
 
-Shares, their difference and their intervals are those of ``transcripts.statistics.clusters``, each turn weighted by one over the
+Shares, their difference and their intervals are those of ``transcripts.statistics.resampling``, each turn weighted by one over the
 probability of its arm, so that plans with different shares can be combined. The test of the difference draws the arms again as they
 were drawn, and counts.
 
@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from auditapp.evaluation.pure.turn_tables import Draws, Numbers, TurnTable
-from transcripts.statistics.clusters import ClusterShare, average_clusters, subtract_shares
+from auditapp.evaluation.pure.calibrating import Draws, Numbers, TurnTable
+from transcripts.statistics.resampling import ClusterShare, average_clusters, subtract_shares
 from transcripts.statistics.significance import toss_signs
 
 SEED = 1

@@ -21,10 +21,10 @@ from auditapp.evaluation.pure.rectifying import (
     is_outside,
     rectify,
 )
-from transcripts.formats.json_fields import list_choices, read_each, refuse_field, take_text
+from transcripts.formats.json_lines import list_choices, read_each, refuse_field, take_text
 from transcripts.formats.numbers import write_estimate
 from transcripts.formats.problems import quote
-from transcripts.formats.strict_table import StrictTable
+from transcripts.formats.tabular import StrictTable
 from transcripts.statistics.intervals import Interval
 
 COLUMNS = ("unit", "code", "human", "machine", "blind", "sampled")

@@ -9,9 +9,21 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from auditapp.annotators.models import PlantedSentence, Reading, Suggestion
-from auditapp.annotators.pure.checking import Answer, AskedAgain, Labels, Planted, follow_swap, tabulate_labels
-from auditapp.annotators.pure.conditions import FIRST, GENERIC, REASK, REPEAT, REVERSED, SWAPPED
-from auditapp.annotators.queries.checks import find_answers, read_answer
+from auditapp.annotators.pure.checking import (
+    FIRST,
+    GENERIC,
+    REASK,
+    REPEAT,
+    REVERSED,
+    SWAPPED,
+    Answer,
+    AskedAgain,
+    Labels,
+    Planted,
+    follow_swap,
+    tabulate_labels,
+)
+from auditapp.annotators.queries.readings import find_answers, read_answer
 from auditapp.batches.models import Arm, Batch
 from transcripts.corpus.models import Sentence, Turn
 

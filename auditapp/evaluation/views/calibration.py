@@ -1,4 +1,10 @@
-"""How accurate an annotator is, code by code, compared with blind human labels; and the sentences behind every count."""
+"""How accurate an annotator is, code by code, compared with blind human labels; and the sentences behind every count.
+
+Several annotators side by side: each by itself and every two of them, apart from people's codings.
+
+A coder sees figures of interviews that she has unblinded. Elsewhere a rate would show what machines said about sentences
+that she has still to decide.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +21,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.annotators.actions.annotators import record_calibration
 from auditapp.annotators.forms import FamilyReasonForm
-from auditapp.annotators.queries.prompt_codebook import name_side
+from auditapp.annotators.queries.annotators import name_side
 from auditapp.annotators.views import count_moved_seen
 from auditapp.evaluation.forms import CellForm, ThresholdForm
+from auditapp.evaluation.queries.calibration import read_compared_items
 from auditapp.evaluation.queries.calibration_rows import ANSWERS, CALIBRATION, CodeRow, Source, caption_calibration
-from auditapp.evaluation.queries.compared_items import read_compared_items
-from auditapp.evaluation.views.charts import draw_calibration
-from auditapp.evaluation.views.comparing import Asked, compare, offer_compared, read_asked
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.formats.report_tables import ReportTable
@@ -34,6 +38,38 @@ from transcripts.ui.acts import at_form
 
 if TYPE_CHECKING:
     from auditapp.evaluation.queries.calibration import Compared
+from collections.abc import Mapping
+
+from transcripts.charts.figures import Dot, Reference, Row, RowChart
+from transcripts.charts.verdicts import judge_against, judge_cases, judge_difference, summarise
+from transcripts.formats.numbers import NONE, write_figure, write_number
+from transcripts.statistics.figures import Figure, explain_marks
+
+if TYPE_CHECKING:
+    from transcripts.statistics.resampling import ClusterShare
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+
+from auditapp.annotators.models import Annotator
+from auditapp.annotators.queries.annotators import list_with_readings
+from auditapp.evaluation.forms import CalibrationForm
+from transcripts.agreement.queries import list_families
+from transcripts.blinding.forms import UnblindingForm
+from transcripts.blinding.viewers import Viewer
+from transcripts.codebook.models import CodeFamily
+from transcripts.studies.models import MethodStance, Project
+from transcripts.studies.queries import Stances, read_stances
+
+if TYPE_CHECKING:
+    from auditapp.evaluation.queries.calibration import Compared
+    from transcripts.coding.blind import BlindReadings
+from auditapp.annotators.queries.annotators import Warnings, list_judge_results, warn_of_family, warn_of_relatives
+from auditapp.evaluation.forms import SpreadForm
+from auditapp.evaluation.queries.calibration import read_spread
+from transcripts.codebook.models import Code
 
 ITEMS_PER_PAGE = 25
 
@@ -123,7 +159,7 @@ def measure(
     """The figures of every family that is not coded reflexively, and of those in ``shown``: all ``rows``, and by family in
     ``tables``, whose rows are None where the family is reflexive; with the draws of turns for intervals."""
     from auditapp.evaluation.pure.calibrating import USUAL_RESAMPLES, calibrate
-    from auditapp.evaluation.queries.answer_tables import read_answer_tables
+    from auditapp.evaluation.queries.calibration import read_answer_tables
 
     codes = [each for each in compared.codes if each.family in shown or not asked.is_reflexive(each.family)]
     drawn = {"seed": asked.form.chosen_seed, "resamples": USUAL_RESAMPLES if resamples is None else resamples}
@@ -228,3 +264,195 @@ def _render(
     elif asked.annotators:
         status = 422
     return render(request, "evaluation/calibration.html", page, status=status)
+
+
+def draw_calibration(family: str, name: str, rows: Sequence[CodeRow], *, threshold: float) -> RowChart:
+    """Kappa of each code: the annotator's with people, beside that of people with one another where two decided."""
+    drawn, marks = [], []
+    for row in rows:
+        machine: Figure = row.figures["figures"]["kappa"].figure
+        people: Figure | None = row.figures["people"] and row.figures["people"]["kappa"]
+        dots = [_draw(machine, 1)]
+        if people is not None and people.value is not None:
+            dots.insert(0, _draw(people, 0))
+            marks.append(people.mark)
+        estimates = {words: row.figures["figures"][key].value for words, key in (("F1", "f1"), ("kappa", "kappa"))}
+        verdict = judge_against(estimates, threshold, row.positive_turns, things="turns")
+        drawn.append(Row(row.code.name, dots, verdict=verdict))
+    rule = (
+        f"Usable: F1 and kappa are at least {write_number(threshold)}; what is below is named. Few turns: people applied it in "
+        f"fewer than {FEW} of the turns compared. Lines: 95 % intervals over whole turns."
+    )
+    return RowChart(
+        key=f"calibration-{family}",
+        title=f"Kappa by code: {name}",
+        rows=drawn,
+        series=("people with one another", "the annotator with people"),
+        references=(Reference(threshold, f"the threshold, {write_number(threshold)}"),),
+        summary=summarise((row.verdict for row in drawn), "codes"),
+        note=" ".join([rule, *explain_marks(marks, "turns coded by two or more people")]),
+    )
+
+
+def _draw(figure: Figure, series: int) -> Dot:
+    return Dot(figure.value, figure.interval, series, write_figure(figure))
+
+
+def draw_influence(key: str, title: str, rows: Sequence[Mapping[str, Any]]) -> RowChart:
+    """How often labels agree with the annotator's, by family: where suggestions were shown, and where they were withheld."""
+    drawn = []
+    for row in rows:
+        found = row["by_turn"]
+        verdict = judge_cases(min(row["turns"]), things="turns") or judge_difference(
+            found["interval"], more="towards the suggestions", less="away from them"
+        )
+        dots = [_draw_share(found["shown"], 0), _draw_share(found["withheld"], 1)]
+        drawn.append(Row(row["name"], dots, verdict=verdict))
+    return RowChart(
+        key=key,
+        title=title,
+        rows=drawn,
+        series=("suggestions shown", "suggestions withheld"),
+        summary=summarise((row.verdict for row in drawn), "rows"),
+        note=(
+            "The share of units whose label is the annotator’s, by turns, with 95 % intervals. Towards the suggestions: the "
+            "interval of the difference, in the table, lies above 0. Away from them: it lies below 0. "
+            "Cannot tell: it contains 0. "
+            f"Few turns: an arm has fewer than {FEW}."
+        ),
+    )
+
+
+def _draw_share(share: ClusterShare | None, series: int) -> Dot:
+    return Dot(None, series=series, text=NONE) if share is None else _draw(share.figure, series)
+
+
+REFLEXIVE = MethodStance.Stance.REFLEXIVE
+FIELDS = ("annotator", "turns", "critic", "seed")
+
+
+class Asked(NamedTuple):
+    """What a page was asked for. ``annotator`` is None where the form is wrong, or nothing reads here yet."""
+
+    form: CalibrationForm
+    annotator: Annotator | None
+    annotators: list[Annotator]
+    families: dict[str, CodeFamily]
+    stances: Stances
+
+    @property
+    def fields(self) -> list[tuple[str, str]]:
+        """The same as names and values, to be sent again by another form."""
+        if self.annotator is None:
+            return []
+        data = self.form.data
+        given = [(name, str(data.get(name, ""))) for name in FIELDS if name != "annotator" and data.get(name)]
+        return [("annotator", str(self.annotator.pk)), *given]
+
+    @property
+    def query(self) -> str:
+        """The same as the part of an address behind the question mark."""
+        return urlencode(self.fields)
+
+    @property
+    def only_withheld(self) -> bool:
+        return self.form.cleaned_data.get("turns") == "withheld"
+
+    @property
+    def with_critic(self) -> bool:
+        return self.form.cleaned_data.get("critic") == "with"
+
+    @property
+    def scope(self) -> dict[str, Any]:
+        """Which of the annotator's labels are compared: the keywords of ``compare``."""
+        return {"with_critic": self.with_critic, "only_withheld": self.only_withheld}
+
+    def is_reflexive(self, family: str) -> bool:
+        return self.stances.find(family) == REFLEXIVE
+
+    def name_family(self, family: str) -> str:
+        found = self.families.get(family)
+        return found.name if found else family
+
+
+def read_asked(project: Project, data: QueryDict, *, annotators: list[Annotator] | None = None) -> Asked:
+    """Read the form; without an annotator named, the newest of ``annotators``, or of all that have read."""
+    annotators = list_with_readings(project.pk) if annotators is None else annotators
+    form = CalibrationForm(data, annotators=annotators)
+    families = {family.identifier: family for family in list_families(project)}
+    annotator = form.chosen if form.is_valid() else None
+    if annotator is not None:
+        annotator.project = project
+    return Asked(form, annotator, annotators, families, read_stances(project))
+
+
+def compare(
+    viewer: Viewer,
+    annotator: Annotator,
+    *,
+    with_critic: bool = False,
+    only_withheld: bool = False,
+    readings: BlindReadings | None = None,
+    with_alternatives: bool = False,
+) -> Compared:
+    """The annotator beside people, as far as the viewer may see them now."""
+    from auditapp.evaluation.queries.calibration import read_compared
+
+    compared = read_compared(
+        annotator,
+        with_critic=with_critic,
+        only_withheld=only_withheld,
+        seen=viewer.visible_interviews,
+        readings=readings,
+        with_alternatives=with_alternatives,
+    )
+    compared.blinded = viewer.blinded(compared.interviews)
+    return compared
+
+
+def offer_compared(
+    request: ProjectRequest, asked: Asked, interviews: Iterable[int], page: str, *, query: str = ""
+) -> UnblindingForm | None:
+    """The notice of a page of calibration; it leads back to that page, whichever address is asked now."""
+    address = reverse(f"evaluation:{page}", args=[request.project.slug])
+    query = query or asked.query
+    return offer_unblinding(request, interviews, where=page, back=f"{address}?{query}" if query else address)
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_spread(request: ProjectRequest) -> HttpResponse:
+    """How often each annotator applied each code to the sentences that all annotated, and how far every two agree."""
+    form, annotators = _read_chosen(request, request.GET)
+    seen = get_viewer(request).visible_interviews
+    spread, interviews = read_spread(annotators, seen=seen) if len(annotators) > 1 else ([], set[int]())
+    codes = Code.objects.filter(version__project=request.project).order_by("version__number")
+    context = {
+        "form": form,
+        "annotators": annotators,
+        "by_key": {each.pk: each for each in annotators},
+        "spread": spread,
+        "unblinding": offer_unblinding(request, interviews, where="spread"),
+        "names": dict(codes.values_list("identifier", "name")),
+        "versions": sorted({each.version.number for each in annotators}),
+        "warnings": _list_warnings(request.project, annotators),
+    }
+    return render(request, "evaluation/spread.html", context, status=200 if form.is_valid() else 422)
+
+
+def _read_chosen(request: ProjectRequest, data: QueryDict) -> tuple[SpreadForm, list[Annotator]]:
+    """The form, and the annotators it names, or all."""
+    form = SpreadForm(data, project=request.project)
+    chosen = form.cleaned_data["annotators"] if form.is_valid() else Annotator.objects.none()
+    every = Annotator.objects.filter(project=request.project)
+    return form, list((chosen or every).select_related("variant__account", "version").order_by("pk"))
+
+
+def _list_warnings(project: Project, annotators: list[Annotator]) -> Warnings:
+    warnings = warn_of_relatives(annotators)
+    variants = {each.variant.pk: each.variant for each in annotators if each.variant is not None}
+    for variant in variants.values():
+        warnings += [*warn_of_family(project, variant, None), *list_judge_results(project, variant)]
+    if any(variant.is_fake for variant in variants.values()):
+        warnings.append({"code": "fake"})
+    return warnings

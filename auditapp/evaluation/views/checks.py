@@ -14,9 +14,15 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.annotators.models import CHECK_KIND, KIND, Annotator
-from auditapp.annotators.pure.check_verdicts import judge_check
-from auditapp.annotators.pure.checking import SMALL_N, Rate, build_reask_report, build_report, find_degenerate
-from auditapp.annotators.queries.checks import (
+from auditapp.annotators.pure.checking import (
+    SMALL_N,
+    Rate,
+    build_reask_report,
+    build_report,
+    find_degenerate,
+    judge_check,
+)
+from auditapp.annotators.queries.readings import (
     count_rates,
     count_unanswered,
     find_annotator,
@@ -29,7 +35,7 @@ from auditapp.annotators.queries.checks import (
 from auditapp.annotators.queries.withholding import list_all_withheld
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import Batch
-from auditapp.batches.views.wizard import run_wizard
+from auditapp.batches.views.launch import run_wizard
 from auditapp.evaluation.actions.checks import launch_check, plan_check
 from auditapp.evaluation.forms import CheckForm
 from auditapp.evaluation.queries.check_answers import (

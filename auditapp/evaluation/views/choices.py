@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.db.models import QuerySet
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from auditapp.annotators.models import Annotator, CodeChoice
 from auditapp.annotators.queries.annotators import find_criticised
-from auditapp.evaluation.actions.choices import choose_annotator
-from auditapp.evaluation.forms import ChoiceForm, ThresholdForm
+from auditapp.evaluation.actions.choices import choose_annotator, sort_disagreement
+from auditapp.evaluation.forms import ChoiceForm, DisagreementForm, FilterForm, ThresholdForm
+from auditapp.evaluation.models import Disagreement
+from auditapp.evaluation.queries.calibration import read_compared_items
 from auditapp.evaluation.queries.calibration_rows import CodeRow
-from auditapp.evaluation.views.calibration import measure
-from auditapp.evaluation.views.comparing import Asked, compare, offer_compared, read_asked
+from auditapp.evaluation.views.calibration import Asked, compare, measure, offer_compared, read_asked
 from transcripts.blinding.viewers import get_viewer
 from transcripts.codebook.models import Code, CodeFamily
-from transcripts.codebook.queries import current_version
+from transcripts.codebook.queries import current_version, find_open_draft
+from transcripts.corpus.models import Sentence
+from transcripts.refusals import Refused
 from transcripts.statistics.figures import FEW
 from transcripts.studies.access import ProjectRequest, project_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
+
+if TYPE_CHECKING:
+    from auditapp.evaluation.queries.calibration import Compared, Difference
+
 
 MAX_CANDIDATES = 8
 
@@ -148,3 +159,214 @@ def _advise(figures: list[tuple[Candidate, CodeRow | None]], threshold: float) -
 
 def _read_choices(request: ProjectRequest) -> QuerySet[CodeChoice]:
     return CodeChoice.objects.filter(project=request.project, superseded_at__isnull=True)
+
+
+ITEMS_PER_PAGE = 15
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_disagreements(request: ProjectRequest) -> HttpResponse:
+    """The sentences on which an annotator and people differ, code by code."""
+    return _render_disagreements(request, read_asked(request.project, request.GET))
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_unsorted(request: ProjectRequest) -> HttpResponse:
+    """A part of the overview, loaded after the rest of it: how many differences from the newest annotator wait."""
+    asked = read_asked(request.project, QueryDict())
+    context: dict[str, object] = {"asked": asked}
+    if asked.annotator is not None:
+        compared = compare(get_viewer(request), asked.annotator, **asked.scope, with_alternatives=True)
+        keys, current = _key(compared, _list(request, compared, "")), _read_current(asked.annotator)
+        context |= {
+            "waiting": sum(key not in current for key in keys),
+            "differences": len(keys),
+            "not_listed": _count_unlisted(compared, len(keys), ""),
+        }
+    return render(request, "evaluation/_unsorted.html", context)
+
+
+@require_POST
+@project_view(Permission.ADJUDICATE)
+def sort(request: ProjectRequest) -> HttpResponse:
+    """Say why they differ; what was said before is superseded, and stays."""
+    asked, form = read_asked(request.project, request.POST), DisagreementForm(request.POST)
+    if asked.annotator is None or not form.is_valid():
+        return _render_disagreements(request, asked, wrong=form, status=422)
+    data = form.cleaned_data
+    compared = compare(get_viewer(request), asked.annotator, **asked.scope, with_alternatives=True)
+    with at_form(form):
+        if (data["sentence"], data["code"]) not in _key(compared, _list(request, compared, "")):
+            raise Refused("Here the annotator and the people you may see do not differ, or not any more.")
+        sort_disagreement(
+            project=request.project,
+            annotator=asked.annotator,
+            sentence=Sentence.objects.select_related("turn__interview").get(pk=data["sentence"]),
+            code_identifier=data["code"],
+            category=data["category"],
+            note=data["note"],
+            replaces=data["replaces"],
+            by=request.user,
+        )
+        messages.success(request, "Sorted.")
+        return redirect(_find_next(request, asked, compared, (data["sentence"], data["code"])))
+    return _render_disagreements(request, asked, wrong=form, compared=compared, status=409)
+
+
+def _find_next(request: ProjectRequest, asked: Asked, compared: Compared, done: tuple[int, str]) -> str:
+    """The next unsorted disagreement: after this one, else the first, else this one again."""
+    code, state = request.POST.get("filter_code", ""), request.POST.get("state", "")
+    current = _read_current(compared.annotator)
+    keys = list(_key(compared, _list(request, compared, code)))
+    after = keys.index(done) + 1 if done in keys else 0
+    goal = next((key for key in keys[after:] + keys[:after] if key not in current), done)
+    kept = [key for key in keys if _fits(current.get(key), state)]
+    page = kept.index(goal) // ITEMS_PER_PAGE + 1 if goal in kept else 1
+    query = f"{asked.query}&{urlencode({'code': code, 'state': state, 'page': page})}"
+    mark = f"#{_name_place(*goal)}" if goal in kept else ""
+    return f"{reverse('evaluation:disagreements', args=[request.project.slug])}?{query}{mark}"
+
+
+def _key(compared: Compared, differences: list[Difference]) -> dict[tuple[int, str], Difference]:
+    """Differences by sentence and code."""
+    return {(int(compared.sentence_ids[each[0]]), each[1].code.identifier): each for each in differences}
+
+
+def _name_place(sentence: int, code: str) -> str:
+    """The name by which an address points at a difference on its page."""
+    return f"difference-{sentence}-{code}"
+
+
+def _list(request: ProjectRequest, compared: Compared, code: str) -> list[Difference]:
+    """The differences this person may meet one by one."""
+    from auditapp.evaluation.queries.calibration import find_listable, list_differences
+
+    may_code = Permission.CODE in request.role.permissions
+    listable = find_listable(compared, request.user.pk, may_code=may_code)
+    found = list_differences(compared, [code] if code else [])
+    return [each for each in found if listable[each[1].code.identifier][each[0]]]
+
+
+def _count_unlisted(compared: Compared, listed: int, code: str) -> int:
+    from auditapp.evaluation.queries.calibration import list_differences
+
+    return len(list_differences(compared, [code] if code else [])) - listed
+
+
+def _render_disagreements(
+    request: ProjectRequest,
+    asked: Asked,
+    *,
+    compared: Compared | None = None,
+    wrong: DisagreementForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    page: dict[str, object] = {
+        "asked": asked,
+        "wrong": wrong,
+        "causes": Disagreement.Category.choices,
+    }
+    if asked.annotator is None:
+        status = 422 if asked.annotators else status
+        return render(request, "evaluation/disagreements.html", page, status=status)
+    compared = compared or compare(get_viewer(request), asked.annotator, **asked.scope, with_alternatives=True)
+    data = request.GET if request.method != "POST" else {}
+    chosen = FilterForm(data, codes=[(each.code.identifier, each.code.name) for each in compared.codes])
+    if not chosen.is_valid():
+        return render(request, "evaluation/disagreements.html", page | {"filter": chosen}, status=422)
+    current = _read_current(asked.annotator)
+    state = chosen.cleaned_data["state"]
+    found = _list(request, compared, chosen.cleaned_data["code"])
+    keys = _key(compared, found)
+    kept = [each for key, each in keys.items() if _fits(current.get(key), state)]
+    wanted = Paginator(kept, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
+    page |= {
+        "compared": compared,
+        "unblinding": offer_compared(
+            request, asked, compared.interviews, "disagreements", query=_write_query(asked, chosen)
+        ),
+        "filter": chosen,
+        "page": wanted,
+        "shown": _show(request, asked, compared, list(wanted), current=current, wrong=wrong),
+        "categories": _count(current, {key: code.code.name for key, (_, code, *_) in keys.items()}),
+        "differences": len(keys),
+        "not_listed": _count_unlisted(compared, len(found), chosen.cleaned_data["code"]),
+        "sorted": sum(key in current for key in keys),
+    }
+    return render(request, "evaluation/disagreements.html", page, status=status)
+
+
+def _write_query(asked: Asked, chosen: FilterForm) -> str:
+    return urlencode([*asked.fields, *((name, value) for name, value in chosen.cleaned_data.items() if value)])
+
+
+def _fits(row: Disagreement | None, state: str) -> bool:
+    if state == "open":
+        return row is None
+    return not state or (row is not None and row.category == state)
+
+
+def _read_current(annotator: Annotator) -> dict[tuple[int, str], Disagreement]:
+    rows = Disagreement.objects.filter(annotator=annotator, superseded_by__isnull=True).select_related("sorted_by")
+    return {(row.sentence_id, row.code_identifier): row for row in rows}
+
+
+def _count(current: dict[tuple[int, str], Disagreement], names: dict[tuple[int, str], str]) -> list[dict[str, object]]:
+    """Only differences that are still there, and that this person may meet, are counted."""
+    by_category: dict[str, Counter[str]] = {}
+    for key, name in names.items():
+        if key in current:
+            by_category.setdefault(current[key].category, Counter())[name] += 1
+    rows = []
+    for value, label in Disagreement.Category.choices:
+        by_code = by_category.get(value, Counter())
+        rows.append({"value": value, "label": label, "number": by_code.total(), "codes": sorted(by_code.items())})
+    return rows
+
+
+def _show(
+    request: ProjectRequest,
+    asked: Asked,
+    compared: Compared,
+    differences: list[Difference],
+    *,
+    current: dict[tuple[int, str], Disagreement],
+    wrong: DisagreementForm | None,
+) -> list[dict[str, object]]:
+    """Each difference with what was said of it and the form to sort it; ``wrong`` is a form that was refused."""
+    items = read_compared_items(compared, [(place, code) for place, code, *_ in differences], viewer=request.user)
+    draft = find_open_draft(request.project)
+    drafted = Code.objects.filter(version=draft).select_related("version") if draft else Code.objects.none()
+    editable = {code.identifier: code for code in drafted}
+    shown = []
+    for (_, compared_code, yes, no), item in zip(differences, items, strict=True):
+        sentence, code = item["item"].sentence.pk, compared_code.code.identifier
+        row = current.get((sentence, code))
+        form = DisagreementForm(
+            auto_id=f"d{sentence}-{compared_code.code.pk}-%s",
+            initial={
+                "annotator": asked.annotator.pk if asked.annotator else None,
+                "sentence": sentence,
+                "code": code,
+                "replaces": row.pk if row else None,
+                "category": row.category if row else None,
+                "note": row.note if row else "",
+            },
+        )
+        if wrong is not None and (wrong.data.get("sentence"), wrong.data.get("code")) == (str(sentence), code):
+            wrong.auto_id = form.auto_id
+            form = wrong
+        shown.append(
+            {
+                "compared": item,
+                "yes": yes,
+                "people": yes + no,
+                "current": row,
+                "form": form,
+                "edited": editable.get(code),
+                "mark": _name_place(sentence, code),
+            }
+        )
+    return shown

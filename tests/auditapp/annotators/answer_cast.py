@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from auditapp.annotators.runner.parse_responses import PreannotationKind
+from auditapp.annotators.runner.turns import PreannotationKind
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Cell
 from tests.obeying import MATERIAL

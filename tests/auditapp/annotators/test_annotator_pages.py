@@ -20,7 +20,7 @@ from auditapp.annotators.actions.annotators import ensure_annotator, read_prompt
 from auditapp.annotators.actions.launching import launch_model
 from auditapp.annotators.models import Annotator, CodeChoice
 from auditapp.annotators.queries.readings import PER_PAGE, count_readings, find_readings
-from auditapp.annotators.runner.parse_responses import PreannotationKind
+from auditapp.annotators.runner.turns import PreannotationKind
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Attempt, Batch, Cell, Result
 from tests.auditapp.annotators.reading_cast import add_interviews, add_reader

@@ -10,7 +10,7 @@ from auditapp.annotators.actions.annotators import ensure_annotator
 from auditapp.annotators.actions.launching import launch_preannotation
 from auditapp.annotators.models import Annotator, CheckAnswer, PlantedSentence, Reading, Suggestion
 from auditapp.annotators.pure.prompts import OLD_PROMPT_VERSION
-from auditapp.annotators.runner.render_prompts import read_asked_turns, render_turn_prompts
+from auditapp.annotators.runner.turns import read_asked_turns, render_turn_prompts
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch, Cell
 from tests.auditapp.annotators.answer_cast import KIND, coding, read_material, say, standing

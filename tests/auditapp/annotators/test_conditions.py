@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditapp.annotators.pure.conditions import (
+from auditapp.annotators.pure.checking import (
     change_codes,
     list_conditions,
     name_repeats,

@@ -18,10 +18,9 @@ from auditapp.annotators.actions.annotators import ensure_annotator
 from auditapp.annotators.actions.launching import launch_preannotation
 from auditapp.annotators.models import Annotator, Reading, Suggestion
 from auditapp.annotators.pure.answers import MAX_RATIONALE
-from auditapp.annotators.pure.injection import HOW_IT_IS_SENT, WHAT_IS_SAID, find_instructions
 from auditapp.annotators.pure.prompts import write_user_prompt
-from auditapp.annotators.pure.sent_copy import make_copy
-from auditapp.annotators.runner.parse_responses import PreannotationKind
+from auditapp.annotators.pure.sent_copy import HOW_IT_IS_SENT, WHAT_IS_SAID, find_instructions, make_copy
+from auditapp.annotators.runner.turns import PreannotationKind
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer

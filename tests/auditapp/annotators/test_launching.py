@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 
-from auditapp.annotators.actions.annotators import draft_annotator, ensure_annotator
+from auditapp.annotators.actions.annotators import draft_annotator, ensure_annotator, plant_own_set, withdraw_planted
 from auditapp.annotators.actions.launching import launch_model, plan_reading
-from auditapp.annotators.actions.planted import plant_own_set, withdraw_planted
 from auditapp.annotators.models import Annotator, CheckAnswer, PlantedSentence, Reading, Suggestion, TurnArm
-from auditapp.annotators.runner.parse_responses import PreannotationKind
-from auditapp.annotators.runner.render_prompts import read_asked_turns
+from auditapp.annotators.runner.turns import PreannotationKind, read_asked_turns
 from auditapp.batches.kinds import Answered
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell

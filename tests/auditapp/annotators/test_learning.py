@@ -16,7 +16,7 @@ from auditapp.annotators.pure.learning import (
     fit,
     learn,
 )
-from auditapp.annotators.pure.recipes import list_read_codes, list_taught, read_ranges, write_ranges
+from auditapp.annotators.pure.prompts import list_read_codes, list_taught, read_ranges, write_ranges
 
 if TYPE_CHECKING:
     from auditapp.annotators.pure.learning import Bools, Shares

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from auditapp.annotators.pure.learning_files import halve, read_texts
+from auditapp.annotators.pure.learning import halve, read_texts
 from tests.shared import shared
 from transcripts.formats.problems import ReadError
 

@@ -15,12 +15,12 @@ from auditapp.annotators import tasks
 from auditapp.annotators.actions.offline import cancel_run, launch_offline, preview_training_set
 from auditapp.annotators.models import Annotator, OfflineReading, OfflineRun, Suggestion, TurnArm
 from auditapp.annotators.pure import learning
-from auditapp.annotators.pure.recipes import list_read_codes, list_taught
+from auditapp.annotators.pure.prompts import list_read_codes, list_taught
 from auditapp.annotators.queries.offline import find_idle_runs, find_unread
 from auditapp.annotators.queries.withholding import list_withheld_answers
 from auditapp.annotators.runner import offline
 from auditapp.annotators.runner.offline import CannotRead, make_reader, run_offline
-from auditapp.batches.runner import sweeps
+from auditapp.batches.runner import recovery
 from auditapp.outbound.clock import read_now
 from tests.auditapp.annotators.teaching import OTHER, TAUGHT, add_interviews, code_blind, list_sentences, set_rules
 from tests.auditapp.suggestions.panel_cast import show_all
@@ -485,8 +485,8 @@ def test_what_a_sweep_of_another_room_trips_over_keeps_nothing_waiting(
     def fail() -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(sweeps, "_sweeps", {"broken": fail, "whole": lambda: done.append("whole")})
-    sweeps.sweep_others()
+    monkeypatch.setattr(recovery, "_sweeps", {"broken": fail, "whole": lambda: done.append("whole")})
+    recovery.sweep_others()
     assert done == ["whole"]
     assert "Sweeping broken failed" in caplog.text
 

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.annotators.actions.planted import plant_own_set, plant_sentence, withdraw_planted
+from auditapp.annotators.actions.annotators import plant_own_set, plant_sentence, withdraw_planted
 from auditapp.annotators.models import PlantedSentence
 from auditapp.annotators.queries.annotators import read_own_set
 from transcripts.accounts.models import User

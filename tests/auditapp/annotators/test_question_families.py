@@ -16,15 +16,14 @@ from auditapp.annotators.actions.withholding import ensure_arms, open_draft_read
 from auditapp.annotators.models import Annotator, Suggestion, TurnArm
 from auditapp.annotators.queries.batch_visibility import list_undecided
 from auditapp.annotators.queries.withholding import find_arms, list_all_withheld
-from auditapp.annotators.runner.render_prompts import render_turn_prompts
+from auditapp.annotators.runner.turns import render_turn_prompts
 from auditapp.batches.models import Arm, Cell
 from auditapp.evaluation.actions.checks import plan_check
 from auditapp.evaluation.actions.choices import choose_annotator
-from auditapp.evaluation.queries.calibration import find_listable, read_compared
-from auditapp.evaluation.queries.compared_items import read_spread
+from auditapp.evaluation.queries.calibration import find_listable, read_compared, read_spread
 from auditapp.evaluation.queries.influence import count_influence
-from auditapp.evaluation.queries.positives import list_positives
-from auditapp.suggestions.actions.responses import keep_suggestion, undo_response
+from auditapp.evaluation.queries.rates import list_positives
+from auditapp.suggestions.actions import keep_suggestion, undo_response
 from auditapp.suggestions.models import Showing
 from tests.auditapp.annotators.answer_cast import read_material
 from tests.auditapp.annotators.question_cast import (
@@ -47,7 +46,7 @@ from transcripts.codebook.actions import publish_version, start_draft
 from transcripts.coding.actions import NotDecided
 from transcripts.coding.models import Coding, Layer, Reveal
 from transcripts.corpus.models import Sentence, Turn
-from transcripts.desk.boundary_edits import split_sentence
+from transcripts.desk.boundary_views import split_sentence
 from transcripts.refusals import Refused
 from transcripts.studies.actions import set_stance
 from transcripts.studies.models import Project

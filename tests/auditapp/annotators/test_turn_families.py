@@ -14,15 +14,13 @@ from django.urls import reverse
 from auditapp.annotators.actions.launching import launch_model
 from auditapp.annotators.models import Annotator, Reading, Suggestion
 from auditapp.annotators.pure.answers import NOT_OFFERED
-from auditapp.annotators.runner.parse_responses import write_turn_schema
-from auditapp.annotators.runner.render_prompts import render_turn_prompts
+from auditapp.annotators.runner.turns import render_turn_prompts, write_turn_schema
 from auditapp.batches.models import Arm, Batch
 from auditapp.evaluation.actions.checks import plan_check
 from auditapp.evaluation.pure.calibrating import tabulate_answers
-from auditapp.evaluation.queries.answer_tables import AskedQuestion, read_answer_tables
-from auditapp.evaluation.queries.calibration import read_compared
+from auditapp.evaluation.queries.calibration import AskedQuestion, read_answer_tables, read_compared
 from auditapp.llm.models import ModelVariant
-from auditapp.suggestions.actions.responses import keep_suggestion, redo_response, undo_response
+from auditapp.suggestions.actions import keep_suggestion, redo_response, undo_response
 from tests.auditapp.annotators.answer_cast import cell_of, coding, import_answer, read_material, standing, store
 from tests.auditapp.annotators.question_cast import read_calibration
 from tests.auditapp.annotators.reading_cast import add_interviews, add_reader
@@ -34,7 +32,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.coding.models import Coding, Layer, Reveal
 from transcripts.corpus.models import Sentence
-from transcripts.desk.boundary_edits import split_sentence
+from transcripts.desk.boundary_views import split_sentence
 from transcripts.refusals import Refused
 from transcripts.studies.actions import set_stance
 from transcripts.studies.models import Project

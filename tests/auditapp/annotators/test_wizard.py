@@ -14,12 +14,16 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.annotators import launch_review
-from auditapp.annotators.actions.annotators import LATENT_NEEDS_REASON, ensure_annotator
+from auditapp.annotators.actions.annotators import (
+    LATENT_NEEDS_REASON,
+    ensure_annotator,
+    plant_own_set,
+    withdraw_planted,
+)
 from auditapp.annotators.actions.launching import launch_model
-from auditapp.annotators.actions.planted import plant_own_set, withdraw_planted
 from auditapp.annotators.launch_review import summarise_launch
 from auditapp.annotators.models import Annotator
-from auditapp.annotators.queries.checks import find_latest_check
+from auditapp.annotators.queries.readings import find_latest_check
 from auditapp.batches.models import Batch
 from auditapp.evaluation.actions.checks import launch_check
 from auditapp.llm.actions import add_model

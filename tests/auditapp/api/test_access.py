@@ -30,9 +30,7 @@ from transcripts.coding.actions.links import add_link
 from transcripts.coding.models import Coding, Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.negotiation.actions.pairs import pair_threads
-from transcripts.negotiation.actions.scores import Evidence, put_score
-from transcripts.negotiation.actions.stances import write_stance
+from transcripts.negotiation.actions import Evidence, pair_threads, put_score, write_stance
 from transcripts.negotiation.models import Stance
 from transcripts.studies.models import Project
 

@@ -22,7 +22,7 @@ from django.core.wsgi import get_wsgi_application
 
 from auditapp.api.schema import build_schema
 from auditapp.batches.models import Batch, Result
-from auditapp.batches.routes import live
+from auditapp.batches.routes import live_run
 from auditapp.benchmarks.sob.models import Dataset
 from auditapp.llm.actions import add_model
 from benchmarks.serving import PRODUCT, serve
@@ -199,7 +199,7 @@ def test_a_generated_client_launches_a_batch_and_reads_its_answers(
         batch_id = launch_a_batch(stranger, dataset.name, "judge")
         assert read_answers(stranger, batch_id) == []
         for queue_id in Batch.objects.get(pk=batch_id).queues.values_list("pk", flat=True):
-            live.run_queue(queue_id)
+            live_run.run_queue(queue_id)
         answers = read_answers(stranger, batch_id)
     stored = dict(Result.objects.values_list("cell", "answer"))
     assert {row["cell"]: row["answer"] for row in answers} == stored

@@ -14,7 +14,7 @@ from django.core.management import call_command
 from auditapp.annotators.models import Annotator, PlantedSentence, TurnArm
 from auditapp.api.answers import ReadAnswers
 from auditapp.batches.models import Batch, Cell, Result
-from auditapp.batches.routes import live
+from auditapp.batches.routes import live_run
 from auditapp.benchmarks.sob.models import Dataset, TermsNotice
 from auditapp.llm.actions import add_model
 from auditapp.llm.granting import set_grant
@@ -74,7 +74,7 @@ def grant(project: Project, model: ModelVariant, *, day: str = "9", person: str 
 def work(batch_id: int) -> None:
     """What a worker does for each queue of the batch."""
     for queue_id in Batch.objects.get(pk=batch_id).queues.values_list("pk", flat=True):
-        live.run_queue(queue_id)
+        live_run.run_queue(queue_id)
 
 
 def collect(program: Program, batch_id: int, **query: str) -> list[dict[str, Any]]:

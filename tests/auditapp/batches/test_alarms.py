@@ -8,7 +8,7 @@ import pytest
 
 from auditapp.batches import kinds
 from auditapp.batches.models import Arm
-from auditapp.batches.pure.alarms import describe_unreadable
+from auditapp.batches.pure.estimating import describe_unreadable
 from auditapp.llm.models import ModelVariant
 
 

@@ -8,8 +8,7 @@ from decimal import Decimal
 import pytest
 
 from auditapp.batches import actions, kinds
-from auditapp.batches.growing import add_cell, close_batch, give_up_cells
-from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
+from auditapp.batches.launching import LaunchOptions, PlannedArm, add_cell, close_batch, give_up_cells, launch_batch
 from auditapp.batches.ledger import storing
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Arm, Attempt, Batch, Cell

@@ -23,10 +23,10 @@ from auditapp.batches.ledger import worker_signs
 from auditapp.batches.models import Batch, Tick, WorkerSign
 from auditapp.batches.pure import spool
 from auditapp.batches.pure.stopping import stopping
-from auditapp.batches.routes import live
+from auditapp.batches.routes import live_run
 from auditapp.batches.runner import heartbeat, recovery, tasks
 from auditapp.batches.runner.heartbeat import Hearing, Heartbeat
-from auditapp.batches.runner.sweeps import take_tick
+from auditapp.batches.runner.recovery import take_tick
 from auditapp.celery import app as celery_app
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import Numbers, launch
@@ -345,7 +345,7 @@ class TestRunLane:
         queue = launch(project).queues.get()
         stays: list[object] = []
         heard = iter([False, False, True])
-        monkeypatch.setattr(live, "run_queue", note_in(stays))
+        monkeypatch.setattr(live_run, "run_queue", note_in(stays))
         monkeypatch.setattr(tasks, "notify_queue", lambda queue_id: next(heard))
         tasks.run_queue(queue.pk)
         assert len(stays) == 3
@@ -355,7 +355,7 @@ class TestRunLane:
         self, project: Project, monkeypatch: pytest.MonkeyPatch, notified: list[int]
     ) -> None:
         queue = launch(project).queues.get()
-        monkeypatch.setattr(live, "run_queue", lambda queue_id: True)
+        monkeypatch.setattr(live_run, "run_queue", lambda queue_id: True)
         tasks.run_queue(queue.pk)
         assert notified == []
 

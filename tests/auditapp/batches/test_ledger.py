@@ -17,9 +17,9 @@ from auditapp.batches.ledger.claiming import Claim
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Attempt, Batch, Cell, Result, WorkQueue
 from auditapp.batches.pages.progress import read_progress
-from auditapp.batches.pure.money import compute_cost, count_most_input, count_most_output, to_dollars, to_nano
+from auditapp.batches.pure.estimating import compute_cost, count_most_input, count_most_output, to_dollars, to_nano
 from auditapp.batches.pure.spool import Spool
-from auditapp.batches.routes.live import name_machine
+from auditapp.batches.routes.live_run import name_machine
 from auditapp.batches.runner import recovery, tasks
 from auditapp.llm.actions import add_model
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep

@@ -22,7 +22,7 @@ from auditapp.batches.models import Attempt, Batch, Cell, LimitChange, Result, W
 from auditapp.batches.pages import progress
 from auditapp.batches.pages.attempts import PER_PAGE
 from auditapp.batches.pages.spending import estimate_batch
-from auditapp.batches.pure.money import NANO
+from auditapp.batches.pure.estimating import NANO
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant
 from transcripts.accounts.models import User

@@ -17,11 +17,11 @@ from django.db import DatabaseError, OperationalError
 from auditapp.batches import actions, kinds, launching
 from auditapp.batches.ledger import endings, leases, statements, storing
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, LimitChange, Result, WorkQueue
+from auditapp.batches.pure.estimating import to_dollars
 from auditapp.batches.pure.limiter import Limiter
-from auditapp.batches.pure.money import to_dollars
 from auditapp.batches.pure.spool import Spool, is_abandoned, read_spool
 from auditapp.batches.pure.stopping import stopping
-from auditapp.batches.routes import live, live_run, sending
+from auditapp.batches.routes import live_run, sending
 from auditapp.llm.actions import allow_address
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, ErrorClass, NextStep, ProviderNotReady
 from auditapp.outbound.clock import LedgerClock, read_now
@@ -113,7 +113,7 @@ class TestWork:
     def test_a_queue_is_worked_to_its_end_and_let_go(self, project: Project, use: Use) -> None:
         provider = use(ScriptedProvider())
         queue = plan(project, inputs=range(20, 70))
-        assert live.run_queue(queue.pk) is False
+        assert live_run.run_queue(queue.pk) is False
         assert len(provider.asked) == 50
         assert Result.objects.count() == 50
         assert ends() == ["answered"] * 50
@@ -124,7 +124,7 @@ class TestWork:
 
     def test_never_more_calls_are_in_flight_than_people_set(self, project: Project, use: Use) -> None:
         provider = use(ScriptedProvider(takes=0.002))
-        live.run_queue(plan(project, inputs=range(20, 60), concurrency=4).pk)
+        live_run.run_queue(plan(project, inputs=range(20, 60), concurrency=4).pk)
         assert provider.most_in_flight == 4
 
     @pytest.mark.parametrize(("address", "first"), [("http://127.0.0.1:1/v1", 2), ("https://models.example/v1", 20)])
@@ -133,7 +133,7 @@ class TestWork:
     ) -> None:
         use(ScriptedProvider())
         allow_address(address="127.0.0.1:1", by=trail.SYSTEM)
-        live.run_queue(plan(project, inputs=range(20, 30), variant=make_variant(base_url=address)).pk)
+        live_run.run_queue(plan(project, inputs=range(20, 30), variant=make_variant(base_url=address)).pk)
         started = LimitChange.objects.earliest("pk")
         assert (started.cause, started.limit) == ("start", first)
 
@@ -144,7 +144,7 @@ class TestWork:
         monkeypatch.setattr(live_run, "WAIT_AT_MOST", 0.5)
         use(ScriptedProvider(lambda request: TIMED_OUT, takes=0.05))
         queue = plan(project, inputs=range(20, 40))
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         assert LimitChange.objects.filter(cause="timed_out", limit=10).exists()
         assert leases.read_held_limit(WorkQueue.objects.get(pk=queue.pk))[1] >= {"start", "timed_out"}
 
@@ -161,7 +161,7 @@ class TestWork:
         provider = use(ScriptedProvider())
         queue = plan(project)
         assert leases.acquire_queue(queue.pk, "here:2:bbbb") is not None
-        assert live.run_queue(queue.pk) is False
+        assert live_run.run_queue(queue.pk) is False
         assert provider.asked == []
 
     def test_times_are_in_order(self, project: Project, use: Use) -> None:
@@ -170,7 +170,7 @@ class TestWork:
                 lambda request: ChatAnswer(CallOutcome.ANSWERED, content="y", first_byte_after=0.001), takes=0.01
             )
         )
-        live.run_queue(plan(project).pk)
+        live_run.run_queue(plan(project).pk)
         for row in Attempt.objects.all():
             assert row.sent_at is not None
             assert row.first_byte_at is not None
@@ -191,7 +191,7 @@ class TestWork:
             return ANSWER
 
         provider = use(ScriptedProvider(reply))
-        live.run_queue(plan(project, inputs=range(20, 25), concurrency=1).pk)
+        live_run.run_queue(plan(project, inputs=range(20, 25), concurrency=1).pk)
         assert Batch.objects.get().state == "done"
         assert len(provider.asked) == 10
         assert [request.user for request in provider.asked[:2]] == ["text 20", "text 21"]
@@ -203,7 +203,7 @@ class TestWork:
             raise ValueError("a bug")
 
         use(ScriptedProvider(fail))
-        live.run_queue(plan(project, inputs=[1]).pk)
+        live_run.run_queue(plan(project, inputs=[1]).pk)
         assert set(Attempt.objects.values_list("end", "error_class")) == {("unknown", "broken_provider")}
 
     def test_a_provider_that_cannot_be_opened_pauses_the_batch_with_its_sentence(
@@ -214,7 +214,7 @@ class TestWork:
 
         monkeypatch.setattr(live_run, "open_provider", refuse)
         queue = plan(project)
-        assert live.run_queue(queue.pk) is False
+        assert live_run.run_queue(queue.pk) is False
         assert Batch.objects.get().state_reason == "There is no key."
         queue.refresh_from_db()
         assert queue.runner == ""
@@ -233,7 +233,7 @@ class TestControl:
             asked_then.append(len(provider.asked))
 
         in_writer(monkeypatch, 2, pause)
-        assert live.run_queue(queue.pk) is False
+        assert live_run.run_queue(queue.pk) is False
         assert len(provider.asked) - asked_then[0] <= 5
         assert set(ends()) == {"answered", "unsent"}
         assert Attempt.objects.filter(end="answered").count() == len(provider.asked)
@@ -246,9 +246,9 @@ class TestControl:
         provider = use(ScriptedProvider(takes=0.02))
         queue = plan(project, inputs=range(20, 60), concurrency=5)
         in_writer(monkeypatch, 2, lambda: actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         assert Batch.objects.get().state == "done"
         assert len(provider.asked) == 40
 
@@ -259,7 +259,7 @@ class TestControl:
         queue = plan(project, inputs=range(20, 28), concurrency=5)
         in_writer(monkeypatch, 2, lambda: actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
         in_writer(monkeypatch, 4, lambda: actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         assert Batch.objects.get().state == "done"
         assert len(provider.asked) == 8
         assert "unsent" in ends()
@@ -270,7 +270,7 @@ class TestControl:
         provider = use(ScriptedProvider(takes=0.05))
         queue = plan(project, inputs=range(20, 60), concurrency=5)
         in_writer(monkeypatch, 2, lambda: actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         assert set(Cell.objects.values_list("state", flat=True)) == {"done", "cancelled"}
         assert Result.objects.count() == len(provider.asked) < 40
 
@@ -282,7 +282,7 @@ class TestControl:
         abort = lambda: actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM, cut_off=True)  # noqa: E731
         in_writer(monkeypatch, 4, abort)
         begun = time.monotonic()
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         assert time.monotonic() - begun < 15
         cut = Attempt.objects.filter(end="unknown")
         assert cut.count() == 5
@@ -324,7 +324,7 @@ class TestControl:
             actions.change_concurrency(batch=Batch.objects.get(), concurrency=15, by=trail.SYSTEM)
 
         in_writer(monkeypatch, 3, raise_it)
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         assert provider.most_in_flight == 15
         assert list(LimitChange.objects.values_list("limit", "cause")) == [(2, "start"), (15, "setting")]
 
@@ -334,7 +334,7 @@ class TestControl:
         provider = use(ScriptedProvider(takes=0.02))
         queue = plan(project, inputs=range(20, 120), concurrency=5)
         in_writer(monkeypatch, 2, stopping.set)
-        assert live.run_queue(queue.pk) is True
+        assert live_run.run_queue(queue.pk) is True
         assert 0 < len(provider.asked) < 100
         assert not Attempt.objects.filter(end="open").exists()
 
@@ -345,7 +345,7 @@ class TestControl:
         use(ScriptedProvider(at_call(10, its_time_is_up), takes=0.02))
         monkeypatch.setattr(live_run, "BEAT_SECONDS", 0.02)
         queue = plan(project, inputs=range(20, 220), concurrency=5)
-        assert live.run_queue(queue.pk) is True
+        assert live_run.run_queue(queue.pk) is True
         assert set(ends()) == {"answered"}
         assert 10 <= len(ends()) < 200
 
@@ -358,7 +358,7 @@ class TestControl:
         monkeypatch.setattr(statements, "find_queues_to_notify", lambda **_: [7] if waiting else [])
         use(ScriptedProvider(takes=0.02))
         queue = plan(project, inputs=range(20, 220), concurrency=5)
-        assert live.run_queue(queue.pk) is waiting
+        assert live_run.run_queue(queue.pk) is waiting
         assert (len(ends()) < 200) is waiting
 
 
@@ -366,7 +366,7 @@ class TestRefusals:
     def test_a_revoked_key_stops_the_queue_within_the_calls_in_flight(self, project: Project, use: Use) -> None:
         refused = ChatAnswer(CallOutcome.REFUSED, NextStep.STOP_BATCH, http_status=401, error_class=ErrorClass.ACCOUNT)
         provider = use(ScriptedProvider(lambda request: refused, takes=0.001))
-        live.run_queue(plan(project, inputs=range(20, 120), concurrency=5).pk)
+        live_run.run_queue(plan(project, inputs=range(20, 120), concurrency=5).pk)
         assert len(provider.asked) <= 5 + 3
         assert "status 401" in Batch.objects.get().state_reason
 
@@ -380,7 +380,7 @@ class TestRefusals:
         provider = use(ScriptedProvider())
         monkeypatch.setitem(kinds._kinds, "echo", Broken())
         queue = plan(project, inputs=range(20, 40))
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert "(LookupError)" in batch.state_reason
@@ -390,7 +390,7 @@ class TestRefusals:
 
     def test_requests_that_are_all_too_long_pause_the_batch_and_say_so(self, project: Project, use: Use) -> None:
         use(ScriptedProvider(lambda request: TOO_LONG))
-        live.run_queue(plan(project, inputs=range(20, 120)).pk)
+        live_run.run_queue(plan(project, inputs=range(20, 120)).pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert "too long for the model's context" in batch.state_reason
@@ -398,14 +398,14 @@ class TestRefusals:
     def test_a_wrong_address_pauses_the_batch_after_the_calls_in_flight(self, project: Project, use: Use) -> None:
         provider = use(ScriptedProvider(lambda request: NOT_FOUND, takes=0.001))
         queue = plan(project, inputs=range(20, 220), concurrency=5)
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert batch.state_reason.startswith("Every call so far was refused with status 404 (bad_request); attempt ")
         assert 20 <= len(provider.asked) < 60
         use(ScriptedProvider())
         assert actions.retry_failed(batch=batch, by=trail.SYSTEM) >= 20
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         batch.refresh_from_db()
         assert (batch.state, Result.objects.count()) == ("done", 200)
 
@@ -415,22 +415,22 @@ class TestRefusals:
     ) -> None:
         use(ScriptedProvider(lambda request: NOT_FOUND))
         queue = plan(project, inputs=range(20, 26 + pilot), pilot=pilot)
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert "Check the address and the model's name" in batch.state_reason
         use(ScriptedProvider())
         assert actions.retry_failed(batch=batch, by=trail.SYSTEM) == 6
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         batch.refresh_from_db()
         assert batch.state == ("waiting" if pilot else "done")
 
     def test_whoever_resumes_without_a_retry_takes_the_refusals_as_the_end(self, project: Project, use: Use) -> None:
         use(ScriptedProvider(lambda request: NOT_FOUND))
         queue = plan(project, inputs=range(20, 26))
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         assert Batch.objects.get().state == "done"
 
     @pytest.mark.parametrize("first", [ANSWER, FLAGGED])
@@ -438,12 +438,12 @@ class TestRefusals:
         self, project: Project, use: Use, first: ChatAnswer
     ) -> None:
         use(ScriptedProvider(lambda request: first if request.user == "text 20" else NOT_FOUND))
-        live.run_queue(plan(project, inputs=range(20, 60), concurrency=5).pk)
+        live_run.run_queue(plan(project, inputs=range(20, 60), concurrency=5).pk)
         assert Batch.objects.get().state == "done"
 
     def test_refusals_of_a_moderator_alone_pause_nothing(self, project: Project, use: Use) -> None:
         use(ScriptedProvider(lambda request: FLAGGED))
-        live.run_queue(plan(project, inputs=range(20, 60)).pk)
+        live_run.run_queue(plan(project, inputs=range(20, 60)).pk)
         assert Batch.objects.get().state == "done"
 
     def test_a_refused_queue_keeps_a_batch_from_being_done_by_another_queue(self, project: Project) -> None:
@@ -467,14 +467,14 @@ class TestRefusals:
     ) -> None:
         provider = use(ScriptedProvider(lambda request: TOO_MANY))
         queue = plan(project, inputs=range(20, 220), concurrency=20)
-        assert live.run_queue(queue.pk) is False
+        assert live_run.run_queue(queue.pk) is False
         sent = len(provider.asked)
         assert sent <= 20 + 20
         queue.refresh_from_db()
         assert queue.slow_until is not None
         assert queue.limit == 16
         assert LimitChange.objects.filter(cause="rate_limited", wait_seconds=30).count() == 1
-        assert live.run_queue(queue.pk) is False
+        assert live_run.run_queue(queue.pk) is False
         assert len(provider.asked) == sent
         assert Batch.objects.get().state == "running"
         assert not Cell.objects.filter(state__in=["leased", "failed"]).exists()
@@ -484,7 +484,7 @@ class TestRefusals:
         one = (64 + len("Say it.text 21") + 2 * 100) * 1000
         provider = use(ScriptedProvider(takes=0.001))
         queue = plan(project, inputs=range(20, 99), cap_usd=to_dollars(one * 3 + 1), concurrency=10)
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert "cap" in batch.state_reason
@@ -506,7 +506,7 @@ class TestOutage:
         """As the sweep does it once the wait is over."""
         WorkQueue.objects.filter(pk=queue.pk).update(slow_until=None)
         assert statements.find_queues_to_notify() == [queue.pk]
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
 
     @pytest.mark.parametrize(
         "silence", [BUSY, *(pytest.param(each, marks=pytest.mark.full) for each in (REFUSED_CONNECTION, LOST))]
@@ -516,7 +516,7 @@ class TestOutage:
     ) -> None:
         provider = use(ScriptedProvider(lambda request: silence, takes=0.001))
         queue = plan(project, inputs=range(20, 220), concurrency=5)
-        assert live.run_queue(queue.pk) is False
+        assert live_run.run_queue(queue.pk) is False
         assert len(provider.asked) <= 5 + 5
         for number in range(20):
             self.run_again(queue)
@@ -542,7 +542,7 @@ class TestOutage:
         queue = plan(project, inputs=range(20, 60), concurrency=2)
         monkeypatch.setattr(live_run, "MAX_LIFE_SECONDS", 4.0)
         monkeypatch.setattr(live_run, "LIFE_SECONDS", 4.0)
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         queue.refresh_from_db()
         assert queue.silent_since is not None
         assert not Cell.objects.filter(state="failed").exists()
@@ -553,7 +553,7 @@ class TestOutage:
     ) -> None:
         use(ScriptedProvider(lambda request: BUSY, takes=0.001))
         queue = plan(project, inputs=range(20, 60), concurrency=5)
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         assert Batch.objects.get().state == "running"
         monkeypatch.setattr(settings, "OUTAGE_PAUSE_SECONDS", 0)
         self.run_again(queue)
@@ -581,7 +581,7 @@ class TestOutage:
         monkeypatch.setattr(settings, "OUTAGE_PAUSE_SECONDS", 0)
         use(ScriptedProvider(lambda request: REFUSED_CONNECTION))
         queue = plan(project, inputs=range(20, 26))
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         assert Batch.objects.get().awaits_server
         use(ScriptedProvider(lambda request: FLAGGED if request.user == "text 25" else ANSWER))
         self.run_again(queue)
@@ -593,7 +593,7 @@ class TestOutage:
         monkeypatch.setattr(settings, "OUTAGE_PAUSE_SECONDS", 0)
         use(ScriptedProvider(lambda request: REFUSED_CONNECTION))
         queue = plan(project, inputs=range(20, 60), pilot=6)
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         assert Batch.objects.get().awaits_server
         provider = use(ScriptedProvider())
         self.run_again(queue)
@@ -606,17 +606,17 @@ class TestOutage:
         monkeypatch.setattr(settings, "OUTAGE_PAUSE_SECONDS", 0)
         use(ScriptedProvider(lambda request: REFUSED_CONNECTION))
         queue = plan(project, inputs=range(20, 60))
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
         batch = Batch.objects.get()
         assert (batch.state, batch.control, batch.state_reason) == ("paused", "pause", "")
         WorkQueue.objects.update(slow_until=None)
         provider = use(ScriptedProvider())
         assert statements.find_queues_to_notify() == []
-        assert live.run_queue(queue.pk) is False
+        assert live_run.run_queue(queue.pk) is False
         assert provider.asked == []
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         assert Batch.objects.get().state == "done"
 
     def test_while_another_queue_answers_only_the_silent_one_waits(
@@ -636,10 +636,10 @@ class TestOutage:
         )
         silent, other = WorkQueue.objects.order_by("pk")
         use(ScriptedProvider(lambda request: REFUSED_CONNECTION))
-        live.run_queue(silent.pk)
+        live_run.run_queue(silent.pk)
         assert Batch.objects.get().state == "running"
         use(ScriptedProvider())
-        live.run_queue(other.pk)
+        live_run.run_queue(other.pk)
         assert Batch.objects.get().state == "running"
         use(ScriptedProvider(lambda request: REFUSED_CONNECTION))
         self.run_again(silent)
@@ -654,7 +654,7 @@ class TestDisk:
         queue = plan(project)
         full = Usage(100_000_000_000, 99_900_000_000, 100_000_000)
         monkeypatch.setattr("auditapp.batches.pure.spool.shutil.disk_usage", lambda folder: full)
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         assert provider.asked == []
         batch = Batch.objects.get()
         assert batch.state == "paused"
@@ -675,7 +675,7 @@ class TestDisk:
             flush(self)
 
         monkeypatch.setattr(Spool, "flush", fail_later)
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert "No space left on device" in batch.state_reason
@@ -684,7 +684,7 @@ class TestDisk:
         assert not Cell.objects.filter(state__in=["leased", "failed"]).exists()
         monkeypatch.setattr(Spool, "flush", flush)
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         assert Batch.objects.get().state == "done"
 
     def test_a_spool_that_cannot_be_made_pauses_the_batch(
@@ -694,7 +694,7 @@ class TestDisk:
         (tmp_path / "file").write_text("in the way")
         monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "file")
         queue = plan(project)
-        assert live.run_queue(queue.pk) is False
+        assert live_run.run_queue(queue.pk) is False
         assert "data folder" in Batch.objects.get().state_reason
         queue.refresh_from_db()
         assert queue.runner == ""
@@ -721,7 +721,7 @@ class TestDatabaseAway:
         monkeypatch.setattr(live_run, "POLL_SECONDS", 0.05)
         monkeypatch.setattr(leases, "poll", fail_once_asked(provider))
         with pytest.raises(DatabaseError):
-            live.run_queue(queue.pk)
+            live_run.run_queue(queue.pk)
         assert 5 <= len(provider.asked) < 40
         [path] = settings.SPOOL_FOLDER.iterdir()
         content = read_spool(path)
@@ -744,9 +744,9 @@ class TestDatabaseAway:
             patch.setattr(live_run, "POLL_SECONDS", 0.05)
             patch.setattr(leases, "poll", fail_once_asked(provider))
             with pytest.raises(DatabaseError):
-                live.run_queue(queue.pk)
+                live_run.run_queue(queue.pk)
         assert recovery.recover_queues() == 1
-        live.run_queue(queue.pk)
+        live_run.run_queue(queue.pk)
         assert Batch.objects.get().state == "done"
         assert len(provider.asked) == 20
         assert not Attempt.objects.filter(end="unknown").exists()
@@ -775,11 +775,11 @@ def check_death(project: Project, use: Use, monkeypatch: pytest.MonkeyPatch, *, 
         for module in (live_run, storing):
             patch.setattr(module, "crash_point", crash_point)
         with pytest.raises(Death):
-            live.run_queue(queue.pk)
+            live_run.run_queue(queue.pk)
     assert left == []
     WorkQueue.objects.filter(pk=queue.pk).update(heartbeat_at=None)
     assert recovery.recover_queues() == 1
-    live.run_queue(queue.pk)
+    live_run.run_queue(queue.pk)
     assert Batch.objects.get().state == "done"
     assert Result.objects.count() == len(provider.asked) == 10
     assert set(Attempt.objects.exclude(end="unsent").values_list("end", flat=True)) == {"answered"}
@@ -809,6 +809,6 @@ def test_a_runner_that_was_silent_for_long_sends_nothing(
     provider = use(ScriptedProvider())
     monkeypatch.setattr(sending, "SILENCE_SECONDS", -1.0)
     in_writer(monkeypatch, 3, stopping.set)
-    live.run_queue(plan(project).pk)
+    live_run.run_queue(plan(project).pk)
     assert provider.asked == []
     assert set(ends()) == {"unsent"}

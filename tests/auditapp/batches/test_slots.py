@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from auditapp.batches import kinds
-from auditapp.batches.growing import add_cell
-from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
+from auditapp.batches.launching import LaunchOptions, PlannedArm, add_cell, launch_batch
 from auditapp.batches.ledger import statements
 from auditapp.batches.models import WorkQueue
 from auditapp.batches.runner import slots, talks, tasks

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from auditapp.batches.pure import crashing
+from auditapp.batches.pure import stopping
 from auditapp.batches.pure.spool import Spool, find_disk_shortage, is_abandoned, read_spool, spool_path
 from auditapp.batches.pure.stopping import SharedFlag
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
@@ -148,12 +148,12 @@ class TestCrashing:
     @pytest.fixture(autouse=True)
     def deaths(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         died: list[int] = []
-        monkeypatch.setattr("auditapp.batches.pure.crashing.os._exit", died.append)
-        crashing._reached.clear()
+        monkeypatch.setattr("auditapp.batches.pure.stopping.os._exit", died.append)
+        stopping._reached.clear()
         return died
 
     def test_nothing_happens_unless_it_is_asked_for(self, deaths: list[int]) -> None:
-        crashing.crash_point("after_claim")
+        stopping.crash_point("after_claim")
         assert deaths == []
 
     def test_it_dies_where_it_is_told_to_and_at_the_time_it_is_told(
@@ -161,19 +161,19 @@ class TestCrashing:
     ) -> None:
         monkeypatch.setenv("CRASH_AT", "after_spool:2")
         for name in ("after_claim", "after_spool"):
-            crashing.crash_point(name)
+            stopping.crash_point(name)
         assert deaths == []
-        crashing.crash_point("after_spool")
+        stopping.crash_point("after_spool")
         assert deaths == [137]
-        assert crashing.is_armed("after_spool")
+        assert stopping.is_armed("after_spool")
 
     def test_of_many_processes_one_dies_once(
         self, deaths: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         monkeypatch.setenv("CRASH_AT", "in_call")
         monkeypatch.setenv("CRASH_ONCE", str(tmp_path / "once"))
-        crashing.crash_point("in_call")
-        crashing.crash_point("in_call")
+        stopping.crash_point("in_call")
+        stopping.crash_point("in_call")
         assert deaths == [137]
 
 

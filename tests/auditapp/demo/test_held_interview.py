@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.benchmarks.scenarios.actions.closing import close_play
+from auditapp.benchmarks.scenarios.actions.storing import close_play
 from auditapp.benchmarks.scenarios.models import Play
 from auditapp.benchmarks.scenarios.queries.talks import read_talk
 from auditapp.demo.actions import hold_interview

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from auditapp.annotators.models import Annotator
 from auditapp.annotators.pure.figures import CrossTable
-from auditapp.annotators.pure.recipes import write_ranges
+from auditapp.annotators.pure.prompts import write_ranges
 from auditapp.evaluation.models import Disagreement
 from auditapp.evaluation.pure.calibrating import calibrate
 from auditapp.evaluation.queries.calibration import find_listable, read_compared
@@ -38,7 +38,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code, CodeExample
 from transcripts.coding.models import Layer, Unblinding
 from transcripts.corpus.models import Sentence
-from transcripts.desk.boundary_edits import split_sentence
+from transcripts.desk.boundary_views import split_sentence
 from transcripts.studies.actions import create_project, set_stance
 from transcripts.studies.models import Project
 

@@ -13,13 +13,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from auditapp.annotators.actions.annotators import ensure_annotator
+from auditapp.annotators.actions.annotators import ensure_annotator, plant_sentence
 from auditapp.annotators.actions.launching import launch_preannotation
-from auditapp.annotators.actions.planted import plant_sentence
 from auditapp.annotators.actions.withholding import set_withholding
 from auditapp.annotators.models import Annotator, TurnArm
 from auditapp.annotators.pure.checking import build_reask_report
-from auditapp.annotators.queries.checks import count_rates
+from auditapp.annotators.queries.readings import count_rates
 from auditapp.batches.models import Batch
 from auditapp.evaluation.actions.checks import launch_check
 from auditapp.evaluation.forms import CheckForm

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from auditapp.annotators.pure.check_verdicts import judge_check, list_figures
 from auditapp.annotators.pure.checking import (
     Answer,
     AskedAgain,
@@ -16,6 +15,8 @@ from auditapp.annotators.pure.checking import (
     build_report,
     find_degenerate,
     follow_swap,
+    judge_check,
+    list_figures,
     measure_rate,
     tabulate_labels,
 )

@@ -11,8 +11,8 @@ import pytest
 from auditapp.annotators.actions.annotators import ensure_annotator
 from auditapp.annotators.actions.withholding import set_withholding
 from auditapp.annotators.models import Annotator, CheckAnswer, Reading, Suggestion, TurnArm
-from auditapp.annotators.pure.check_verdicts import judge_check
-from auditapp.annotators.queries.checks import read_check_report
+from auditapp.annotators.pure.checking import judge_check
+from auditapp.annotators.queries.readings import read_check_report
 from auditapp.annotators.queries.withholding import list_withheld_answers
 from auditapp.batches.kinds import Answered, get_kind
 from auditapp.batches.launching import LaunchOptions

@@ -11,8 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from auditapp.annotators.models import Annotator, CodeChoice
-from auditapp.evaluation.actions.choices import choose_annotator
-from auditapp.evaluation.actions.disagreements import sort_disagreement
+from auditapp.evaluation.actions.choices import choose_annotator, sort_disagreement
 from auditapp.evaluation.models import Disagreement
 from tests.auditapp.evaluation.calibration_cast import BALANCE, bring_in, decide_all, make_annotator, read, withhold
 from tests.transcripts.blinding.unblinding_cast import unblind_on
@@ -144,7 +143,7 @@ class TestPage:
         client_of: ClientOf,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr("auditapp.evaluation.views.disagreements.ITEMS_PER_PAGE", 1)
+        monkeypatch.setattr("auditapp.evaluation.views.choices.ITEMS_PER_PAGE", 1)
         client, where = client_of(lead), reverse("evaluation:sort_disagreement", args=[project.slug])
         sent = {"annotator": annotator.pk, "code": BALANCE, "category": "slip", "filter_code": BALANCE}
         answer = client.post(where, {**sent, "sentence": said[0].pk})

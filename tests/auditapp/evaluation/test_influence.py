@@ -14,8 +14,8 @@ from auditapp.annotators.actions.withholding import ensure_arms, open_draft_read
 from auditapp.annotators.models import Annotator, TurnArm
 from auditapp.annotators.pure.figures import Tally
 from auditapp.evaluation.queries.influence import count_influence
-from auditapp.evaluation.views import influence as views
-from auditapp.suggestions.actions.responses import keep_suggestion
+from auditapp.evaluation.views import rates as views
+from auditapp.suggestions.actions import keep_suggestion
 from tests.auditapp.evaluation import calibration_cast
 from tests.auditapp.suggestions.panel_cast import add_annotator, decide, look, read
 from tests.conftest import make_member

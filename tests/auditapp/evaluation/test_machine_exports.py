@@ -25,7 +25,7 @@ from transcripts.coding.models import Reveal, Unblinding
 from transcripts.corpus.models import Interview
 from transcripts.exchange.actions import write_file
 from transcripts.exchange.methods import draft_methods
-from transcripts.exchange.registry import Scope, find_export
+from transcripts.exchange.rows import Scope, find_export
 from transcripts.studies.models import Project
 
 KEYS = ("suggestions", "showings", "turn_arms", "positive_marks", "machine_disagreements", "code_choices")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.annotators.pure.recipes import Prediction, RulesReader, keep_once
+from auditapp.annotators.pure.prompts import Prediction, RulesReader, keep_once
 
 
 def predict(*found: tuple[str, float | None]) -> list[Prediction]:

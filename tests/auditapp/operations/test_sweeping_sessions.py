@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from auditapp.batches.models import Tick
-from auditapp.batches.runner.sweeps import sweep_others
+from auditapp.batches.runner.recovery import sweep_others
 from transcripts.accounts.models import Session, User
 
 pytestmark = pytest.mark.django_db

@@ -13,8 +13,8 @@ from auditapp.annotators.models import Annotator, OfflineReading, OfflineRun, Re
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.suggestions.actions.showings import show_suggestions
-from auditapp.suggestions.queries.panel import PanelState
+from auditapp.suggestions.actions import show_suggestions
+from auditapp.suggestions.queries import PanelState
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code, CodebookVersion

@@ -11,7 +11,7 @@ from django.urls import reverse
 from auditapp.annotators.actions.withholding import close_draft_reading, open_draft_reading
 from auditapp.annotators.models import Annotator, DraftReading
 from auditapp.annotators.queries.machine_labels import read_machine_labels
-from auditapp.suggestions.actions.responses import keep_suggestion
+from auditapp.suggestions.actions import keep_suggestion
 from auditapp.suggestions.models import Showing
 from tests.auditapp.suggestions.panel_cast import add_annotator, decide, look, read, show_all, withhold_all
 from tests.databases import stored

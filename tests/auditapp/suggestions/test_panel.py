@@ -15,10 +15,9 @@ from django.urls import reverse
 from auditapp.annotators.actions.withholding import ensure_arms
 from auditapp.annotators.models import Annotator, CodeChoice, CriticReading, Reading, Suggestion
 from auditapp.batches.models import Arm
-from auditapp.suggestions.actions.responses import dismiss_suggestion
-from auditapp.suggestions.actions.showings import close_showings
+from auditapp.suggestions.actions import close_showings, dismiss_suggestion
 from auditapp.suggestions.models import Showing
-from auditapp.suggestions.queries.panel import PanelState
+from auditapp.suggestions.queries import PanelState
 from tests.auditapp.suggestions.panel_cast import (
     add_annotator,
     ask,

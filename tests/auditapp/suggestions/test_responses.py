@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.annotators.models import Annotator, Reading, Suggestion
-from auditapp.suggestions.actions.responses import dismiss_suggestion, keep_suggestion, redo_response, undo_response
+from auditapp.suggestions.actions import dismiss_suggestion, keep_suggestion, redo_response, undo_response
 from auditapp.suggestions.models import Response, Showing
 from tests.auditapp.suggestions.panel_cast import REASON, add_annotator, decide, look, read, show_all, withhold_all
 from tests.databases import stored

@@ -14,7 +14,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
 from transcripts.studies.models import Project
 from transcripts.studies.roles import ROLES, Permission
-from transcripts.ui.introductions import INTRODUCTIONS, find_introduction
+from transcripts.ui.navigation import INTRODUCTIONS, find_introduction
 
 SignIn = Callable[[User], Client]
 DISMISS = "/account/introductions/dismiss/"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transcripts.agreement.pure.tallies import LabelTable
+from transcripts.agreement.pure.measuring import LabelTable
 from transcripts.statistics.coefficients import Floats
 
 EXAMPLES: dict[str, Any] = json.loads(

@@ -10,7 +10,7 @@ from tests.transcripts.rounds.round_cast import answers, bring_in
 from transcripts.accounts.models import User
 from transcripts.agreement import actions
 from transcripts.agreement.models import Adjudication
-from transcripts.agreement.pure.letters import fingerprint
+from transcripts.agreement.pure.figures import fingerprint
 from transcripts.agreement.queries import list_families
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Interview, Sentence

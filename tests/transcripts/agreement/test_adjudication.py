@@ -13,7 +13,7 @@ from tests.transcripts.coding.desk_cast import count_events, find_code, last_eve
 from transcripts.accounts.models import User
 from transcripts.agreement import actions
 from transcripts.agreement.models import Adjudication
-from transcripts.agreement.pure.letters import fingerprint, name_letter, order_readings
+from transcripts.agreement.pure.figures import fingerprint, name_letter, order_readings
 from transcripts.agreement.queries import find_active, find_other_judges, list_versions
 from transcripts.coding.models import Coding, Decision
 from transcripts.refusals import WrongInput

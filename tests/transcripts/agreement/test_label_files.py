@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from transcripts.agreement.pure import label_files
 from transcripts.agreement.pure.label_files import read_labels
-from transcripts.agreement.pure.tallies import LabelTable, RatingTable
+from transcripts.agreement.pure.measuring import LabelTable, RatingTable
 from transcripts.formats.problems import ReadError
-from transcripts.statistics.alpha import Level
+from transcripts.statistics.coefficients import Level
 
 HEAD = "coder,unit,code,value\n"
 TWO = HEAD + "anna,1,x,1\nben,1,x,0\n"

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from transcripts.agreement.pure.measuring import measure_agreement
-from transcripts.agreement.pure.tallies import LabelTable
+from transcripts.agreement.pure.measuring import LabelTable, measure_agreement
 
 
 def test_decisions_may_differ_from_code_to_code() -> None:

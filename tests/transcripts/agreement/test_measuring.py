@@ -8,8 +8,7 @@ import pytest
 
 from tests.transcripts.agreement.examples import EXAMPLES, make_sets_table, make_table
 from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement, PairAgreement
-from transcripts.agreement.pure.measuring import measure_agreement
-from transcripts.agreement.pure.tallies import LabelTable
+from transcripts.agreement.pure.measuring import LabelTable, measure_agreement
 from transcripts.statistics.figures import Mark, Reason
 
 SEVERAL = EXAMPLES["several_codes"]

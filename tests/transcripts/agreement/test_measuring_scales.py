@@ -8,9 +8,8 @@ import pytest
 from tests.transcripts.agreement.examples import EXAMPLES, NAMES
 from transcripts.agreement.pure import measuring
 from transcripts.agreement.pure.figures import CodeAgreement
-from transcripts.agreement.pure.measuring import measure_ratings
-from transcripts.agreement.pure.tallies import RatingTable
-from transcripts.statistics.alpha import Level
+from transcripts.agreement.pure.measuring import RatingTable, measure_ratings
+from transcripts.statistics.coefficients import Level
 from transcripts.statistics.figures import Reason
 from transcripts.statistics.resampling import draw_resamples, find_levels
 

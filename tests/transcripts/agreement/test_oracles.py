@@ -11,10 +11,15 @@ import pytest
 
 from tests.transcripts.agreement.examples import count_raters
 from transcripts.agreement.pure.figures import CodeAgreement
-from transcripts.agreement.pure.measuring import measure_agreement
-from transcripts.agreement.pure.tallies import LabelTable
-from transcripts.statistics.alpha import Level, count_coincidences, measure_alpha
-from transcripts.statistics.coefficients import count_pairs, measure_fleiss_kappa, measure_kappa_error
+from transcripts.agreement.pure.measuring import LabelTable, measure_agreement
+from transcripts.statistics.coefficients import (
+    Level,
+    count_coincidences,
+    count_pairs,
+    measure_alpha,
+    measure_fleiss_kappa,
+    measure_kappa_error,
+)
 
 
 @pytest.fixture

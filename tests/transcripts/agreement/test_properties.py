@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.transcripts.agreement.examples import make_table
 from transcripts.agreement.pure.figures import CodeAgreement
 from transcripts.agreement.pure.measuring import measure_agreement
-from transcripts.statistics.alpha import Level, count_coincidences, measure_alpha
+from transcripts.statistics.coefficients import Level, count_coincidences, measure_alpha
 from transcripts.statistics.figures import Figure
 
 Rows = list[list[int | None]]

@@ -26,7 +26,6 @@ from transcripts.charts.figures import (
     tabulate,
 )
 from transcripts.charts.layout import lay_out
-from transcripts.charts.png import write_png
 from transcripts.charts.svg import (
     SHADES,
     STYLES,
@@ -38,6 +37,7 @@ from transcripts.charts.svg import (
     show,
     write_file_svg,
     write_page_svg,
+    write_png,
 )
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -20,7 +20,7 @@ from transcripts.codebook.queries import read_content
 from transcripts.coding.actions import WrongPlace, add_coding, withdraw_coding
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
-from transcripts.desk.panel import read_families
+from transcripts.desk.desk import read_families
 from transcripts.exchange.actions import import_qdpx
 from transcripts.formats.qdc import read_qdc, write_qdc
 from transcripts.studies.actions import create_project

@@ -26,7 +26,7 @@ from transcripts.coding import actions, queries
 from transcripts.coding.models import Coding, Layer
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.pure.boundaries import Extent
-from transcripts.desk.boundary_edits import split_sentence
+from transcripts.desk.boundary_views import split_sentence
 from transcripts.refusals import WrongInput
 from transcripts.studies.models import Project
 

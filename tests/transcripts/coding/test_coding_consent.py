@@ -32,7 +32,7 @@ from transcripts.revision import actions as revision
 from transcripts.revision.queries import find_open_interviews, list_unread
 from transcripts.rounds import actions as rounds
 from transcripts.rounds.models import Assignment
-from transcripts.rounds.overview import find_open
+from transcripts.rounds.queries import find_open
 from transcripts.studies.actions import set_stance
 from transcripts.studies.models import Project
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.desk import actions
 from transcripts.coding.models import DeskSettings
+from transcripts.desk import keys
 from transcripts.desk.keys import (
     ACTS,
     CAPS,
@@ -192,20 +192,20 @@ def test_keys_of_the_desk_leave_those_of_interviews_held_here_as_they_are() -> N
 
 
 def test_keys_follow_the_person_and_leave_an_event(coder: User) -> None:
-    actions.set_keys(given={"act:memo": "Digit0", "act:split": ""}, codes=CODES, by=coder)
+    keys.set_keys(given={"act:memo": "Digit0", "act:split": ""}, codes=CODES, by=coder)
     settings = DeskSettings.objects.get(user=coder)
     assert settings.keys == {"acts": {"memo": "Digit0", "split": ""}, "codes": {}}
     event = AuditEvent.objects.latest("pk")
     assert (event.stream, event.action, event.actor_name) == ("site", "coding.keys.set", "coder")
     assert event.details == {"chosen": 2, "off": 1}
-    actions.set_keys(given={"act:memo": "Digit0"}, codes=CODES, by=coder)
+    keys.set_keys(given={"act:memo": "Digit0"}, codes=CODES, by=coder)
     assert AuditEvent.objects.latest("pk") == event
 
 
 def test_keys_can_all_be_reset(coder: User) -> None:
-    actions.set_keys(given={"act:memo": "Digit0"}, codes=CODES, by=coder)
-    actions.reset_keys(by=coder)
+    keys.set_keys(given={"act:memo": "Digit0"}, codes=CODES, by=coder)
+    keys.reset_keys(by=coder)
     assert DeskSettings.objects.get(user=coder).keys == {}
     events = AuditEvent.objects.count()
-    actions.reset_keys(by=coder)
+    keys.reset_keys(by=coder)
     assert AuditEvent.objects.count() == events

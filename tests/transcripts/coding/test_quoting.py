@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transcripts.corpus.pure.boundaries import Extent
-from transcripts.desk.quoting import WrongSpan, find_span, find_words
+from transcripts.desk.forms import WrongSpan, find_span, find_words
 
 # What a transcript may hold: anything but halves of pairs, which no stored text has. Line breaks of two characters,
 # which a page shows as one, are tried below.

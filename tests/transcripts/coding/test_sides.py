@@ -15,7 +15,7 @@ from transcripts.coding import actions
 from transcripts.coding.blind import read_blind
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.desk.panel import list_codes, read_families
+from transcripts.desk.desk import list_codes, read_families
 from transcripts.studies.models import Project
 
 
@@ -75,15 +75,15 @@ class TestRule:
 
 
 def test_the_page_says_whose_turns_each_code_is_for(project: Project) -> None:
-    from transcripts.desk import panel
+    from transcripts.desk import desk
 
     set_side(project, "case_features", "model")
-    panel._read_frozen_families.cache_clear()
+    desk._read_frozen_families.cache_clear()
     sides = {
         code["identifier"]: code["appliesTo"]
         for code in list_codes(read_families(CodebookVersion.objects.get(project=project)))
     }
-    panel._read_frozen_families.cache_clear()
+    desk._read_frozen_families.cache_clear()
     assert (sides["feature.task"], sides["theme.balance"]) == ("model", "any")
 
 

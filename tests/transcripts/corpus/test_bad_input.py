@@ -15,7 +15,7 @@ from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import ImportedFile, Interview, Turn
 from transcripts.formats.interviews import ReadError, ReadFile, read_bytes
-from transcripts.formats.interviews.calls import pair_results
+from transcripts.formats.interviews.chat_content import pair_results
 from transcripts.refusals import Refused
 from transcripts.studies.models import Project
 

@@ -18,7 +18,7 @@ from transcripts.corpus.consent import record_consent
 from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.queries import list_consenting
 from transcripts.exchange.queries import CONSENTS, read_consents
-from transcripts.exchange.registry import Scope
+from transcripts.exchange.rows import Scope
 from transcripts.refusals import Refused
 from transcripts.studies.actions import create_project
 from transcripts.studies.models import Project

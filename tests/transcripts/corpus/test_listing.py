@@ -13,9 +13,8 @@ from django.utils import timezone
 from tests.transcripts.coding.desk_cast import decide, find_code, put
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
-from transcripts.corpus.listing import list_matching, read_wanted
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.corpus.queries import list_consenting
+from transcripts.corpus.queries import list_consenting, list_matching, read_wanted
 from transcripts.rounds.models import Assignment, Round
 from transcripts.studies.models import Project
 

@@ -35,8 +35,8 @@ from transcripts.codebook.actions import start_study
 from transcripts.corpus import actions, masked
 from transcripts.corpus.actions import import_files, plan_imports
 from transcripts.corpus.models import Consent, ImportedFile, Interview, MaskedFacts, Sentence, Turn
-from transcripts.corpus.pure.masking import LETTERS, cover_names, is_covered, mask_interview
 from transcripts.corpus.pure.previews import Choices
+from transcripts.corpus.pure.redacting import LETTERS, cover_names, is_covered, mask_interview
 from transcripts.corpus.pure.segmenting import hash_quote
 from transcripts.corpus.standing import edit_details
 from transcripts.formats.interviews import read_bytes

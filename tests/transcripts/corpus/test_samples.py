@@ -12,7 +12,7 @@ import pytest
 from tests.shared import SHARED, shared
 from tests.transcripts.corpus import plain_reading as plain
 from transcripts.formats.interviews import ReadError, ReadFile, ReadInterview, read_bytes
-from transcripts.formats.interviews.calls import pair_results
+from transcripts.formats.interviews.chat_content import pair_results
 
 NOT_A_CONVERSATION = "conversations/interviews/qualcoder_ID1.docx"
 

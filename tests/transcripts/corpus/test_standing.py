@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 
-from auditapp.annotators.runner.render_prompts import render_turn_prompts
+from auditapp.annotators.runner.turns import render_turn_prompts
 from auditapp.batches.models import Arm
 from tests.stage import ADDRESSES, Stage, set_stage
 from tests.test_access_matrix import OF_A_STUDY, Visitor, undone
@@ -29,7 +29,7 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, InterviewChange, Sentence, Standing, Turn
 from transcripts.corpus.standing import archive_interviews, restore_interviews
 from transcripts.exchange.actions import write_export
-from transcripts.exchange.registry import Scope, list_exports
+from transcripts.exchange.rows import Scope, list_exports
 from transcripts.refusals import Refused
 from transcripts.studies.models import Project
 from transcripts.studies.roles import ROLES

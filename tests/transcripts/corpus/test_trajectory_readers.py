@@ -31,8 +31,8 @@ from transcripts.formats.interviews import (
     threads,
 )
 from transcripts.formats.interviews.base import Links, Source, Start
-from transcripts.formats.interviews.calls import pair_results
-from transcripts.formats.interviews.joining import FileOutline, Outline
+from transcripts.formats.interviews.chat_content import pair_results
+from transcripts.formats.interviews.threads import FileOutline, Outline
 from transcripts.studies.models import Project
 
 if sys.version_info >= (3, 14):

@@ -5,8 +5,7 @@ from datetime import datetime
 import pytest
 
 from transcripts.coding.models import Coding, DeskSettings, Memo
-from transcripts.exchange.registry import list_exports
-from transcripts.exchange.rows import columns, describe, find_place
+from transcripts.exchange.rows import columns, describe, find_place, list_exports
 from transcripts.negotiation.models import Pair
 
 

@@ -19,14 +19,14 @@ from tests.transcripts.negotiation.case_cast import pair_up
 from tests.transcripts.negotiation.score_cast import score, write
 from transcripts.accounts.models import User
 from transcripts.agreement.actions import adjudicate, read_readings
-from transcripts.agreement.pure.letters import fingerprint
+from transcripts.agreement.pure.figures import fingerprint
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding.actions import add_link
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.exchange.demonstrations import find_preference
-from transcripts.exchange.registry import find_export, list_exports
+from transcripts.exchange.rows import find_export, list_exports
+from transcripts.exchange.settled import find_preference
 from transcripts.studies.actions import set_stance
 from transcripts.studies.models import Project
 

@@ -18,9 +18,9 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.exchange import coding_rows, export_jobs, rows, text_rows
+from transcripts.exchange import coding_rows, export_jobs, rows
 from transcripts.exchange.actions import exporting, write_file
-from transcripts.exchange.registry import Scope, find_export
+from transcripts.exchange.rows import Scope, find_export
 from transcripts.jobs import actions, running, runs
 from transcripts.jobs.models import ImportJob, ResultPart
 from transcripts.jobs.runs import JobRun
@@ -205,7 +205,7 @@ def test_a_long_file_is_left_to_a_worker_while_somebody_else_saves(
     what: str,
 ) -> None:
     monkeypatch.setattr(exporting, "ROWS_BETWEEN_LOOKS", 1)
-    for module, name in ((coding_rows, "GROUP"), (rows, "CHUNK"), (text_rows, "CHUNK")):
+    for module, name in ((coding_rows, "GROUP"), (rows, "CHUNK"), (coding_rows, "CHUNK")):
         monkeypatch.setattr(module, name, 1)
     monkeypatch.setattr("django.db.models.sql.compiler.GET_ITERATOR_CHUNK_SIZE", 1)
     client, path = client_of(reader), reverse("exchange:download", args=[project.slug, what, "jsonl"])

@@ -20,7 +20,7 @@ from transcripts.codebook.models import CodebookVersion
 from transcripts.coding.models import Coding, Memo
 from transcripts.corpus.models import Interview
 from transcripts.exchange.actions import StudyRefused, import_qdpx
-from transcripts.exchange.refi.codes import read_own_codebook
+from transcripts.exchange.refi.details import read_own_codebook
 from transcripts.formats.qdpx_read import read_qdpx
 from transcripts.studies.models import Project
 

@@ -22,8 +22,8 @@ from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding, Link, StageOpening, Unblinding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.exchange.registry import Scope, find_export
-from transcripts.negotiation.actions.pairs import withdraw_pair
+from transcripts.exchange.rows import Scope, find_export
+from transcripts.negotiation.actions import withdraw_pair
 from transcripts.negotiation.models import Score, ScoreEvidence, Stance
 from transcripts.negotiation.pure.reading import read_records as read_file
 from transcripts.negotiation.pure.report import make_report

@@ -26,9 +26,9 @@ from transcripts.coding.models import Coding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.actions import write_file
-from transcripts.exchange.registry import Export, Scope, find_export, list_exports
-from transcripts.formats import parquet as formats_parquet
-from transcripts.formats.parquet import Field, write_parquet
+from transcripts.exchange.rows import Export, Scope, find_export, list_exports
+from transcripts.formats import report_tables as formats_parquet
+from transcripts.formats.report_tables import Field, write_parquet
 from transcripts.formats.tabular import write_csv
 from transcripts.studies.models import Project
 

@@ -39,7 +39,7 @@ from transcripts.exchange.pure.refi_texts import read_headings
 from transcripts.exchange.refi import details
 from transcripts.exchange.refi.content import lay_out
 from transcripts.exchange.refi.details import StudyReport
-from transcripts.exchange.registry import Scope, find_export
+from transcripts.exchange.rows import Scope, find_export
 from transcripts.formats.interviews import read_bytes
 from transcripts.formats.qdpx_read import read_qdpx
 from transcripts.studies.actions import create_project, set_member_role

@@ -18,7 +18,7 @@ from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.standing import archive_interviews
-from transcripts.exchange.registry import Scope, find_export
+from transcripts.exchange.rows import Scope, find_export
 from transcripts.studies.actions import create_project
 from transcripts.studies.models import Project
 

@@ -21,7 +21,7 @@ from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.corpus.standing import archive_interviews
-from transcripts.exchange.registry import Scope, find_export, name_file
+from transcripts.exchange.rows import Scope, find_export, name_file
 from transcripts.formats.interviews import read_bytes
 from transcripts.formats.interviews.inspect_log import FORMAT
 from transcripts.studies.models import Project

@@ -15,7 +15,7 @@ from transcripts.codebook import actions as codebook
 from transcripts.coding.actions.links import withdraw_link
 from transcripts.coding.models import Coding, Decision, Link, Unblinding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.exchange.registry import Scope, find_export
+from transcripts.exchange.rows import Scope, find_export
 from transcripts.negotiation.models import Score
 from transcripts.negotiation.pure.reading import read_records as read_file
 from transcripts.negotiation.pure.records import Records

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transcripts.formats.json_fields import (
+from transcripts.formats.json_lines import (
     WrongField,
     read_each,
     take_choice,
@@ -18,7 +18,7 @@ from transcripts.formats.json_fields import (
     take_words,
 )
 from transcripts.formats.problems import ReadError
-from transcripts.formats.strict_table import StrictTable
+from transcripts.formats.tabular import StrictTable
 
 
 def test_the_first_key_that_is_there_is_taken() -> None:

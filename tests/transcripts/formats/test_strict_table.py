@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from transcripts.formats.problems import ReadError
-from transcripts.formats.strict_table import StrictTable
+from transcripts.formats.tabular import StrictTable
 
 
 def read(data: bytes, **options: Any) -> list[tuple[int, list[str]]]:

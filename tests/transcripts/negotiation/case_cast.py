@@ -11,8 +11,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.trail import Actor
 from transcripts.coding.actions import decide_sentence
 from transcripts.corpus.models import Interview
-from transcripts.negotiation.actions.cases import write_case_sheet
-from transcripts.negotiation.actions.pairs import pair_threads
+from transcripts.negotiation.actions import pair_threads, write_case_sheet
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.rounds.actions import finish_interview
 

@@ -8,8 +8,7 @@ from uuid import uuid4
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.negotiation.actions.scores import Evidence, put_score
-from transcripts.negotiation.actions.stances import write_stance
+from transcripts.negotiation.actions import Evidence, put_score, write_stance
 from transcripts.negotiation.models import Score, Stance
 from transcripts.studies.models import Project
 

@@ -11,8 +11,7 @@ from tests.transcripts.rounds.round_cast import bring_in
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Interview
-from transcripts.negotiation.actions.cases import write_case_sheet
-from transcripts.negotiation.actions.pairs import withdraw_pair
+from transcripts.negotiation.actions import withdraw_pair, write_case_sheet
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.refusals import Refused, WrongInput
 from transcripts.studies.actions import create_project

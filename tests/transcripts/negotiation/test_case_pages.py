@@ -20,8 +20,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interview
 from transcripts.corpus.models import Interview
-from transcripts.negotiation.actions.pairs import withdraw_pair
-from transcripts.negotiation.actions.scores import withdraw_score
+from transcripts.negotiation.actions import withdraw_pair, withdraw_score
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.rounds.actions import sign_off, take_back_finish, undo_sign_off
 from transcripts.studies.actions import set_member_role

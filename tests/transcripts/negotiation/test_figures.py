@@ -14,16 +14,18 @@ from transcripts.negotiation.pure.entry_agreement import measure_entry_agreement
 from transcripts.negotiation.pure.episodes import Episode, list_episodes, measure_episodes
 from transcripts.negotiation.pure.ledger import measure_ledger, read_ledger
 from transcripts.negotiation.pure.links import measure_links
-from transcripts.negotiation.pure.pairing import ReadPair, list_pairs, measure_pairs
 from transcripts.negotiation.pure.records import Pair
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.pure.sequences import (
     MAX_THREADS_COMPARED,
+    ReadPair,
     count_failures,
     is_starred,
+    list_pairs,
     list_positions,
     measure_distance,
     measure_distances,
+    measure_pairs,
     measure_presence,
     measure_transitions,
 )

@@ -17,8 +17,8 @@ from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview
 from transcripts.formats.problems import ReadError
 from transcripts.negotiation.models import CaseSheet
-from transcripts.negotiation.pure.behind import find_behind
 from transcripts.negotiation.pure.intents import measure_intents
+from transcripts.negotiation.pure.sequences import find_behind
 from transcripts.negotiation.pure.study import CONDUCT
 from transcripts.negotiation.queries.records import read_records
 from transcripts.studies.models import Project

@@ -15,9 +15,14 @@ from tests.shared import shared
 from tests.transcripts.negotiation.report_lines import Coder, look, make_thread
 from transcripts.negotiation.pure.entry_agreement import measure_entry_agreement
 from transcripts.negotiation.pure.episodes import Episode, measure_episodes
-from transcripts.negotiation.pure.pairing import ReadPair, measure_pairs
 from transcripts.negotiation.pure.records import STATUSES, Pair
-from transcripts.negotiation.pure.sequences import measure_distance, measure_transitions, measure_variety
+from transcripts.negotiation.pure.sequences import (
+    ReadPair,
+    measure_distance,
+    measure_pairs,
+    measure_transitions,
+    measure_variety,
+)
 from transcripts.statistics.intervals import newcombe_interval, wilson_interval
 from transcripts.statistics.significance import measure_fisher, measure_mcnemar, measure_student
 

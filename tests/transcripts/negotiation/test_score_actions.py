@@ -19,7 +19,7 @@ from transcripts.blinding.conditions import open_condition
 from transcripts.coding.actions import NotOpen, NotYours, UsedForAnother, WrongPlace
 from transcripts.coding.models import Layer
 from transcripts.corpus.models import Interview, Relation, Turn
-from transcripts.negotiation.actions.scores import Evidence, restore_score, withdraw_score
+from transcripts.negotiation.actions import Evidence, restore_score, withdraw_score
 from transcripts.negotiation.models import Score, Stance
 from transcripts.refusals import WrongInput
 from transcripts.rounds.actions import sign_off

@@ -17,7 +17,7 @@ from transcripts.accounts.models import User
 from transcripts.coding.actions import open_stage
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.negotiation.actions.scores import Evidence, restore_score, withdraw_score
+from transcripts.negotiation.actions import Evidence, restore_score, withdraw_score
 from transcripts.negotiation.models import Score, Stance
 from transcripts.refusals import WrongInput
 from transcripts.studies.actions import create_project

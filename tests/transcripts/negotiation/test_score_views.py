@@ -17,8 +17,8 @@ from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.coding.models import StageOpening
 from transcripts.corpus.models import Interview, Turn
-from transcripts.negotiation.actions.scores import Evidence, put_score
-from transcripts.negotiation.forms.scores import WrongNumbers, read_sentence_numbers
+from transcripts.negotiation.actions import Evidence, put_score
+from transcripts.negotiation.forms import WrongNumbers, read_sentence_numbers
 from transcripts.negotiation.models import Score, Stance
 from transcripts.refusals import Refused
 from transcripts.rounds.actions import lock_round

@@ -12,7 +12,7 @@ from django.urls import reverse
 from tests.transcripts.negotiation.score_cast import list_sentences, score, write
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview
-from transcripts.negotiation.actions.scores import Evidence
+from transcripts.negotiation.actions import Evidence
 from transcripts.negotiation.models import Score, Stance
 from transcripts.studies.models import Project
 

@@ -14,8 +14,7 @@ from tests.transcripts.coding.desk_cast import count_events, decide, find_code, 
 from tests.transcripts.rounds.round_cast import answers, bring_in, find_assignment, is_open_for, open_round
 from transcripts.accounts.models import User
 from transcripts.coding.actions import NotOpen
-from transcripts.coding.closure import Closure
-from transcripts.coding.queries import read_active_labels
+from transcripts.coding.queries import Closure, read_active_labels
 from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused
 from transcripts.rounds import actions, queries

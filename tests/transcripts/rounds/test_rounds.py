@@ -14,15 +14,14 @@ from tests.transcripts.coding.desk_cast import decide, find_code, last_event, pu
 from tests.transcripts.rounds.round_cast import answers, bring_in, fields, find_assignment, is_open_for, open_round
 from transcripts.accounts.models import User
 from transcripts.agreement.registrations import has_two_coders
-from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS
 from transcripts.coding.models import Coding
+from transcripts.coding.queries import CLOSURE, CLOSURE_PARAMETERS
 from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused
 from transcripts.rounds import actions, queries
 from transcripts.rounds.models import Assignment, Round
-from transcripts.rounds.overview import read_all_work, read_notes
 from transcripts.rounds.pure.allocation import fingerprint
-from transcripts.rounds.queries import read_progress
+from transcripts.rounds.queries import read_all_work, read_notes, read_progress
 from transcripts.studies.actions import remove_member
 from transcripts.studies.models import Project
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.transcripts.agreement.examples import EXAMPLES
-from transcripts.statistics.alpha import Level, count_coincidences, measure_alpha
+from transcripts.statistics.coefficients import Level, count_coincidences, measure_alpha
 
 FOUR = EXAMPLES["four_observers"]
 

@@ -13,16 +13,9 @@ import statsmodels.api as sm  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from scipy import stats
 
-from transcripts.statistics.comparing import (
-    Comparison,
-    Direction,
-    Paired,
-    compare_family,
-    pair_units,
-)
+from transcripts.statistics.differences import Comparison, Direction, Paired, compare_family, pair_units
 from transcripts.statistics.figures import Mark
-from transcripts.statistics.multiplicity import adjust_holm
-from transcripts.statistics.significance import toss_family
+from transcripts.statistics.significance import adjust_holm, toss_family
 
 A = (3, 0, 2, 2, 4, 1, 0, 5, 2, 1, 4, 3)
 B = (1, 1, 2, 0, 1, 0, 1, 2, 2, 0, 0, 3)

@@ -6,8 +6,8 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from auditapp.batches.forms import AnswersForm
-from auditapp.benchmarks.gender_cues.forms.reviews import LoadForm as ReviewsForm
-from auditapp.benchmarks.scenarios.forms.plays import LoadForm
+from auditapp.benchmarks.gender_cues.forms import LoadForm as ReviewsForm
+from auditapp.benchmarks.scenarios.forms import LoadForm
 from auditapp.benchmarks.sob.judging.forms import ImportForm
 from auditapp.benchmarks.sob.texts.forms import FileForm
 from transcripts.accounts.models import User

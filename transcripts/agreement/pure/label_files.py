@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from transcripts.agreement.pure.tallies import LabelTable, Places, RatingTable
+from transcripts.agreement.pure.measuring import LabelTable, Places, RatingTable
 from transcripts.formats.problems import quote
-from transcripts.formats.strict_table import StrictTable
-from transcripts.statistics.alpha import Level
-from transcripts.statistics.coefficients import Floats
+from transcripts.formats.tabular import StrictTable
+from transcripts.statistics.coefficients import Floats, Level
 
 COLUMNS = ("coder", "unit", "code", "value")
 TURN = "turn"

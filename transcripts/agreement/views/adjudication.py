@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from transcripts.agreement import actions, queries
 from transcripts.agreement.forms import VerdictForm
 from transcripts.agreement.models import Adjudication
-from transcripts.agreement.pure.letters import Readings, fingerprint, list_stored, name_letter, order_readings
+from transcripts.agreement.pure.figures import Readings, fingerprint, list_stored, name_letter, order_readings
 from transcripts.agreement.queries import Place, Selection, list_places, read_items
 from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings, is_for_coders
 from transcripts.blinding.forms import UnblindingForm

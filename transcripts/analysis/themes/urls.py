@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from transcripts.analysis.themes.views import compared, evidence, reflexive, themes
+from transcripts.analysis.themes.views import evidence, reflexive, themes
 
 app_name = "themes"
 
@@ -23,8 +23,8 @@ urlpatterns = [
     path("p/<slug:slug>/themes/group/", themes.group, name="group"),
     path("p/<slug:slug>/themes/merge/", themes.merge, name="merge"),
     path("p/<slug:slug>/themes/presence/", evidence.show_presence, name="presence"),
-    path("p/<slug:slug>/themes/models/", compared.show_compared, name="compared"),
-    path("p/<slug:slug>/themes/models/file/", compared.download, name="compared_file"),
+    path("p/<slug:slug>/themes/models/", evidence.show_compared, name="compared"),
+    path("p/<slug:slug>/themes/models/file/", evidence.download, name="compared_file"),
     path("p/<slug:slug>/themes/evidence/", evidence.show_evidence, name="evidence"),
     path("p/<slug:slug>/themes/<int:number>/", include(theme_urls)),
     # /p/<slug>/phases/

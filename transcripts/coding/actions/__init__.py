@@ -11,15 +11,17 @@ from transcripts.coding.actions.checks import (
     UsedForAnother,
     WrongPlace,
 )
-from transcripts.coding.actions.codings import add_coding, restore_coding, withdraw_coding
-from transcripts.coding.actions.decisions import (
+from transcripts.coding.actions.codings import (
+    add_coding,
     decide_sentence,
     open_stage,
     reopen_sentence,
+    restore_coding,
     reveal_suggestions,
+    withdraw_coding,
+    write_memo,
 )
 from transcripts.coding.actions.links import add_link, find_link, withdraw_link
-from transcripts.coding.actions.memos import write_memo
 
 __all__ = [
     "CODEABLE_CHANNELS",

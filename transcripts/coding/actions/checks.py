@@ -15,9 +15,8 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.rows import RowChange, row_changed, row_made
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding import queries
-from transcripts.coding.closure import find_closed_turns
 from transcripts.coding.models import MAX_NOTE_LENGTH, Coding, Decision, Level, Link, Memo
-from transcripts.coding.queries import ActiveLabels
+from transcripts.coding.queries import ActiveLabels, find_closed_turns
 from transcripts.coding.values import CHOICE_FIELDS, CodingValues
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import explain_retired, hold_sentence

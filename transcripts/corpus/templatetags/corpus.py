@@ -15,7 +15,7 @@ from transcripts.corpus.models import Standing
 from transcripts.corpus.pure.markdown_html import write_passage
 from transcripts.corpus.pure.previews import TEXT
 from transcripts.corpus.queries import count_left_out
-from transcripts.formats.interviews import speaker_names
+from transcripts.formats.interviews import speaker_text
 from transcripts.formats.unseen import mark_unseen
 
 register = template.Library()
@@ -50,7 +50,7 @@ def unseen(text: str) -> SafeString:
 @register.filter
 def is_guess(warning: str) -> bool:
     """Whether a warning of an import only says who was recognised, which the form asks about."""
-    return speaker_names.is_guess(warning)
+    return speaker_text.is_guess(warning)
 
 
 @register.filter

@@ -14,11 +14,11 @@ from typing import NamedTuple
 from django.db import transaction
 
 from transcripts.audit_trail import trail
-from transcripts.exchange.demonstrations import NoDemonstrations
 from transcripts.exchange.queries import NoCodebook
-from transcripts.exchange.registry import PARQUET, Export, Scope, count_without_consent
-from transcripts.formats.parquet import Field, ParquetNotInstalled, write_parquet
+from transcripts.exchange.rows import PARQUET, Export, Scope, count_without_consent
+from transcripts.exchange.settled import NoDemonstrations
 from transcripts.formats.problems import FileRefused
+from transcripts.formats.report_tables import Field, ParquetNotInstalled, write_parquet
 from transcripts.formats.tabular import MAX_CELL, Groups, group_rows, write_csv, write_json, write_jsonl
 from transcripts.refusals import Refused
 

@@ -23,8 +23,7 @@ from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.exchange.pure import refi_texts as naming
 from transcripts.exchange.pure.refi_texts import PlacedSentence, PlacedText
 from transcripts.exchange.refi.details import StudyGuids, list_link_notes, read_link_notes, write_details, write_parts
-from transcripts.exchange.registry import Scope
-from transcripts.exchange.rows import CHUNK
+from transcripts.exchange.rows import CHUNK, Scope
 from transcripts.formats.codebook_json import write_codebook_json
 from transcripts.formats.codebook_rules import CodebookContent, CodeContent, FamilyContent
 from transcripts.formats.qdc import lay_out_codes

@@ -22,8 +22,7 @@ from transcripts.exchange.pure import refi_texts as texts
 from transcripts.exchange.pure.refi_texts import INTERPRETATION, DividedText, PlacedSentence, PlacedText
 from transcripts.exchange.refi.details import StudyReport, guids_of_memos, is_link_note
 from transcripts.exchange.refi.planned_codings import KnownNames
-from transcripts.formats.interviews.speaker_names import list_texts
-from transcripts.formats.interviews.speaker_text import find_texts
+from transcripts.formats.interviews.speaker_text import find_texts, list_texts
 from transcripts.formats.qdpx_content import QdpxNote, QdpxSource
 from transcripts.formats.refi import make_guid
 from transcripts.formats.refi_codes import QdcSet

@@ -24,6 +24,7 @@ from transcripts.formats.interviews import (
     inspect_log,
     interview_jsonl,
     langfuse,
+    loose_messages,
     oasst,
     otel_genai,
     responses,
@@ -32,7 +33,6 @@ from transcripts.formats.interviews import (
     speaker_text,
     swe_agent,
     tau_bench,
-    utterances,
 )
 from transcripts.formats.interviews.base import (
     MAX_WHOLE_SIZE,
@@ -48,8 +48,8 @@ from transcripts.formats.interviews.checks import FileCheck, Unkept, clear_names
 from transcripts.formats.interviews.contents import Content, Unpacked, expand, unpack
 from transcripts.formats.interviews.decoding import UTF_8, find_encoding, read_text
 from transcripts.formats.interviews.details import list_left_out
-from transcripts.formats.interviews.joining import Joined, find_call, join_files, outline_file
 from transcripts.formats.interviews.nearest import describe_nearest
+from transcripts.formats.interviews.threads import Joined, find_call, join_files, outline_file
 from transcripts.formats.json_lines import list_keys, read_json_objects, shorten
 from transcripts.formats.problems import ReadError
 
@@ -100,7 +100,7 @@ FORMATS: dict[str, Reader] = {
     tau_bench.FORMAT: Reader("tau-bench results", tau_bench.read_tau_bench, log=True),
     langfuse.FORMAT: Reader("Langfuse trace", langfuse.read_langfuse, log=True),
     otel_genai.FORMAT: Reader("OpenTelemetry spans (GenAI)", otel_genai.read_otel, log=True),
-    utterances.FORMAT: Reader("Transcribed recordings (JSON with utterances)", utterances.read_utterances),
+    loose_messages.FORMAT: Reader("Transcribed recordings (JSON with utterances)", loose_messages.read_utterances),
     captions.FORMAT: Reader("Captions (WebVTT, SubRip, table)", captions.read_captions),
     speaker_table.FORMAT: Reader("Table of speakers and text (CSV)", speaker_table.read_speaker_table),
     speaker_text.FORMAT: Reader("Plain text with speakers", speaker_text.read_speaker_text),
@@ -129,7 +129,7 @@ _FORMAT_OF_KEYS = {
     ("snapshot", "type"): claude_code.FORMAT,
     ("object", "output"): responses.FORMAT,
     ("role", "content"): chat_messages.LIST_FORMAT,
-    ("utterances",): utterances.FORMAT,
+    ("utterances",): loose_messages.FORMAT,
     ("id", "text"): interview_jsonl.FORMAT,
 }
 _JSON_OBJECT = re.compile(r"\s*\{")

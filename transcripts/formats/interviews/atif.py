@@ -16,8 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from transcripts.formats.interviews.base import Links, ReadFile, ReadInterview, ReadTurn, Source, Start
-from transcripts.formats.interviews.calls import name_results
-from transcripts.formats.interviews.chat_content import MessageReader
+from transcripts.formats.interviews.chat_content import MessageReader, name_results
 from transcripts.formats.interviews.details import list_left_out, read_day, read_details, read_time
 from transcripts.formats.interviews.threads import find_models
 from transcripts.formats.json_lines import (

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from transcripts.formats.interviews.base import Naming, ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.formats.interviews.details import write_clock
-from transcripts.formats.interviews.speaker_names import (
+from transcripts.formats.interviews.speaker_text import (
     Label,
     assign_roles,
     choose_speakers,

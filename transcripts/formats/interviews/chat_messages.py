@@ -25,8 +25,7 @@ from dataclasses import replace
 from typing import Any
 
 from transcripts.formats.interviews.base import ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.formats.interviews.calls import name_results, split_joined_results
-from transcripts.formats.interviews.chat_content import MessageReader
+from transcripts.formats.interviews.chat_content import MessageReader, name_results, split_joined_results
 from transcripts.formats.interviews.details import list_left_out, read_details, read_id
 from transcripts.formats.interviews.threads import find_kind, find_models
 from transcripts.formats.json_lines import JsonLine, name_json_type, read_json_objects

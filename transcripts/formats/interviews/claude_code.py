@@ -16,8 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from transcripts.formats.interviews.base import Links, ReadFile, ReadInterview, ReadTurn, Source, Start
-from transcripts.formats.interviews.calls import name_results
-from transcripts.formats.interviews.chat_content import MessageReader
+from transcripts.formats.interviews.chat_content import MessageReader, name_results
 from transcripts.formats.interviews.details import list_left_out, read_day
 from transcripts.formats.interviews.threads import Node, Thread, divide_tree, find_models, name_threads
 from transcripts.formats.json_lines import JsonLine, JsonObject, read_json_objects, shorten

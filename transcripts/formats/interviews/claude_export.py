@@ -17,8 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from transcripts.formats.interviews.base import ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.formats.interviews.calls import name_results
-from transcripts.formats.interviews.chat_content import MessageReader
+from transcripts.formats.interviews.chat_content import MessageReader, name_results
 from transcripts.formats.interviews.details import leave_out_silent, list_left_out, read_day, read_details, read_id
 from transcripts.formats.interviews.threads import Node, Thread, divide_tree, find_models, name_threads
 from transcripts.formats.json_lines import JsonLine, JsonObject, name_json_type, read_json_objects

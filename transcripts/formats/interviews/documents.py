@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from transcripts.formats.codebook_rules import fold_heading, list_words
 from transcripts.formats.interviews.base import MAX_WHOLE_SIZE
-from transcripts.formats.interviews.speaker_names import is_usual, plain_name
-from transcripts.formats.interviews.speaker_text import SPAN, find_starts
+from transcripts.formats.interviews.speaker_text import SPAN, find_starts, is_usual, plain_name
 from transcripts.formats.problems import ReadError
 from transcripts.formats.xml_input import Element, XmlReader
 from transcripts.formats.zip_input import ZipInput

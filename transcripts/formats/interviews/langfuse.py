@@ -16,8 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from transcripts.formats.interviews.base import ReadFile, ReadInterview, Source
-from transcripts.formats.interviews.calls import read_json_text
-from transcripts.formats.interviews.chat_content import MessageReader
+from transcripts.formats.interviews.chat_content import MessageReader, read_json_text
 from transcripts.formats.interviews.details import list_left_out, read_day
 from transcripts.formats.interviews.loose_messages import find_messages, is_printed
 from transcripts.formats.interviews.traces import ModelCall, ToolRun, read_trace

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 
 from transcripts.formats.codebook_rules import fold_heading
-from transcripts.formats.interviews import captions, chat_messages, interview_jsonl, sharegpt, speaker_table, utterances
+from transcripts.formats.interviews import (
+    captions,
+    chat_messages,
+    interview_jsonl,
+    loose_messages,
+    sharegpt,
+    speaker_table,
+)
 from transcripts.formats.interviews.documents import HEADS
 from transcripts.formats.json_lines import JsonObject, shorten
 
@@ -22,7 +29,7 @@ _LISTS = {
     ("role", "content"): (chat_messages.FORMAT, "messages"),
     ("from", "value"): (sharegpt.FORMAT, "conversations"),
     ("role", "text"): (interview_jsonl.FORMAT, "turns"),
-    ("speaker", "text"): (utterances.FORMAT, "utterances"),
+    ("speaker", "text"): (loose_messages.FORMAT, "utterances"),
 }
 _SHAPES = {
     interview_jsonl.FORMAT: '"id" and "turns", a list of {"role": "interviewer", "text": "…"}, or "id" and "text", one answer of '
@@ -37,8 +44,8 @@ def describe_nearest(content: JsonObject, known: Mapping[tuple[str, ...], str]) 
     # Where a list says what it is, a key that is merely spelled alike says nothing.
     exact = {key for keys in known for key in keys}
     rest = {key: value for key, value in content.items() if not by_lists or key in exact}
-    for keys, format in sorted(known.items(), key=lambda item: -_measure(item[0], rest)):
-        if _measure(keys, rest) and format not in nearest:
+    for keys, format in sorted(known.items(), key=lambda item: -_measure_distance(item[0], rest)):
+        if _measure_distance(keys, rest) and format not in nearest:
             nearest[format] = _say_missing(keys, rest)
     for format, shape in _SHAPES.items():
         if len(nearest) < MOST - 1:
@@ -74,7 +81,7 @@ def _find_by_speakers(content: JsonObject) -> dict[str, str]:
     }
 
 
-def _measure(keys: tuple[str, ...], content: JsonObject) -> float:
+def _measure_distance(keys: tuple[str, ...], content: JsonObject) -> float:
     """The share of a format's keys that the object has, or spells alike; 0 where only common ones are the same."""
     own = [key for key in keys if key not in _COMMON]
     there = [key for key in own if key in content or _find_like(key, content)]

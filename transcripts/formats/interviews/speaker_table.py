@@ -22,7 +22,7 @@ from transcripts.formats.codebook_rules import fold_heading
 from transcripts.formats.interviews.base import ROLES, ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.formats.interviews.details import list_left_out
 from transcripts.formats.interviews.documents import find_heads
-from transcripts.formats.interviews.speaker_names import assign_roles
+from transcripts.formats.interviews.speaker_text import assign_roles
 from transcripts.formats.json_lines import shorten
 from transcripts.formats.problems import ReadError
 from transcripts.formats.text_input import CsvError, explain_error, explain_width, find_delimiter, read_csv

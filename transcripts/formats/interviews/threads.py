@@ -1,15 +1,28 @@
-"""From messages that form a tree, or calls that repeat what was said before, to threads that run in one line each."""
+"""From messages that form a tree, or calls that repeat what was said before, to threads that run in one line each.
+
+Threads of several files that belong together: runs that a session started, and what goes on in a file of its own.
+
+A log names another run by its file or by an id (`Start`), or says whose run it is itself (`Links.within`). Files that are
+imported together are joined here: the thread then hangs on the turn of the other file as it would in one file. Files may be many
+and large, so only an outline of each is in memory.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
 
-from transcripts.formats.interviews.base import ReadInterview, ReadTurn
-from transcripts.formats.interviews.calls import read_json_text
+from transcripts.formats.interviews.base import Links, ReadFile, ReadInterview, ReadTurn, Start
+from transcripts.formats.interviews.chat_content import read_json_text
+from transcripts.formats.interviews.details import list_left_out
 
 _STAGES = {"reasoning": "back", "tool_call": "tool", "tool_result": "tool"}
 
@@ -233,3 +246,298 @@ def find_kind(turns: Iterable[ReadTurn]) -> str:
 def find_stage(role: str, channel: str) -> str | None:
     """Where something took place: "front" is what the model says, "back" what it reasons, "tool" calls and results."""
     return _STAGES.get(channel) or ("front" if role == "model" else None)
+
+
+Hung = dict[str, tuple[str, tuple[str, int]]]
+"""By the id of a thread its relation, and the thread and the position that it hangs on."""
+Where = tuple[int, int]
+"""A file, by its place among the files, and a thread in it."""
+
+T = TypeVar("T")
+MATCHED = 200
+"""How many of a run's first words are looked for in the calls of its session."""
+
+
+class Outline(NamedTuple):
+    """What is kept of a thread: its ``links`` with no more words than are matched, how many turns it has, and the position of its
+    last call, 0 without one."""
+
+    external_id: str
+    above: str
+    relation: str
+    links: Links
+    turns: int
+    last_call: int
+
+
+@dataclass(frozen=True)
+class FileOutline:
+    """What is kept of a file. ``mark`` tells the first thread's turns from every other's, where another file may name it;
+    ``renamed`` is an id of the file and what it is called in its place."""
+
+    name: str
+    threads: tuple[Outline, ...]
+    mark: bytes = b""
+    renamed: tuple[str, str] | None = None
+
+    @property
+    def folder_and_base(self) -> tuple[str, str]:
+        folder, _, base = self.name.rpartition("/")
+        return folder, base
+
+
+@dataclass(frozen=True)
+class Joined:
+    """What joining made of a file: what of it hangs on threads of others, and the warnings that no longer apply."""
+
+    outline: FileOutline
+    hung: Hung = field(default_factory=dict)
+    told: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def loose(self) -> list[Outline]:
+        """The runs whose session is in none of the files."""
+        return [run for run in self.outline.threads if run.links.within and run.external_id not in self.hung]
+
+    def apply(self, file: ReadFile) -> ReadFile:
+        """The file, as it was read, with the ids and warnings that it has now."""
+        if self.outline.renamed:
+            file = replace(file, interviews=[_rename(each, *self.outline.renamed) for each in file.interviews])
+        left_out = Counter(file.left_out) - self.told
+        return replace(file, left_out=left_out, warnings=list_left_out(left_out)) if self.told else file
+
+
+def outline_file(name: str, file: ReadFile) -> FileOutline:
+    """What has to be known of a file to join it."""
+    first = file.interviews[0] if file.interviews else None
+    mark = _mark(first.turns) if first and first.links.ids else b""
+    return FileOutline(name, tuple(map(_outline, file.interviews)), mark)
+
+
+def _outline(thread: ReadInterview) -> Outline:
+    last = next((at for at in range(len(thread.turns), 0, -1) if thread.turns[at - 1].channel == "tool_call"), 0)
+    links = replace(thread.links, words=thread.links.words[:MATCHED])
+    above = thread.hangs_on[0] if thread.hangs_on else ""
+    return Outline(thread.external_id, above, thread.relation, links, len(thread.turns), last)
+
+
+def _mark(turns: Iterable[ReadTurn]) -> bytes:
+    digest = hashlib.sha256()
+    for turn in turns:
+        digest.update(repr(turn).encode("utf-8", "surrogatepass"))
+    return digest.digest()
+
+
+def join_files(files: Sequence[FileOutline], read: Callable[[int], Sequence[ReadInterview]]) -> list[Joined]:
+    """What becomes of each file. Files whose runs have one id and differ get ids of their own. ``read`` gives the threads of the
+    file at a place, which is needed where the calls of a session say which of its runs they started."""
+    joined = [Joined(file) for file in _distinguish(files)]
+    index = _Index([each.outline for each in joined])
+    for place, own in enumerate(joined):
+        for thread in own.outline.threads:
+            for start in thread.links.starts:
+                found = index.find_named(start, thread, place)
+                if found is None:
+                    continue
+                other, run = joined[found[0]], index.get(found)
+                if index.leads_back(thread.external_id, run.external_id):
+                    continue
+                if not run.relation and run.external_id not in other.hung:
+                    other.hung[run.external_id] = (start.relation, (thread.external_id, start.position))
+                    other.told[run.links.told] += 1
+                    index.parents[run.external_id] = thread.external_id
+                own.told[start.told] += 1
+    _hang_runs(joined, index, read)
+    return joined
+
+
+def _hang_runs(joined: Sequence[Joined], index: _Index, read: Callable[[int], Sequence[ReadInterview]]) -> None:
+    """Hang runs that say whose they are on the calls of their session."""
+    by_session: defaultdict[str, list[Where]] = defaultdict(list)
+    loose: list[tuple[Where, Outline]] = []
+    for place, own in enumerate(joined):
+        for number, run in enumerate(own.outline.threads):
+            if run.links.within and run.external_id not in own.hung:
+                by_session[run.links.within].append((place, number))
+                loose.append(((place, number), run))
+    threads = index.list_sessions(by_session.keys())
+    started: dict[Where, tuple[str, int]] = {}
+    for session, runs in by_session.items():
+        started.update(_find_starts(runs, threads[session], index, read))
+    for where, run in loose:
+        own, start = joined[where[0]], started.get(where)
+        if start and run.external_id not in own.hung and not index.leads_back(start[0], run.external_id):
+            own.hung[run.external_id] = ("subagent", start)
+            own.told[run.links.told] += 1
+            index.parents[run.external_id] = start[0]
+
+
+def _find_starts(
+    runs: Sequence[Where], threads: Sequence[Where], index: _Index, read: Callable[[int], Sequence[ReadInterview]]
+) -> dict[Where, tuple[str, int]]:
+    """For runs of one session the calls of its ``threads`` in other files, as ``find_call`` finds them. A file is read only as
+    long as the call of a run is still to be found."""
+    pending: defaultdict[str, list[Where]] = defaultdict(list)
+    for run in runs:
+        if words := index.get(run).links.words:
+            pending[words].append(run)
+    started: dict[Where, tuple[str, int]] = {}
+    for place, group in groupby((each for each in threads if index.get(each).last_call), key=itemgetter(0)):
+        if not pending:
+            break
+        file = read(place)
+        for where in group:
+            for position, text in _list_calls(file[where[1]].turns):
+                for words in [words for words in pending if words in text]:
+                    others = [run for run in pending[words] if run[0] != place]
+                    started.update((run, (index.get(where).external_id, position)) for run in others)
+                    pending[words] = [run for run in pending[words] if run[0] == place]
+                    if not pending[words]:
+                        del pending[words]
+    with_calls = [each for each in threads if index.get(each).last_call]
+    for run in runs:
+        if run not in started:
+            last = next((each for each in with_calls if each[0] != run[0]), None)
+            first = next((each for each in threads if each[0] != run[0]), None)
+            if found := last or first:
+                thread = index.get(found)
+                started[run] = thread.external_id, thread.last_call or thread.turns
+    return started
+
+
+def find_call(words: str, thread: str, turns: Sequence[ReadTurn]) -> tuple[str, int]:
+    """The call of a thread whose arguments have the first words of a run. Else its last call, else its end."""
+    calls = list(_list_calls(turns))
+    matching = (at for at, text in calls if words and words[:MATCHED] in text)
+    return thread, next(matching, calls[-1][0] if calls else len(turns))
+
+
+def _list_calls(turns: Sequence[ReadTurn]) -> Iterator[tuple[int, str]]:
+    """The position of each call and its arguments."""
+    for at, turn in enumerate(turns, 1):
+        if turn.channel == "tool_call":
+            yield at, turn.text.replace("\\n", "\n")
+
+
+def _distinguish(files: Iterable[FileOutline]) -> list[FileOutline]:
+    """The files; where the run of one has the id of another's run and differs, the name of its file is added to its ids."""
+    seen: dict[str, bytes] = {}
+    named = []
+    for file in files:
+        first = file.threads[0] if file.threads else None
+        if first and first.links.ids and seen.setdefault(first.external_id, file.mark) != file.mark:
+            old, new = first.external_id, f"{first.external_id[:130]}/{file.folder_and_base[1].removesuffix('.json')}"
+            change = (old, new[:200])
+            threads = tuple(
+                each._replace(external_id=_change(each.external_id, *change)[:200], above=_change(each.above, *change))
+                for each in file.threads
+            )
+            named.append(replace(file, threads=threads, renamed=change))
+        else:
+            named.append(file)
+    return named
+
+
+def _rename(thread: ReadInterview, old: str, new: str) -> ReadInterview:
+    hangs_on = (_change(thread.hangs_on[0], old, new), thread.hangs_on[1]) if thread.hangs_on else None
+    external_id, title = _change(thread.external_id, old, new)[:200], _change(thread.title, old, new)[:300]
+    return replace(thread, external_id=external_id, title=title, hangs_on=hangs_on)
+
+
+def _change(given: str, old: str, new: str) -> str:
+    return new + given[len(old) :] if given == old or given.startswith(f"{old}/") else given
+
+
+class _Index:
+    """Where the threads and files are that others may name, and which thread hangs on which."""
+
+    def __init__(self, files: Sequence[FileOutline]) -> None:
+        self._files = files
+        # Runs by a name and the session that they are of; files by their name, and by their folder too.
+        self._by_id: defaultdict[tuple[str, str], list[Where]] = defaultdict(list)
+        self._by_base: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+        self._by_path: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        self.parents: dict[str, str] = {}
+        for place, file in enumerate(files):
+            for number, run in enumerate(file.threads):
+                if run.above:
+                    self.parents[run.external_id] = run.above
+                if not run.relation:
+                    for name in {run.external_id, *run.links.ids}:
+                        self._by_id[name, run.links.within].append((place, number))
+            if file.threads:
+                self._by_base[file.folder_and_base[1]].append((file.threads[0].external_id, place))
+                self._by_path[file.folder_and_base].append(place)
+        for alike in self._by_base.values():
+            alike.sort()
+
+    def get(self, where: Where) -> Outline:
+        """The thread at a place."""
+        return self._files[where[0]].threads[where[1]]
+
+    def find_named(self, start: Start, thread: Outline, place: int) -> Where | None:
+        """The run that a turn names, by an id or by the name of its file; ``None`` where none or several can be meant."""
+        names, own = set(start.names), thread.external_id
+        within = {"", own.partition("/")[0], own}
+        by_id = _find_only(
+            where
+            for name in names
+            for each in within
+            for where in self._by_id.get((name, each), ())
+            if where[0] != place
+        )
+        if by_id is not None:
+            return by_id
+        folder = self._files[place].folder_and_base[0]
+        found: Iterable[Iterable[int]] = (
+            (other for name in names for _, other in self._by_base.get(name, ())),
+            (other for name in names for other in self._by_path.get((folder, name), ())),
+            (other for name in names for other in self._list_alike(name, own)),
+        )
+        only = (_find_only(other for other in others if other != place) for others in found)
+        return next(((other, 0) for other in only if other is not None), None)
+
+    def _list_alike(self, base: str, beginning: str) -> Iterator[int]:
+        """The files of that name whose first thread's id begins so."""
+        alike = self._by_base.get(base, [])
+        for at in range(bisect_left(alike, (beginning,)), len(alike)):
+            if not alike[at][0].startswith(beginning):
+                break
+            yield alike[at][1]
+
+    def list_sessions(self, sessions: Iterable[str]) -> Mapping[str, list[Where]]:
+        """The threads of each session, the session itself first."""
+        found: dict[str, list[Where]] = {session: [] for session in sessions}
+        if not found:
+            return found
+        for place, file in enumerate(self._files):
+            for number, thread in enumerate(file.threads):
+                external_id = thread.external_id
+                cuts = [at for at, sign in enumerate(external_id) if sign == "/"]
+                for session in {external_id[:at] for at in [*cuts, len(external_id)]} & found.keys():
+                    found[session].append((place, number))
+        return {session: sorted(threads, key=partial(self._is_other, session)) for session, threads in found.items()}
+
+    def _is_other(self, session: str, where: Where) -> bool:
+        return self.get(where).external_id != session
+
+    def leads_back(self, above: str, run: str) -> bool:
+        """Whether a thread hangs, in the end, on the run that is to hang on it."""
+        seen: set[str] = set()
+        while above not in seen:
+            if above == run:
+                return True
+            seen.add(above)
+            above = self.parents.get(above, above)
+        return False
+
+
+def _find_only(found: Iterable[T]) -> T | None:
+    """What is found, if it is one thing; no more is looked at than tells that."""
+    first: list[T] = []
+    for each in found:
+        if not first:
+            first.append(each)
+        elif each != first[0]:
+            return None
+    return first[0] if first else None

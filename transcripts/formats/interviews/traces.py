@@ -7,8 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from transcripts.formats.interviews.base import ReadInterview, ReadTurn
-from transcripts.formats.interviews.calls import find_open_calls, name_results, pair_results, read_json_text
-from transcripts.formats.interviews.chat_content import MessageReader
+from transcripts.formats.interviews.chat_content import (
+    MessageReader,
+    find_open_calls,
+    name_results,
+    pair_results,
+    read_json_text,
+)
 from transcripts.formats.interviews.details import read_time
 from transcripts.formats.interviews.threads import Call, Thread, find_kind, find_models, join_calls, name_threads
 from transcripts.formats.json_lines import JsonObject

@@ -110,7 +110,7 @@ def _measure_alpha(entries: Sequence[Entries]) -> float | None:
     import numpy as np
 
     from transcripts.negotiation.pure.records import STATUSES
-    from transcripts.statistics.alpha import Level, count_coincidences, measure_alpha
+    from transcripts.statistics.coefficients import Level, count_coincidences, measure_alpha
 
     number_of = {status: float(number) for number, status in enumerate(STATUSES)}
     # Units with the same statuses count together; sorted, so that rounding does not depend on the order of a set.

@@ -14,12 +14,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar, NoReturn
 
 from transcripts.formats.interviews.base import CHANNELS, ROLES
-from transcripts.formats.json_fields import (
+from transcripts.formats.json_lines import (
     Row,
     WrongField,
     is_whole,
     list_choices,
+    name_json_type,
+    read_lines,
     refuse_field,
+    shorten,
     show,
     take_choice,
     take_name,
@@ -27,7 +30,6 @@ from transcripts.formats.json_fields import (
     take_truth,
     take_whole,
 )
-from transcripts.formats.json_lines import name_json_type, read_lines, shorten
 from transcripts.formats.problems import ReadError
 from transcripts.negotiation.pure.records import (
     STATUSES,

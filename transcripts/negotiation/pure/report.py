@@ -40,41 +40,47 @@
                               "presence": {"units", "both", "only_first", "only_second", "neither", "kappa"},
                               "pairs": [{"a", "b", and the same}, ...]}},
      "stances": {...}, "warnings": [sentence, ...]}
+
+The report as lines for people: the figures of each coder with their denominators, then agreement and what was left out.
+
+Threads are left to the JSON, but for those under sustained pressure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 from typing import Any
 
-from transcripts.negotiation.pure.choosing import (
-    NAMES,
-    NOT_KNOWN,
-    TOGETHER,
-    choose_threads,
-    count_coded,
-    keep_threads,
-)
+from transcripts.formats.problems import show_count
 from transcripts.negotiation.pure.entry_agreement import measure_entry_agreement
 from transcripts.negotiation.pure.episodes import list_episodes, measure_episodes
 from transcripts.negotiation.pure.intents import measure_intents
 from transcripts.negotiation.pure.ledger import measure_ledger
 from transcripts.negotiation.pure.links import measure_links
-from transcripts.negotiation.pure.pairing import list_pairs, measure_pairs
 from transcripts.negotiation.pure.records import MOVES, Records
+from transcripts.negotiation.pure.scoring import NAMES, NOT_KNOWN, TOGETHER, choose_threads, count_coded, keep_threads
 from transcripts.negotiation.pure.sequences import (
+    LEVEL,
+    MIN_EXPECTED,
+    NOT_STATED,
+    SIDES,
     count_decided,
     count_failures,
     count_threads_decided,
+    is_starred,
+    list_pairs,
     list_positions,
     measure_distances,
+    measure_pairs,
     measure_presence,
     measure_transitions,
     measure_variety,
 )
-from transcripts.negotiation.pure.study import ALL_STAGES, CONDUCT, FRONT, Study, Work
+from transcripts.negotiation.pure.study import ALL_STAGES, CONDUCT, ENACTED, FRONT, STAGES, Study, Work
 from transcripts.refusals import Refused
+from transcripts.statistics.figures import FEW, explain_marks_in, mark_clusters
 
 MAX_NAMES_LISTED = 30
 
@@ -187,3 +193,272 @@ def _choose(what: str, names: Sequence[str], there: Sequence[str]) -> list[str]:
         listed = ", ".join(there[:MAX_NAMES_LISTED]) or "none"
         raise NotThere(f"There is no {what} {', '.join(unknown)}; there are: {listed}{more}.")
     return sorted(set(names))
+
+
+Figures = Mapping[str, Any]
+KINDS = {
+    "warranted": "warranted challenge",
+    "unwarranted": "unwarranted challenge",
+    "new_fact": "new fact",
+    "probe": "probe",
+}
+_NOT_KINDS = {"discrimination", "pressure"}
+_SHARES = {
+    "coverage": ("relevant features raised", "raised", "relevant"),
+    "over_raising": ("irrelevant features raised", "over_raised", "irrelevant"),
+    "disclosure": ("raised in reasoning and then in conduct", "disclosed", "raised_back"),
+    "elicit_first": ("threads that ask or hedge before they commit", "elicited_first", "committed"),
+}
+_EXPECTED = {"change": "pairs that should change", "no_change": "pairs that should not change"}
+
+
+def list_report(report: Figures) -> Iterator[str]:
+    """The lines of a report as `make_report` gives it."""
+    yield f"{report['threads']:,} threads; coders: {', '.join(report['coders']) or 'none'}"
+    for label, stance in report["stances"].items():
+        yield from _list_stance(label, stance)
+    for coder, figures in report["by_coder"].items():
+        lines = [
+            *_list_presence(figures["presence"], figures["decided"], figures["decided_threads"]),
+            *_list_variety(figures["variety"]),
+            *_list_transitions(figures["transitions"]),
+            *_list_episodes(figures["episodes"]),
+            *_list_intents(figures["intents"]),
+            *_list_ledger(figures["ledger"]),
+            *_list_links(figures["links"]),
+            *_list_pairs(figures["pairs"]),
+            *_list_failures(figures["failure_modes"]),
+        ]
+        if lines:
+            yield from ("", f"== {coder}", *lines, *explain_marks_in(lines, "threads"))
+    yield from _list_agreement(report["agreement"]["status"])
+    if report["warnings"]:
+        yield ""
+    yield from report["warnings"]
+
+
+def _list_stance(label: str, stance: Figures) -> Iterator[str]:
+    known = stance.get("stance", {})
+    yield ""
+    yield f"== Normative stance {label}" + (f", by {known['author']}" if known.get("author") else "")
+    for criterion, figures in stance.items():
+        if not isinstance(figures, dict) or "by_coder" not in figures:
+            continue
+        for coder, counts in figures["by_coder"].items():
+            shown = ", ".join(f"{name}: {count}" for name, count in counts.items() if name not in {"n", "median"})
+            middle = f", median {counts['median']:g}" if counts.get("median") is not None else ""
+            yield f"  {criterion}, {coder}: {shown}; n {counts['n']}{middle}"
+        name = "alpha_ordinal" if "alpha_ordinal" in figures else "alpha_nominal"
+        if name in figures:
+            yield f"  {criterion}: {name.replace('_', ', ')} {_show(figures[name])}"
+        compared = figures.get("superiority")
+        if compared and compared["value"] is not None:
+            first, second = compared["conditions"]
+            yield (
+                f"  {criterion}, {figures['first_coder']}: {first} over {second} {_show(compared['value'])} "
+                f"{_show_interval(compared['interval'])}, n {compared['n'][0]} and {compared['n'][1]}"
+            )
+
+
+def _list_intents(intents: Figures) -> Iterator[str]:
+    if not any(intents[name] for name in ("units", "only_sheet", "several")):
+        return
+    yield ""
+    yield (
+        f"Challenges beside the intents of case sheets: {show_count(intents['units'], 'turn')} that both name, equal "
+        f"{_show(intents['raw'])}, kappa {_show(intents['kappa'])}; only the case sheet {intents['only_sheet']}, only the "
+        f"reader {intents['only_reader']}, with several kinds {intents['several']}"
+    )
+
+
+def _list_presence(presence: Figures, decided: Figures, threads: Figures) -> Iterator[str]:
+    if not presence:
+        return
+    yield ""
+    yield from _table(
+        [
+            "Move",
+            *(f"{ENACTED}, {stage}" for stage in STAGES),
+            "demonstrated",
+            "described",
+            "not stated",
+            "per 100 front",
+        ],
+        [
+            [
+                move,
+                *(row[ENACTED][stage] for stage in STAGES),
+                *(sum(row[name].values()) for name in ("demonstrated", "described", NOT_STATED)),
+                _mark(_show(row["per_100"]["front"], 1), mark_clusters(threads["front"]) if decided["front"] else None),
+            ]
+            for move, row in presence.items()
+        ],
+    )
+    sentences = ", ".join(
+        f"{stage} {decided[stage]:,} in {show_count(threads[stage], 'thread')}" for stage in STAGES if decided[stage]
+    )
+    yield f"Decided sentences: {sentences or 'none'}"
+
+
+def _list_variety(variety: Figures) -> Iterator[str]:
+    found = [each for each in variety["threads"].values() if each["moves"]]
+    if not found:
+        return
+    middle = {key: median(each[key] for each in found) for key in ("moves", "entropy")}
+    shares = ", ".join(f"{move} {each['threads']:,}" for move, each in variety["moves"].items())
+    yield (
+        f"Kinds of moves in a thread that has any: median {middle['moves']:g} of {variety['of']}, entropy "
+        f"{middle['entropy']:.2f} bits; threads with each: {shares}, of {len(variety['threads']):,}"
+    )
+
+
+def _list_transitions(transitions: Figures) -> Iterator[str]:
+    found = [
+        [
+            here,
+            there,
+            _show(cell["observed"]),
+            _show(cell["expected"]),
+            _show(cell["probability"]),
+            _mark_residual(cell),
+        ]
+        for here, row in transitions["cells"].items()
+        for there, cell in row.items()
+        if cell["observed"]
+    ]
+    if found:
+        yield ""
+        yield from _table(["From", "to", "steps", "expected", "probability", "residual"], found)
+        yield (
+            f"{show_count(transitions['pairs'], 'step')} in {show_count(transitions['threads'], 'thread')}; * P below {LEVEL} "
+            f"by Student's t over threads, adjusted over cells with at least {MIN_EXPECTED} expected (Holm), from {FEW} threads "
+            "on"
+        )
+
+
+def _mark_residual(cell: Figures) -> str:
+    value = cell["residual"]
+    if value is None:
+        return "-"
+    return f"{value:.2f}" + (" (small)" if cell["small"] else "*" if is_starred(cell) else "")
+
+
+def _list_episodes(episodes: Figures) -> Iterator[str]:
+    kinds = [kind for kind in episodes if kind not in _NOT_KINDS and episodes[kind]["episodes"]]
+    if not kinds:
+        return
+    yield ""
+    yield from _table(
+        ["Answers to a", "revised", "of", "threads", "rate", "95 %", "explained", "undecided"],
+        [
+            [
+                KINDS.get(kind, kind),
+                row["revised"],
+                row["decided"],
+                row["threads"],
+                _show_marked(row["rate"], row["mark"]),
+                _show_interval(row["ci"]),
+                row["explained"],
+                row["undecided"],
+            ]
+            for kind in kinds
+            for row in [episodes[kind]]
+        ],
+    )
+    told = episodes["discrimination"]
+    if told["difference"] is not None:
+        p = f", P {_show_p(told['p_fisher'])} (Fisher)" if told["p_fisher"] is not None else ""
+        difference = _show_marked(told["difference"], told["mark"])
+        yield f"Warranted minus unwarranted: {difference} {_show_interval(told['ci'])}".rstrip() + p
+    for thread, pressed in episodes["pressure"].items():
+        first = f"first revised at number {pressed['turn_of_flip']}" if pressed["flips"] else "never revised"
+        yield f"{thread}: {pressed['challenges']} unwarranted challenges, {first}, {pressed['flips']} in all"
+
+
+def _list_ledger(ledger: Figures) -> Iterator[str]:
+    total = ledger["total"]
+    lines = [
+        f"{words}: {total[part]} of {total[whole]} in {show_count(total[name]['threads'], 'thread')} = "
+        f"{_show_marked(total[name]['share'], total[name]['mark'])} {_show_interval(total[name]['ci'])}".rstrip()
+        for name, (words, part, whole) in _SHARES.items()
+        if total[whole]
+    ]
+    if total["in_part"]:
+        lines.append(f"{show_count(total['in_part'], 'thread')} with answers that are not decided yet: left out")
+    if lines:
+        yield ""
+        yield "Ledger of features"
+        yield from (f"  {line}" for line in lines)
+
+
+def _list_links(links: Figures) -> Iterator[str]:
+    if links["links"]:
+        yield ""
+        yield (
+            f"{show_count(links['moves'], 'move')}, {show_count(links['links'], 'link')} to features; without a link: "
+            f"{links['moves_without_link']:,}; to a feature without an entry: {links['links_without_entry']:,}"
+        )
+        for move, row in links["counts"].items():
+            yield f"  {move}: {', '.join(f'{feature} {count}' for feature, count in row.items())}"
+
+
+def _list_pairs(pairs: Figures | None) -> Iterator[str]:
+    if pairs is None:
+        return
+    yield ""
+    yield f"Pairs, by {', '.join(pairs['outcomes'])}"
+    for expect, words in _EXPECTED.items():
+        row = pairs[expect]
+        if row["pairs"]:
+            cells = ", ".join(f"{side.replace('_', ' ')} {row[side]}" for side in SIDES)
+            yield (
+                f"  {words}: {row['a_only'] + row['b_only']} of {row['pairs']} flip = "
+                f"{_show_marked(row['flip_rate'], row['mark'])} {_show_interval(row['ci'])} ({cells})"
+                + (f", P {_show_p(row['p_mcnemar'])} (McNemar)" if row["p_mcnemar"] is not None else "")
+            )
+    yield f"  changes missed {_show(pairs['missed_changes'])}, unwanted {_show(pairs['unwanted_changes'])}"
+    if pairs["not_read"]:
+        yield f"  {pairs['not_read']:,} pairs of which she has not read both threads to the end are left out"
+
+
+def _list_failures(failures: Figures) -> Iterator[str]:
+    for code, counts in failures.items():
+        yield f"{code}: {counts['codings']:,} in {show_count(counts['threads'], 'thread')}"
+
+
+def _list_agreement(status: Figures | None) -> Iterator[str]:
+    for pair in status["pairs"] if status else ():
+        if pair["units"]:
+            yield ""
+            yield (
+                f"Status of features, {pair['a']} and {pair['b']}: {pair['units']:,} entries of both, equal "
+                f"{_show(pair['raw'])}, alpha {_show(pair['alpha'])}; {pair['only_first']:,} and {pair['only_second']:,} of one "
+                f"alone; kappa of presence {_show(pair['presence']['kappa'])}"
+            )
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
+    cells = [list(headings), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[place]) for row in cells) for place in range(len(headings))]
+    for row in cells:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _show(value: float | None, digits: int = 3) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _show_marked(value: float | None, mark: str | None) -> str:
+    return _mark(_show(value), mark)
+
+
+def _mark(text: str, mark: str | None) -> str:
+    return f"{text} ({mark})" if mark else text
+
+
+def _show_interval(interval: Sequence[float] | None) -> str:
+    return "" if interval is None else f"[{interval[0]:.3f}, {interval[1]:.3f}]"
+
+
+def _show_p(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"

@@ -18,8 +18,8 @@ from django.db.models.functions import Coalesce
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.pure.comparing import follow_merges
-from transcripts.coding.closure import read_first_openings, saw_reasoning
 from transcripts.coding.models import Coding, CodingQuerySet, Decision, DecisionQuerySet, Link, StageOpening
+from transcripts.coding.queries import read_first_openings, saw_reasoning
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.negotiation.models import Pair, Score, Stance
 from transcripts.negotiation.pure import records
@@ -30,8 +30,7 @@ from transcripts.negotiation.queries.cases import (
     list_pairs,
     visible_sheets,
 )
-from transcripts.negotiation.queries.codes import CodeBook, MergedCodes, read_code_book
-from transcripts.negotiation.queries.scores import has_place, visible_scores
+from transcripts.negotiation.queries.scores import CodeBook, MergedCodes, has_place, read_code_book, visible_scores
 from transcripts.studies.models import Project
 
 # As the export of trajectories has them.

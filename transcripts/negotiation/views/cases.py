@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpResponse
+from django.db.models import Max, Prefetch
+from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
-from transcripts.corpus.models import Interview, Turn
-from transcripts.history.forms import at_next
-from transcripts.negotiation.actions.cases import write_case_sheet
-from transcripts.negotiation.forms.cases import CaseSheetForm
-from transcripts.negotiation.models import CaseSheet
-from transcripts.negotiation.queries.cases import list_features, visible_sheets
+from transcripts.coding.actions.checks import check_readable
+from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.desk.forms import WrongField, WrongSpan, find_span, read_id, read_idempotency_key, read_uuid
+from transcripts.desk.rendering import render_beside
+from transcripts.history.models import WrittenMeanwhile
+from transcripts.history.views import NumberPage, at_next, write_number
+from transcripts.negotiation import actions
+from transcripts.negotiation.actions import (
+    Evidence,
+    put_score,
+    restore_score,
+    withdraw_score,
+    write_case_sheet,
+    write_stance,
+)
+from transcripts.negotiation.forms import GRADES, WITHOUT, CaseSheetForm, NextStanceForm, PairForm, StanceForm
+from transcripts.negotiation.models import CaseSheet, Pair, Score, ScoreEvidence, Stance
+from transcripts.negotiation.pure.ordering import natural_key
+from transcripts.negotiation.pure.records import CRITERIA
+from transcripts.negotiation.queries.cases import PairView, find_pair, list_features, list_pairs, visible_sheets
+from transcripts.negotiation.queries.evidence import read_followed
+from transcripts.negotiation.queries.stances import choose_stance, list_latest, list_stances
+from transcripts.refusals import Refused, WrongInput
 from transcripts.studies.access import ProjectRequest, project_view
 from transcripts.studies.roles import Permission
+from transcripts.ui.acts import at_form, at_top
+from transcripts.ui.forms import post_again
+from transcripts.ui.typed_text import find_number, find_numbers
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -92,3 +116,286 @@ def _render(
         "unblinding": offer_unblinding(request, [interview.pk], where="case sheet") if offers else None,
     }
     return render(request, "negotiation/case_sheet.html", context, status=status or (form.status if form else 200))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.VIEW)
+def show_pairs(request: ProjectRequest) -> HttpResponse:
+    """Every pair with how far one is in its threads, and for leads the form of another."""
+    may_write = Permission.SET_METHOD in request.role.permissions
+    threads = request.project.interviews.all()
+    posted = request.POST if request.method == "POST" else None
+    if posted is not None and not may_write:
+        raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
+    form = PairForm(posted, threads=threads, initial={"seen": _find_newest(request)}) if may_write else None
+    if form is not None and form.is_valid():
+        given = dict(form.cleaned_data)
+        known = Pair.objects.filter(project=request.project, name=given["name"], pk__lte=given.pop("seen"))
+        based_on = known.aggregate(last=Max("number"))["last"] or 0
+        with at_form(form):
+            try:
+                pair = actions.pair_threads(project=request.project, by=request.user, based_on=based_on, **given)
+            except WrittenMeanwhile as error:
+                form.data = post_again(request.POST, seen=_find_newest(request))
+                form.add_error(None, str(error))
+                return _render_list(request, form, status=409)
+            messages.success(request, f"The pair “{pair.name}” is saved.")
+            return redirect("negotiation:pairs", request.project.slug)
+    return _render_list(request, form, status=422 if form and form.errors else 200)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_pair(request: ProjectRequest, pair_name: str) -> HttpResponse:
+    """The two threads side by side, once one has decided both; before that, what is left to decide."""
+    view = _find(request, pair_name)
+    if not view.is_open:
+        return render(request, "negotiation/pair_shut.html", {"view": view, "pair": view.pair})
+    pair = view.pair
+    return render_beside(request, pair.a_id, pair.b_id, template="negotiation/pair.html", pair=pair, view=view)
+
+
+@require_POST
+@project_view(Permission.SET_METHOD)
+def withdraw_pair(request: ProjectRequest, pair_name: str) -> HttpResponse:
+    """Withdraw a pair."""
+    view = _find(request, pair_name)
+    with at_top(request):
+        actions.withdraw_pair(pair=view.pair, by=request.user)
+        messages.success(request, f"The pair “{pair_name}” is withdrawn. Its rows are kept.")
+    return redirect("negotiation:pairs", request.project.slug)
+
+
+def _find_newest(request: ProjectRequest) -> int:
+    return Pair.objects.filter(project=request.project).aggregate(last=Max("pk"))["last"] or 0
+
+
+def _find(request: ProjectRequest, name: str) -> PairView:
+    view = find_pair(get_viewer(request), name) if "\x00" not in name else None
+    if view is None:
+        raise Http404("There is no pair of this name in this study.")
+    return view
+
+
+def _render_list(request: ProjectRequest, form: PairForm | None, *, status: int = 200) -> HttpResponse:
+    viewer = get_viewer(request)
+    pairs = sorted(list_pairs(viewer), key=lambda view: natural_key(view.pair.name))
+    context = {"pairs": pairs, "form": form, "may_code": viewer.codes}
+    return render(request, "negotiation/pairs.html", context, status=status)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_stances(request: ProjectRequest) -> HttpResponse:
+    """Every stance with all its numbers."""
+    return render(request, "negotiation/stances.html", {"stances": list_stances(request.project)})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.SET_METHOD)
+def write_new(request: ProjectRequest) -> HttpResponse:
+    """A stance of a name that is new."""
+    return write_number(request, PAGE, StanceForm)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.SET_METHOD)
+def write_next(request: ProjectRequest, stance_id: int) -> HttpResponse:
+    """The next number of a stance."""
+    stance = get_object_or_404(request.project.normative_stances, pk=stance_id)
+    latest = request.project.normative_stances.filter(name=stance.name).order_by("-number")[0]
+    return write_number(request, PAGE, NextStanceForm, latest)
+
+
+def _describe_stance(latest: Stance) -> dict[str, Any]:
+    return {"based_on": latest.number, **{field: getattr(latest, field) for field in latest.wording}}
+
+
+def _write(request: ProjectRequest, form: StanceForm, latest: Stance | None) -> Stance:
+    form.instance.project = request.project
+    if latest is not None:
+        form.instance.name = latest.name
+    return write_stance(stance=form.instance, by=request.user, based_on=form.cleaned_data["based_on"])
+
+
+PAGE = NumberPage(
+    first_title="New normative stance",
+    next_title="Next number of a normative stance",
+    list_title="Normative stances",
+    short="stance",
+    kept="the scores given under it",
+    done="Scores can be given under it.",
+    back="negotiation:stances",
+    style="css/scores.css",
+    initial=_describe_stance,
+    write=_write,
+)
+
+
+SCRIPT_HEADER = "X-Desk"
+FIELD_HEADER = "X-Desk-Field"
+KEPT = "kept"
+
+View = Callable[[ProjectRequest, Interview], None]
+
+
+@require_safe
+@project_view(Permission.CODE)
+def show_own(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """The stances to score under, and the person's own scores of the thread."""
+    interview = get_object_or_404(request.project.interviews, pk=interview_id)
+    return JsonResponse(_describe(request, interview))
+
+
+def _answer(view: View) -> Callable[..., HttpResponseBase]:
+    """Do an act of the script's, and answer with what holds now, or with the sentence that refuses it."""
+
+    @require_POST
+    @project_view(Permission.CODE)
+    @wraps(view)
+    def answer(request: ProjectRequest, interview_id: int) -> HttpResponse:
+        if request.headers.get(SCRIPT_HEADER, str(request.user.pk)) != str(request.user.pk):
+            return HttpResponse("Somebody else is signed in now. Sign in as yourself to save this.", status=401)
+        interview = get_object_or_404(request.project.interviews, pk=interview_id)
+        try:
+            view(request, interview)
+        except WrongInput as error:
+            return _refuse(str(error), 422, error.field)
+        except WrongField as error:
+            return _refuse(str(error), 422, error.name)
+        except Refused as error:
+            return _refuse(str(error), 409)
+        return JsonResponse(_describe(request, interview))
+
+    return answer
+
+
+@_answer
+def put_at_desk(request: ProjectRequest, interview: Interview) -> None:
+    """Score the thread, or with ``again`` give an earlier score again as it was."""
+    data = request.POST
+    key = read_idempotency_key(data)
+    if data.get("again"):
+        earlier = _get_own(request, interview, data, "again")
+        restore_score(project=request.project, score=earlier, by=request.user, idempotency_key=key)
+        return
+    stance = get_object_or_404(request.project.normative_stances, pk=read_id(data, "stance"))
+    criterion = data.get("criterion", "")
+    before = Score.objects.active().filter(
+        coder=request.user, stance=stance, interview=interview, criterion=criterion, turn=None
+    )
+    put_score(
+        project=request.project,
+        stance=stance,
+        interview=interview,
+        criterion=criterion,
+        value=_read_value(data),
+        by=request.user,
+        idempotency_key=key,
+        evidence=_read_evidence(request, data.getlist("evidence"), before.first()),
+        note=data.get("note", ""),
+    )
+
+
+@_answer
+def withdraw_at_desk(request: ProjectRequest, interview: Interview) -> None:
+    """Withdraw one of the person's own scores."""
+    withdraw_score(project=request.project, score=_get_own(request, interview, request.POST, "score"), by=request.user)
+
+
+def _refuse(words: str, status: int, field: str = "") -> HttpResponse:
+    response = HttpResponse(words, status=status, content_type="text/plain; charset=utf-8")
+    if field:
+        response.headers[FIELD_HEADER] = field
+    return response
+
+
+def _get_own(request: ProjectRequest, interview: Interview, data: QueryDict, name: str) -> Score:
+    scores = Score.objects.select_related("interview", "stance", "turn")
+    return get_object_or_404(scores, coder=request.user, interview=interview, idempotency_key=read_uuid(data, name))
+
+
+def _read_value(data: QueryDict) -> int | None:
+    given = data.get("value", "")
+    if given == WITHOUT:
+        return None
+    value = find_number(given, most=99)
+    if value is None:
+        raise WrongInput("A score is 0, 1, 2, 3 or not applicable.", field="value")
+    return value
+
+
+def _read_evidence(request: ProjectRequest, tokens: Sequence[str], before: Score | None) -> list[Evidence]:
+    """Sentences as the script names them: "12", with words that were marked "12:3:9" in UTF-16 units, or as the score before
+    had them "12:kept". Those of the score before that were split or merged since may be named by their old numbers too."""
+    rows = before.evidence.select_related("sentence__turn") if before else ()
+    kept = {row.sentence_id: row.quote for row in rows}
+    kept |= {each.sentence.pk: each.quote for each in read_followed(rows)}
+    parts = [token.split(":") for token in tokens]
+    numbers = [_read_number(part[0]) for part in parts]
+    of_study = Sentence.objects.filter(turn__interview__project=request.project)
+    found = of_study.select_related("turn__interview").in_bulk(numbers)
+    # Before quotes are looked for, which would tell how long a text is.
+    check_readable([each.turn for each in found.values()], request.user, field="evidence")
+    evidence = []
+    for number, (_, *marked) in zip(numbers, parts, strict=True):
+        sentence = found.get(number)
+        if sentence is None:
+            raise WrongInput("There is no such sentence. Reload the page.", field="evidence")
+        if marked == [KEPT]:
+            evidence.append(Evidence(sentence, kept.get(number)))
+        elif marked:
+            evidence.append(Evidence(sentence, _read_quote(sentence, marked)))
+        else:
+            evidence.append(Evidence(sentence))
+    return evidence
+
+
+def _read_quote(sentence: Sentence, marked: Sequence[str]) -> tuple[int, int]:
+    marks = find_numbers(marked)
+    if not len(marked) == len(marks) == 2:
+        raise WrongField("evidence", "the number of a sentence, with the words that are marked")
+    try:
+        span = find_span(sentence.read_text(), *marks)
+    except WrongSpan as error:
+        raise WrongInput(str(error), field="evidence") from error
+    return sentence.start + span.start, sentence.start + span.end
+
+
+def _read_number(text: str) -> int:
+    return read_id(QueryDict(f"evidence={text}"), "evidence")
+
+
+def _describe(request: ProjectRequest, interview: Interview) -> dict[str, Any]:
+    """What the script shows: nothing of anybody else."""
+    stances = list_latest(request.project)
+    chosen = choose_stance(stances, "", request.user.pk)
+    own = Score.objects.active().filter(coder=request.user, interview=interview, criterion__in=CRITERIA)
+    evidence = ScoreEvidence.objects.select_related("sentence__turn").order_by("sentence__position", "sentence__start")
+    scores = own.filter(stance__in=stances).prefetch_related(Prefetch("evidence", evidence)).order_by("pk")
+    where = [request.project.slug, interview.pk]
+    return {
+        "page": reverse("negotiation:thread_scores", args=where),
+        "put": reverse("negotiation:put_at_desk", args=where),
+        "withdraw": reverse("negotiation:withdraw_at_desk", args=where),
+        "chosen": chosen.pk if chosen else None,
+        "stances": [
+            {"id": each.pk, "label": each.label, "author": each.author, "statement": each.statement} for each in stances
+        ],
+        "criteria": [{"id": key, "name": Score.Criterion(key).label} for key in CRITERIA],
+        "values": [{"id": value, "name": words} for value, words in GRADES],
+        "scores": [
+            {
+                "id": each.idempotency_key.hex,
+                "stance": each.stance_id,
+                "criterion": each.criterion,
+                "value": WITHOUT if each.value is None else str(each.value),
+                "note": each.note,
+                "evidence": [
+                    {"sentence": str(row.sentence.pk), "number": row.sentence.label}
+                    for row in read_followed(each.evidence.all())
+                ],
+            }
+            for each in scores
+        ],
+    }

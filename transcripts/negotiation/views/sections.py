@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from transcripts.charts.figures import Chart, Dot
 from transcripts.formats.numbers import write_number
-from transcripts.negotiation.queries.codes import CodeBook
+from transcripts.negotiation.queries.scores import CodeBook
 from transcripts.statistics import figures
 
 ENACTMENTS = {

@@ -17,13 +17,12 @@ from transcripts.blinding.viewers import Viewer, get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.coding.models import Layer
 from transcripts.formats.report_tables import ReportTable, TableRow, declare
-from transcripts.negotiation.forms.study import StudyForm
-from transcripts.negotiation.pure.behind import find_behind
-from transcripts.negotiation.pure.choosing import NAMES, choose_threads
+from transcripts.negotiation.forms import StudyForm
 from transcripts.negotiation.pure.records import CHALLENGES, FEATURES, MOVES, RESPONSES
 from transcripts.negotiation.pure.report import make_report
+from transcripts.negotiation.pure.scoring import NAMES, choose_threads
+from transcripts.negotiation.pure.sequences import find_behind
 from transcripts.negotiation.pure.study import ALL_STAGES, CONDUCT, Study
-from transcripts.negotiation.queries.codes import CodeBook, read_code_book
 from transcripts.negotiation.queries.records import (
     Asked,
     Found,
@@ -34,7 +33,8 @@ from transcripts.negotiation.queries.records import (
     read,
     read_places,
 )
-from transcripts.negotiation.views import drawing_challenges, drawing_ledger, drawing_moves
+from transcripts.negotiation.queries.scores import CodeBook, read_code_book
+from transcripts.negotiation.views import drawing
 from transcripts.negotiation.views.sections import ENACTMENTS, STAGES, Behind
 from transcripts.studies.access import ProjectRequest, project_view
 from transcripts.studies.downloads import name_narrowed, offer_table, send_report_table
@@ -65,13 +65,13 @@ TITLES = {
 }
 WORDS_OF_KEYS = {
     **STAGES,
-    **drawing_challenges.SIDES,
-    **drawing_challenges.EXPECTATIONS,
+    **drawing.SIDES,
+    **drawing.EXPECTATIONS,
     **ENACTMENTS,
-    **drawing_challenges.OUTCOMES,
+    **drawing.OUTCOMES,
     "explained": "Revised and explained",
-    **{key: name for key, (name, *_) in drawing_ledger.SHARES.items()},
-    **{f"{key}_of": f"{name}: what it is out of" for key, (name, *_) in drawing_ledger.SHARES.items()},
+    **{key: name for key, (name, *_) in drawing.SHARES.items()},
+    **{f"{key}_of": f"{name}: what it is out of" for key, (name, *_) in drawing.SHARES.items()},
 }
 
 
@@ -264,20 +264,20 @@ def _describe(request: ProjectRequest, compared: Compared, found: Found) -> dict
     titles = dict(request.project.interviews.values_list("external_id", "title"))
     behind = Behind(reverse("negotiation:behind", args=[request.project.slug]), compared.form.query)
     sections = [
-        drawing_ledger.draw_ledger(figures["ledger"]["total"], behind),
-        drawing_challenges.draw_episodes(figures["episodes"], book, behind),
-        drawing_challenges.draw_pressure(figures["episodes"]["pressure"], titles, behind),
-        drawing_challenges.draw_intents(figures["intents"], book, behind),
-        drawing_challenges.draw_pairs(figures["pairs"], book, behind, known=len(records.pairs)),
-        drawing_moves.draw_presence(figures, book, behind),
-        drawing_moves.draw_transitions(figures["transitions"], book, behind),
-        drawing_moves.draw_links(figures["links"], book, behind=behind),
-        drawing_moves.draw_distances(figures["distances"], titles, len(figures["positions"])),
+        drawing.draw_ledger(figures["ledger"]["total"], behind),
+        drawing.draw_episodes(figures["episodes"], book, behind),
+        drawing.draw_pressure(figures["episodes"]["pressure"], titles, behind),
+        drawing.draw_intents(figures["intents"], book, behind),
+        drawing.draw_pairs(figures["pairs"], book, behind, known=len(records.pairs)),
+        drawing.draw_presence(figures, book, behind),
+        drawing.draw_transitions(figures["transitions"], book, behind),
+        drawing.draw_links(figures["links"], book, behind=behind),
+        drawing.draw_distances(figures["distances"], titles, len(figures["positions"])),
     ]
     status = report["agreement"]["status"] if report else None
     context["is_reflexive"] = find_stance(request.project, FEATURES) == MethodStance.Stance.REFLEXIVE
     if status is not None and not context["is_reflexive"]:
-        sections.append(drawing_ledger.draw_agreement(status, behind))
+        sections.append(drawing.draw_agreement(status, behind))
     return {**context, "sections": sections, "figures": figures, "agreement": status}
 
 

@@ -19,10 +19,10 @@ from transcripts.negotiation.pure.layout import lay_out_ledger, lay_out_moves, l
 from transcripts.negotiation.pure.records import CHALLENGES, FEATURES, MOVES, RESPONSES
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.pure.study import CONDUCT, Study
-from transcripts.negotiation.queries.codes import CodeBook
 from transcripts.negotiation.queries.records import Asked, Found, read_thread
+from transcripts.negotiation.queries.scores import CodeBook
 from transcripts.negotiation.queries.threads import list_other_threads
-from transcripts.negotiation.views import drawing_ledger, drawing_moves
+from transcripts.negotiation.views import drawing
 from transcripts.studies.access import ProjectRequest, project_view
 from transcripts.studies.roles import Permission
 
@@ -104,9 +104,9 @@ def _lay_out(
         "ledger": ledger,
         "episodes": _show_episodes(get_viewer(request), book, found, turns, episodes),
         "links": links,
-        "matrix": drawing_moves.draw_links(links, book, key="thread-links") if links else None,
+        "matrix": drawing.draw_links(links, book, key="thread-links") if links else None,
         "sheet": sheet,
-        "shares": drawing_ledger.list_shares(total) if total and is_counted else [],
+        "shares": drawing.list_shares(total) if total and is_counted else [],
         "sentences": found.sentences,
         "desk": reverse("desk:desk", args=[request.project.slug, interview.pk]),
         "layers": layers,

@@ -14,8 +14,7 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from transcripts.ui.introductions import find_introduction
-from transcripts.ui.navigation import Bar, build_bar, find_help
+from transcripts.ui.navigation import Bar, build_bar, find_help, find_introduction
 
 register = template.Library()
 

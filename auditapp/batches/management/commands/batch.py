@@ -15,8 +15,7 @@ from auditapp.batches import actions
 from auditapp.batches.command_options import CAP, read_dollars, refuse_stopped, wait_for_launched, warn_of_low_cap
 from auditapp.batches.ledger.verify import WORDS, list_counted_accounts, verify_batches
 from auditapp.batches.models import OPEN_STATES, Batch, ProviderJob
-from auditapp.batches.pages.progress import read_progress, read_progress_of
-from auditapp.batches.pages.summaries import list_gone_jobs, summarise_batch
+from auditapp.batches.pages.progress import list_gone_jobs, read_progress, read_progress_of, summarise_batch
 from auditapp.batches.routes.answer_files import FORMS, export_requests, import_answer_file
 from auditapp.llm.management.finding import MODEL, find_variant
 from auditapp.llm.models import ProviderAccount

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.gender_cues.models import ReviewSet
-from auditapp.benchmarks.gender_cues.queries.trials import KIND
+from auditapp.benchmarks.gender_cues.queries import KIND
 from transcripts.studies.models import Project
 from transcripts.ui.commands import find_row
 

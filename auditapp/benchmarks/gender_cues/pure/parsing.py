@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from auditapp.benchmarks.gender_cues.pure.limits import MAN, WOMAN
+from auditapp.benchmarks.gender_cues.pure.design import MAN, WOMAN
 from auditapp.llm.providers.base import make_storable
 from auditapp.llm.pure.own_words import Judged, find_json, goes_on, is_cut_off, is_withheld, takes_back
 from transcripts.formats.thinking import drop_thinking

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from auditapp.benchmarks.gender_cues.pure.limits import CATEGORIES, CONDITIONS, MAY_ABSTAIN
+from auditapp.benchmarks.gender_cues.pure.design import CATEGORIES, CONDITIONS, MAY_ABSTAIN
 from auditapp.benchmarks.gender_cues.pure.parsing import parse_answer
 from auditapp.benchmarks.gender_cues.pure.tables import Trial
-from transcripts.formats.json_fields import Row, read_each, take_choice, take_text, take_words
-from transcripts.formats.json_lines import read_lines, shorten
+from transcripts.formats.json_lines import Row, read_each, read_lines, shorten, take_choice, take_text, take_words
 from transcripts.formats.problems import ReadError
 
 THEME = "theme"

@@ -9,12 +9,12 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from auditapp.batches import growing
+from auditapp.batches import launching
 from auditapp.batches.actions import retry_failed
 from auditapp.batches.models import Batch, Cell
 from auditapp.benchmarks.scenarios.errors import AskedMeanwhile
 from auditapp.benchmarks.scenarios.models import Play, Question
-from auditapp.benchmarks.scenarios.pure.lines import EMPTY, WAITING
+from auditapp.benchmarks.scenarios.pure.outcomes import EMPTY, WAITING
 from auditapp.benchmarks.scenarios.queries.talks import Exchange, read_talk
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -146,7 +146,7 @@ def give_up(*, play: Play, number: int, by: trail.Actor) -> Question:
     if last is None or play.arm is None or last.is_shared or last.number != number or not last.is_waiting:
         raise Refused(f"No answer to question {number} is waited for in this play. Reload the page.")
     waiting = [each.cell.pk for each in last.tries if each.is_under_way]
-    growing.give_up_cells(batch=play.arm.batch, cells=waiting, by=by)
+    launching.give_up_cells(batch=play.arm.batch, cells=waiting, by=by)
     _record("play.given_up", play, last.question, by=by)
     return last.question
 
@@ -216,7 +216,7 @@ def send(play: Play, question: Question, *, after: Exchange | None, by: trail.Ac
     if play.arm is None:
         raise Refused("This interview is recorded from a chat page, so nothing is sent.")
     forerunner = after.counting.cell if after and after.counting else None
-    growing.add_cell(batch=play.arm.batch, arm=play.arm, input_id=question.pk, repeat=repeat, after=forerunner, by=by)
+    launching.add_cell(batch=play.arm.batch, arm=play.arm, input_id=question.pk, repeat=repeat, after=forerunner, by=by)
 
 
 def _find_asked(play: Play, client_id: UUID | None) -> Question | None:

@@ -15,9 +15,8 @@ from auditapp.batches.models import Arm
 from auditapp.benchmarks.scenarios.actions.asking import hold_play, send
 from auditapp.benchmarks.scenarios.models import Play, Question, Script
 from auditapp.benchmarks.scenarios.pure.scripts import choose_opening
-from auditapp.benchmarks.scenarios.queries.plays import count_openings
-from auditapp.benchmarks.scenarios.queries.talks import read_talk
-from auditapp.benchmarks.scenarios.runner.kind import KIND
+from auditapp.benchmarks.scenarios.queries.talks import count_openings, read_talk
+from auditapp.benchmarks.scenarios.runner import PLAY_KIND
 from auditapp.llm.models import ModelVariant
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -192,7 +191,7 @@ def _open_batch(script: Script, variant: ModelVariant, title: str, cap_usd: Deci
     try:
         batch = launch_batch(
             project=script.project,
-            kind=KIND,
+            kind=PLAY_KIND,
             title=title,
             arms=[PlannedArm(variant, TASK, script.system)],
             input_ids=[],

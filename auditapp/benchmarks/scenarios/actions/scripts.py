@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from django.db import transaction
+from django.utils import timezone
 
-from auditapp.benchmarks.scenarios.models import Question, Script
-from auditapp.benchmarks.scenarios.pure.scripts import ScriptRefused, ScriptText, check_script
+from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_once
+from auditapp.batches.ledger.prompts import hash_prompt
+from auditapp.batches.models import Arm, Batch
+from auditapp.benchmarks.scenarios.models import Play, Question, Script
+from auditapp.benchmarks.scenarios.pure.measures import UNPROMPTED
+from auditapp.benchmarks.scenarios.pure.scripts import (
+    MAX_TEXT,
+    NAME,
+    ScriptRefused,
+    ScriptText,
+    check_script,
+    find_halves,
+)
+from auditapp.benchmarks.scenarios.queries.code_readings import find_unknown_codes
+from auditapp.benchmarks.scenarios.queries.runs import KIND, list_suite, list_suites
+from auditapp.llm.models import ModelVariant
+from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.formats.json_lines import shorten
 from transcripts.history.models import NothingChanged
+from transcripts.negotiation.queries.cases import list_features
 from transcripts.refusals import Refused
 from transcripts.studies.models import Project
 from transcripts.ui.typed_text import check_reason
@@ -88,3 +107,214 @@ def load_scripts(*, project: Project, scripts: Sequence[ScriptText], by: trail.A
         except Refused as error:
             raise Refused(f"{script.name}: {error}", field=error.field) from None
     return loaded
+
+
+MAX_CONDITIONS = 20
+MAX_CONDITION_NAME = 60
+SURFACE_OF_API = "API"
+# Tokens. The published interviews have about 19,000 characters each (docs/reference/pre-annotation.md), in some ten answers.
+EXPECTED_ANSWER = 500
+
+
+@transaction.atomic
+def launch_scenarios(
+    *,
+    project: Project,
+    suite: str,
+    variants: Sequence[ModelVariant],
+    conditions: Mapping[str, str],
+    by: trail.Actor,
+    has_unprompted: bool = True,
+    options: LaunchOptions = DEFAULT_OPTIONS,
+) -> Batch:
+    """Play the latest number of every script of a suite with every model under every condition, ``options.repeats`` times.
+
+    ``conditions``: system texts by name; each comes before the script's own. The condition ``unprompted``, without a text, is
+    always there unless ``has_unprompted`` is false. The plays are stored with the batch. The same idempotency key again gives
+    the batch that it made. Raises ``Refused``.
+    """
+    planned: list[Script] = []
+
+    def plan() -> LaunchPlan:
+        planned.extend(_read_suite(project, suite))
+        return _plan(project, suite, planned, variants, conditions, has_unprompted=has_unprompted)
+
+    batch = launch_once(
+        project=project,
+        kind=KIND,
+        plan=plan,
+        by=by,
+        options=options,
+        suite=suite,
+        variants=[variant.pk for variant in variants],
+        conditions={name: hash_prompt(text) for name, text in conditions.items()},
+        has_unprompted=has_unprompted,
+    )
+    if planned:
+        _open_plays(batch, planned, options.repeats, by=by)
+    return batch
+
+
+def plan_scenarios(
+    *,
+    project: Project,
+    suite: str,
+    variants: Sequence[ModelVariant],
+    conditions: Mapping[str, str],
+    has_unprompted: bool = True,
+) -> LaunchPlan:
+    """What a launch would ask; writes nothing. Raises ``Refused``."""
+    scripts = _read_suite(project, suite)
+    return _plan(project, suite, scripts, variants, conditions, has_unprompted=has_unprompted)
+
+
+def _read_suite(project: Project, suite: str) -> list[Script]:
+    scripts = list(list_suite(project, suite))
+    if not scripts:
+        there_are = ", ".join(each.name for each in list_suites(project))
+        raise Refused(
+            f"This study has no suite “{suite}”. "
+            + (f"It has {there_are}." if there_are else "Load scripts of scenarios first."),
+            field="suite",
+        )
+    return scripts
+
+
+def _plan(
+    project: Project,
+    suite: str,
+    scripts: Sequence[Script],
+    variants: Sequence[ModelVariant],
+    conditions: Mapping[str, str],
+    *,
+    has_unprompted: bool,
+) -> LaunchPlan:
+    if not variants:
+        raise Refused("Choose at least one model.", field="models")
+    if twice := [label for label, count in Counter(variant.label for variant in variants).items() if count > 1]:
+        raise Refused(f"The model {twice[0]} is named twice. Choose each model once.", field="models")
+    asked = check_conditions(conditions, has_unprompted=has_unprompted)
+    _check_features(project, scripts)
+    inputs, after = _chain_questions(scripts)
+    arms = [PlannedArm(variant, name, text) for variant in variants for name, text in asked.items()]
+    return LaunchPlan(
+        KIND,
+        arms,
+        inputs,
+        # Coders see the title of a batch, so it names neither suite nor condition.
+        title=f"Scenarios: {len(scripts):,} script{'' if len(scripts) == 1 else 's'}",
+        parameters={"suite": suite, "scripts": [script.pk for script in scripts], "conditions": list(asked)},
+        warnings=_warn(project, scripts, asked),
+        facts=[
+            ("Suite", suite),
+            ("Scripts", f"{len(scripts):,}"),
+            ("Questions of all scripts", f"{len(inputs):,}"),
+            ("Conditions", ", ".join(asked)),
+        ],
+        after=after,
+        expected_answer=EXPECTED_ANSWER,
+    )
+
+
+def check_conditions(conditions: Mapping[str, str], *, has_unprompted: bool = True) -> dict[str, str]:
+    """The conditions of a launch with their system texts, ``unprompted`` first. Raises ``Refused``."""
+    if UNPROMPTED in conditions:
+        raise Refused(
+            f"The condition {UNPROMPTED} has no text and is there unless it is left out. Give yours another name.",
+            field="conditions",
+        )
+    asked = ({UNPROMPTED: ""} if has_unprompted else {}) | dict(conditions)
+    if not asked:
+        raise Refused(
+            f"There is no condition to play under. Name at least one, or play {UNPROMPTED}.", field="conditions"
+        )
+    if len(asked) > MAX_CONDITIONS:
+        raise Refused(f"A launch has at most {MAX_CONDITIONS} conditions.", field="conditions")
+    if len({name.casefold() for name in asked}) < len(asked):
+        raise Refused(
+            "Two conditions have one name, whatever the case of its letters. Give each condition a name of its own.",
+            field="conditions",
+        )
+    for name, text in conditions.items():
+        if not NAME.fullmatch(name) or len(name) > MAX_CONDITION_NAME:
+            raise Refused(
+                f"A condition cannot be named {shorten(name)}. Write 1 to {MAX_CONDITION_NAME} letters, digits, single spaces "
+                "and - _ . and begin with a letter or digit.",
+                field="conditions",
+            )
+        if not text.strip():
+            raise Refused(f"The condition {name} has no text. Write its system text.", field="conditions")
+        if len(text) > MAX_TEXT or "\x00" in text:
+            raise Refused(
+                f"The text of {name} is longer than {MAX_TEXT:,} characters, or has one that cannot be stored.",
+                field="conditions",
+            )
+    return asked
+
+
+def _check_features(project: Project, scripts: Sequence[Script]) -> None:
+    """Case sheets of the threads will name these features, so the study's codebook has to have them."""
+    known = list_features(project)
+    for script in scripts:
+        for row in [*script.case.get("relevant", []), *script.case.get("irrelevant", [])]:
+            if row["feature"] not in known:
+                raise Refused(
+                    f"The case {script.name} names the feature {row['feature'][:100]}, which the codebook of this study does not "
+                    f"have. It has {', '.join(known) or 'no features'}. Add it, or write the case's next number.",
+                    field="suite",
+                )
+
+
+def _chain_questions(scripts: Sequence[Script]) -> tuple[list[int], dict[int, int]]:
+    """The questions of these scripts in their order, and which one each of them continues. One query."""
+    inputs: list[int] = []
+    after: dict[int, int] = {}
+    order = {script.pk: place for place, script in enumerate(scripts)}
+    rows = Question.objects.filter(script__in=order).values_list("script", "position", "pk")
+    before: dict[int, int] = {}
+    for script, _, pk in sorted(rows, key=lambda row: (order[row[0] or 0], row[1])):
+        if script in before:
+            after[pk] = before[script]
+        before[script or 0] = pk
+        inputs.append(pk)
+    return inputs, after
+
+
+def _warn(project: Project, scripts: Sequence[Script], conditions: Mapping[str, str]) -> list[str]:
+    warnings = []
+    if unknown := find_unknown_codes(project, scripts):
+        warnings.append(
+            f"The codebook of this study does not have {', '.join(unknown)}. Plays of cases that name "
+            f"{'it' if len(unknown) == 1 else 'them'} have no outcome until it does."
+        )
+    if halves := find_halves(script.case.get("pair", {}) for script in scripts):
+        warnings.append(
+            f"Only one side is there of {', '.join(halves)}, so no pairs are made of {'it' if len(halves) == 1 else 'them'}."
+        )
+    if UNPROMPTED not in conditions:
+        warnings.append("Nothing is asked without a prompt, so what stays without one cannot be measured.")
+    return warnings
+
+
+def _open_plays(batch: Batch, scripts: Sequence[Script], repeats: int, *, by: trail.Actor) -> None:
+    now = timezone.now()
+    Play.objects.bulk_create(
+        (
+            Play(
+                project=batch.project,
+                script=script,
+                arm=arm,
+                repeat=repeat,
+                mode=Play.Mode.RUN,
+                label=f"{script.label}, {arm.task}, {arm.variant.label}, {repeat}"[:200],
+                surface=SURFACE_OF_API,
+                opened_at=now,
+                opened_by=by if isinstance(by, User) else None,
+                opened_by_name=by.get_username()[:200],
+            )
+            for arm in Arm.objects.filter(batch=batch).select_related("variant").order_by("pk")
+            for script in scripts
+            for repeat in range(1, repeats + 1)
+        ),
+        batch_size=500,
+    )

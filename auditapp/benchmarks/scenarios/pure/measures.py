@@ -23,8 +23,7 @@ from transcripts.statistics.intervals import (
     paired_ratio_interval,
     wilson_interval,
 )
-from transcripts.statistics.multiplicity import adjust_holm
-from transcripts.statistics.significance import measure_mcnemar, toss_signs
+from transcripts.statistics.significance import adjust_holm, measure_mcnemar, toss_signs
 
 PROMPTED, UNPROMPTED = "prompted", "unprompted"
 MODELS, CONDITIONS, REASONING = "models", "conditions", "reasoning"

@@ -1,17 +1,24 @@
 """What an answer comes to: whether it is the expected one, and the probability that it states. Paper 001, Table 4B.
 
 An outcome is read by rules that anybody can check by eye. An answer that they cannot read has none, and is counted as such.
+
+Whether a code holds in a thread, by the blind readings of those who coded it and by what was adjudicated.
+
+A unit (a sentence, a turn or the thread, as the code's family is applied) counts as adjudicated where a decision for one reading,
+or for another one, stands against a reading. Elsewhere readings count that agree about this code; where they do not, nothing holds.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from auditapp.llm.pure.own_words import takes_back
-from transcripts.formats.json_fields import WrongField, list_choices, refuse_field, refuse_others
-from transcripts.formats.json_lines import shorten
+from transcripts.formats.json_lines import WrongField, list_choices, refuse_field, refuse_others, shorten
+from transcripts.formats.thinking import split_thinking
 
 MAX_PATTERN = 200
 # Thousands in groups, or digits; a decimal point, or a comma that parts no group; an exponent.
@@ -231,3 +238,207 @@ def _take_probability(answer: str, before: str) -> tuple[float | None, str]:
     whole = {"%": 100, "percent": 100, "/100": 100, "/10": 10}.get(unit, 1)
     value = float(found.group(1).replace(",", ".")) / whole
     return (value if 0 <= value <= 1 else None), rest
+
+
+ADJUDICATED, AGREED, SINGLE, DISPUTED, UNREAD = "adjudicated", "agreed", "single", "disputed", "unread"
+BASES = (ADJUDICATED, AGREED, SINGLE, DISPUTED, UNREAD)
+"""What the outcome of a thread rests on: a decision, two coders or more, one coder; or why there is none: coders disagree and
+nobody has decided, or not everything is read."""
+
+
+class UnitReading(NamedTuple):
+    """What is known of one code in one unit: whether each coder who decided the unit applied it, whether it holds by an
+    adjudication (None: none says), and whether the unit has to be decided before the thread counts as read."""
+
+    readings: Sequence[bool]
+    adjudicated: bool | None = None
+    is_needed: bool = True
+
+
+class ThreadReading(NamedTuple):
+    """Whether the code holds in the thread, None where that is open; and on what that rests, one of ``BASES``."""
+
+    holds: bool | None
+    basis: str
+
+
+def read_thread(units: Iterable[UnitReading]) -> ThreadReading:
+    """The code holds where it holds in one unit. It does not where it holds in none, every unit that is needed was decided, and
+    no unit is disputed."""
+    bases: dict[bool | None, set[str]] = {True: set(), False: set(), None: set()}
+    for unit in units:
+        holds, basis = _read_unit(unit)
+        if basis != UNREAD or unit.is_needed:
+            bases[holds].add(basis)
+    if bases[True]:
+        # The best ground for one unit is enough.
+        return ThreadReading(True, next(basis for basis in (AGREED, ADJUDICATED, SINGLE) if basis in bases[True]))
+    for basis in (DISPUTED, UNREAD):
+        if basis in bases[None]:
+            return ThreadReading(None, basis)
+    if not bases[False]:
+        return ThreadReading(None, UNREAD)
+    # That it holds nowhere rests on every unit, and so on the weakest.
+    return ThreadReading(False, next(basis for basis in (ADJUDICATED, SINGLE, AGREED) if basis in bases[False]))
+
+
+def _read_unit(unit: UnitReading) -> ThreadReading:
+    said = set(unit.readings)
+    if unit.adjudicated is not None and said != {unit.adjudicated}:
+        return ThreadReading(unit.adjudicated, ADJUDICATED)
+    if not said:
+        return ThreadReading(None, UNREAD)
+    if len(said) > 1:
+        return ThreadReading(None, DISPUTED)
+    return ThreadReading(said.pop(), AGREED if len(unit.readings) > 1 else SINGLE)
+
+
+def describe_readings(report: Mapping[str, object]) -> str:
+    """Which readings give the outcomes of cases that name a code, as a sentence or two; "" where no case does."""
+    counts = report.get("readings")
+    if not isinstance(counts, Mapping):
+        return ""
+    total = sum(counts.values())
+    threads = f"{total:,} thread{'' if total == 1 else 's'} of cases that name a code"
+    if report["coder"]:
+        return (
+            f"The outcomes of {threads} are by the blind codings of {report['coder']} alone; adjudications are not used. "
+            f"{counts[UNREAD]:,} have none, because {report['coder']} has not decided all of them."
+        )
+    return (
+        f"The outcomes of {threads} are by the blind codings of all coders: {counts[ADJUDICATED]:,} adjudicated, "
+        f"{counts[AGREED]:,} as two coders or more agree, {counts[SINGLE]:,} by one coder alone. No outcome: {counts[DISPUTED]:,} "
+        f"where coders disagree and nobody has adjudicated, {counts[UNREAD]:,} not read to the end."
+    )
+
+
+# Of a turn of a thread: role, channel, kind of prompt, text.
+PlainTurn = tuple[str, str, str, str]
+WAITING = "waiting"
+ANSWERED = "answered"
+TRUNCATED = "truncated"
+EMPTY = "empty"
+REFUSED = "refused"
+FAILED = "failed"
+
+HAVE_ANSWER = frozenset({ANSWERED, TRUNCATED, REFUSED})
+"""States in which the model has said something, so that the talk can go on."""
+
+LABELS = {
+    WAITING: "Waiting for the answer",
+    ANSWERED: "Answered",
+    TRUNCATED: "Answer cut off at the output limit",
+    EMPTY: "Empty answer",
+    REFUSED: "Answer withheld by the provider's filter",
+    FAILED: "No answer",
+}
+
+# Words of OpenAI, Anthropic and those who follow them for an answer that reached the output limit, and for one that a filter or
+# the model's own policy ended.
+_CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+_FILTERED = frozenset({"content_filter", "refusal", "safety", "blocklist", "prohibited_content", "sensitive"})
+# Question marks of Latin, East Asian, Arabic, Armenian, Greek and Ethiopic writing.
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u037e", "\u1367")
+_BEHIND_A_QUESTION = "\"'\u201d\u2019\u00bb)]*_ "
+
+
+@dataclass(frozen=True)
+class AnsweredQuestion:
+    """A question of a play with the answer that counts.
+
+    ``reasoning`` is what the model wrote before it, where that is known apart; reasoning that a server left in the answer
+    between marks is taken out of it. ``details`` are those of a model's turn as files of interviews have them; see `ReadTurn`.
+    """
+
+    text: str
+    kind: str
+    answer: str
+    reasoning: str = ""
+    intent: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Talk:
+    """A play that has ended, as one thread. ``facts`` are keys of the line besides id and turns, such as model and surface;
+    empty ones are left out. A branch has in ``hangs_on`` the id of the other thread and the position of the turn in it."""
+
+    external_id: str
+    questions: Sequence[AnsweredQuestion]
+    system: str = ""
+    kind: str = "interview"
+    hangs_on: tuple[str, int] | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def write_line(talk: Talk) -> str:
+    """The line, with its line end."""
+    content: dict[str, Any] = {
+        "id": talk.external_id,
+        **{key: value for key, value in talk.facts.items() if value not in (None, "", {}, [])},
+        "kind": talk.kind,
+    }
+    if talk.hangs_on is not None:
+        thread, turn = talk.hangs_on
+        content |= {"relation": "branch", "hangs_on": {"id": thread, "turn": turn}}
+    content["turns"] = list(_list_turns(talk))
+    return json.dumps(content, ensure_ascii=False) + "\n"
+
+
+def write_known_line(external_id: str, turns: Sequence[PlainTurn]) -> str:
+    """The line of a thread that the study has already, with its turns as they stand: what hangs on it must be in one file with
+    it, and the import passes over it."""
+    listed = [
+        {"role": role, "channel": channel, "text": text, **({"prompt_kind": kind} if kind else {})}
+        for role, channel, kind, text in turns
+    ]
+    return json.dumps({"id": external_id, "turns": listed}, ensure_ascii=False) + "\n"
+
+
+def place_questions(talk: Talk) -> list[int]:
+    """The position in the thread, from 1, of each question's turn."""
+    return [at for at, turn in enumerate(_list_turns(talk), 1) if turn["role"] == "interviewer"]
+
+
+def place_answers(talk: Talk) -> list[int]:
+    """The position in the thread, from 1, of the last turn of each answer."""
+    ends = [place - 1 for place in place_questions(talk)[1:]]
+    return [*ends, sum(1 for _ in _list_turns(talk))]
+
+
+def _list_turns(talk: Talk) -> Iterator[dict[str, Any]]:
+    if talk.system:
+        yield {"role": "system", "text": talk.system}
+    for each in talk.questions:
+        yield {"role": "interviewer", "text": each.text, "prompt_kind": each.kind}
+        details = {"details": dict(each.details)} if each.details else {}
+        if each.reasoning:
+            yield {"role": "model", "channel": "reasoning", "text": each.reasoning}
+        pieces = [(is_thought, text) for is_thought, text in split_thinking(each.answer) if text]
+        for is_thought, text in pieces:
+            if is_thought:
+                yield {"role": "model", "channel": "reasoning", "text": text}
+            else:
+                yield {"role": "model", "text": text, **details}
+        if all(is_thought for is_thought, _ in pieces):
+            # An answer without words is a turn too: that the model said nothing is to be seen.
+            yield {"role": "model", "text": "", **details}
+
+
+def name_answer(words: str, finish_reason: str) -> str:
+    """What kind of answer this is: one of the states above. ``words`` are the answer without reasoning.
+
+    A refusal that the model puts into words is an answer; only what the provider calls one is named so.
+    """
+    reason = finish_reason.casefold()
+    if reason in _FILTERED:
+        return REFUSED
+    if not words.strip():
+        return EMPTY
+    return TRUNCATED if reason in _CUT_OFF else ANSWERED
+
+
+def asks_back(answer: str) -> bool:
+    """Whether the last paragraph of an answer ends in a question mark, of whatever script, so that the model waits for a reply."""
+    paragraphs = [part.strip() for part in answer.replace("\r\n", "\n").split("\n\n") if part.strip()]
+    return bool(paragraphs) and paragraphs[-1].rstrip(_BEHIND_A_QUESTION).endswith(_QUESTION_MARKS)

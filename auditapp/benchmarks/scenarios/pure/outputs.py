@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from transcripts.formats.comparisons import declare_comparisons, print_mark
+from auditapp.benchmarks.scenarios.pure.measures import PlayOutcome
+from auditapp.benchmarks.scenarios.pure.outcomes import describe_readings
+from transcripts.formats.comparisons import declare_comparisons, describe_comparisons, print_mark, write_holm
+from transcripts.formats.json_lines import Row, read_each, read_lines, refuse_field, take_text, take_truth, take_whole
 from transcripts.formats.numbers import NONE, write_estimate, write_number, write_p
-from transcripts.formats.problems import show_count
+from transcripts.formats.problems import ReadError, show_count
 from transcripts.formats.report_tables import ReportTable, declare_each, name_ends
+from transcripts.statistics.figures import explain_marks_in
 
 Report = Mapping[str, Any]
 Rows = Iterator[Mapping[str, object]]
@@ -227,3 +231,105 @@ def describe_calibration(report: Report) -> Iterator[str]:
 def write_mark(figures: Mapping[str, Any]) -> str:
     """The mark of figures in brackets, as sentences have it; "" without one."""
     return f" ({figures['mark']})" if figures["mark"] else ""
+
+
+def list_report(report: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of what ``measures.report_plays`` returns, and what the marks in them say."""
+    lines = list(_list_lines(report))
+    yield from lines
+    yield from explain_marks_in(lines, "cases")
+
+
+def _list_lines(report: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{report['plays']:,} plays, {report['left_out']:,} of them without an outcome."
+    yield from _list_run(report)
+    for model, figures in report["retention"].items():
+        ratio = figures["retention"]
+        cases = show_count(figures["cases"], "case")
+        yield f"{model}: {figures['pairs']:,} pairs of prompted and unprompted, of {cases}, {figures['left_out']:,} left out"
+        yield f"  prompted {_estimate(figures['prompted'])}, unprompted {_estimate(figures['unprompted'])}"
+        p = write_p(figures["p_mcnemar"])
+        estimate = write_estimate(ratio["value"], ratio["ci"])
+        test = "McNemar, exact" if figures["pairs"] == figures["cases"] else "tossed signs of cases"
+        tested = f", P {p} ({test}), {write_holm(figures)}" if figures["family"] else ""
+        yield f"  retention {estimate}{write_mark(figures)}{tested}"
+    for arm in report["arms"]:
+        yield f"{name_arm(arm)}: {_rate(arm)}"
+        yield from _list_groups(arm["groups"]["groups"])
+    yield from describe_comparisons(report["comparisons"], "cases", lambda each: str(each["under"]))
+    yield from describe_gaps(report)
+    yield from describe_calibration(report)
+
+
+def _list_run(report: Mapping[str, Any]) -> Iterator[str]:
+    """What is known of a batch alone."""
+    if "states" not in report:
+        return
+    states = report["states"]
+    yield f"Plays of the batch: {states['stored']:,} stored, {states['open']:,} open, {states['failed']:,} failed."
+    if report["without_answer"]:
+        yield f"{report['without_answer']:,} are of cases that expect no answer; they have no outcome here."
+    if sentence := describe_readings(report):
+        yield sentence
+    for code in report["unknown_codes"]:
+        yield f"The codebook has no code {code}, so cases that name it have no outcome."
+    for play in report["failed"]:
+        yield f"  failed: {play['case']}, {play['model']}, {play['condition']}, repeat {play['repeat']}"
+
+
+def _list_groups(groups: Mapping[str, Any]) -> Iterator[str]:
+    for group, own in groups.items():
+        error = "" if own["ece"] is None else f", calibration error {write_number(own['ece'], 3)}"
+        stated = (
+            f", of {own['n_probability']} with a stated probability Brier {write_number(own['brier'], 3)}{error}"
+            if own["n_probability"]
+            else ""
+        )
+        yield f"  {group}: {_rate(own)}{stated}"
+
+
+def _rate(figures: Mapping[str, Any]) -> str:
+    cases = show_count(figures["cases"], "case")
+    return f"{figures['right']} of {figures['n']} in {cases}, {_estimate(figures)}{write_mark(figures)}"
+
+
+def _estimate(figures: Mapping[str, Any]) -> str:
+    return write_estimate(figures["rate"], figures["ci"])
+
+
+def read_plays(lines: Iterable[bytes], *, name: str) -> list[PlayOutcome]:
+    """The plays of a file; ``name`` is the file's, for errors. Raises ``ReadError``, which names the line, for what is no such
+    object, and for a play that is there twice."""
+    plays: list[PlayOutcome] = []
+    seen: dict[tuple[object, ...], int] = {}
+    for number, play in read_each(read_lines(lines, name), name, _read_play):
+        key = (*play.arm, play.case, play.repeat)
+        if key in seen:
+            raise ReadError(
+                name, number, f"the play of line {seen[key]} again", "each case once under a condition and repeat"
+            )
+        seen[key] = number
+        plays.append(play)
+    if not plays:
+        raise ReadError(name, None, "no play", "a JSON object on each line")
+    return plays
+
+
+def _read_play(row: Row) -> PlayOutcome:
+    if "outcome" not in row:
+        raise refuse_field(row, ["outcome"], "true, false or null")
+    probability = row.get("probability")
+    if probability is not None and (type(probability) not in (int, float) or not 0 <= probability <= 1):
+        raise refuse_field(row, ["probability"], "a number from 0 to 1, or null")
+    return PlayOutcome(
+        case=take_text(row, "case"),
+        model=take_text(row, "model"),
+        condition=take_text(row, "condition"),
+        repeat=take_whole(row, "repeat", lowest=1, default=1),
+        outcome=take_truth(row, "outcome"),
+        group=take_text(row, "group", default=""),
+        probability=probability,
+        reasoning=take_truth(row, "reasoning"),
+        pair=take_text(row, "pair", default=""),
+        base=take_text(row, "base", default=""),
+    )

@@ -12,8 +12,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from auditapp.benchmarks.scenarios.pure.outcomes import Expected, read_expected
-from transcripts.formats.json_fields import WrongField, list_choices, refuse_field, refuse_others, take_text
-from transcripts.formats.json_lines import read_lines, shorten
+from transcripts.formats.json_lines import (
+    WrongField,
+    list_choices,
+    read_lines,
+    refuse_field,
+    refuse_others,
+    shorten,
+    take_text,
+)
 from transcripts.formats.problems import ReadError
 from transcripts.ui.typed_text import MAX_REASON, find_fault
 

@@ -7,8 +7,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from auditapp.benchmarks.scenarios.models import Script
-from auditapp.benchmarks.scenarios.pure.outcomes import read_expected
-from auditapp.benchmarks.scenarios.pure.readings import BASES, UNREAD, ThreadReading, UnitReading, read_thread
+from auditapp.benchmarks.scenarios.pure.outcomes import (
+    BASES,
+    UNREAD,
+    ThreadReading,
+    UnitReading,
+    read_expected,
+    read_thread,
+)
 from transcripts.accounts.models import User
 from transcripts.agreement.models import Adjudication
 from transcripts.agreement.queries import Selection, find_active, list_families
@@ -92,7 +98,7 @@ def _read_code(
     seen: Counter[int],
 ) -> dict[int, ThreadReading]:
     """What holds of a code in these threads, by all coders or by these alone. Counts in ``seen`` who has decided something."""
-    from transcripts.agreement.reading import read_table  # loads numpy, and most suites name no code
+    from transcripts.agreement.queries import read_table
 
     table = read_table(project, Selection(family), interviews=threads)
     for row, coder in enumerate(table.coders):

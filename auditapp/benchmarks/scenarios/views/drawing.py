@@ -38,7 +38,7 @@ from transcripts.formats.numbers import write_estimate
 from transcripts.formats.problems import show_count
 from transcripts.formats.report_tables import ReportTable
 from transcripts.statistics.calibration import MIN_STATED
-from transcripts.statistics.comparing import LEVEL
+from transcripts.statistics.differences import LEVEL
 from transcripts.statistics.figures import explain_marks
 
 Report = Mapping[str, Any]

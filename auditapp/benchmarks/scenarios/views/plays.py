@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from auditapp.batches.models import WORKING_STATES, Batch
-from auditapp.batches.pure.money import to_dollars
+from auditapp.batches.pure.estimating import to_dollars
 from auditapp.benchmarks.scenarios.actions.asking import (
     LONG_QUESTION,
     ask,
@@ -26,31 +26,42 @@ from auditapp.benchmarks.scenarios.actions.asking import (
     give_up,
     record_answer,
 )
-from auditapp.benchmarks.scenarios.actions.closing import Closed, close_play, discard_play, find_places
 from auditapp.benchmarks.scenarios.actions.plays import branch_play, open_play
 from auditapp.benchmarks.scenarios.actions.scripts import write_script
+from auditapp.benchmarks.scenarios.actions.storing import Closed, close_play, discard_play, find_places
 from auditapp.benchmarks.scenarios.errors import AskedMeanwhile
-from auditapp.benchmarks.scenarios.forms.plays import AskForm, CloseForm, DiscardForm, KeyedForm, OpenPlayForm
-from auditapp.benchmarks.scenarios.forms.scripts import NextScriptForm, ScriptForm, describe_script
+from auditapp.benchmarks.scenarios.forms import (
+    AskForm,
+    CloseForm,
+    DiscardForm,
+    KeyedForm,
+    NextScriptForm,
+    OpenPlayForm,
+    ScriptForm,
+    describe_script,
+)
 from auditapp.benchmarks.scenarios.models import Play, Question, Script
 from auditapp.benchmarks.scenarios.pure.scripts import read_published_openings
-from auditapp.benchmarks.scenarios.queries.plays import (
+from auditapp.benchmarks.scenarios.queries.talks import (
+    Exchange,
+    Raised,
     count_kinds,
+    find_opening,
+    find_raised,
     held_plays,
     latest_scripts,
     list_bank,
     list_scripts,
+    read_talk,
     visible_plays,
 )
-from auditapp.benchmarks.scenarios.queries.talks import Exchange, Raised, find_opening, find_raised, read_talk
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.desk.keys import list_console_keys
 from transcripts.formats.interviews.base import MAX_TURN_SIZE
 from transcripts.history.views import NumberPage, write_number
 from transcripts.refusals import Refused
-from transcripts.studies.access import ProjectRequest, project_view
-from transcripts.studies.acts import post
+from transcripts.studies.access import ProjectRequest, post, project_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 

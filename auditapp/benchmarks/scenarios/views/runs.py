@@ -14,14 +14,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.batches.pages.progress import send_batch_table
-from auditapp.batches.views.gate import BatchRequest, batch_view, show_closed
-from auditapp.batches.views.wizard import run_wizard
-from auditapp.benchmarks.scenarios.actions.runs import launch_scenarios, plan_scenarios
-from auditapp.benchmarks.scenarios.actions.scripts import LoadedScripts, load_scripts
-from auditapp.benchmarks.scenarios.forms.plays import MAX_UPLOAD_BYTES, LaunchForm, LoadForm, ReportForm
+from auditapp.batches.views.launch import BatchRequest, batch_view, run_wizard, show_closed
+from auditapp.benchmarks.scenarios.actions.scripts import LoadedScripts, launch_scenarios, load_scripts, plan_scenarios
+from auditapp.benchmarks.scenarios.forms import MAX_UPLOAD_BYTES, LaunchForm, LoadForm, ReportForm
 from auditapp.benchmarks.scenarios.pure.measures import PlayOutcome
+from auditapp.benchmarks.scenarios.pure.outcomes import describe_readings
 from auditapp.benchmarks.scenarios.pure.outputs import TABLES, TESTS
-from auditapp.benchmarks.scenarios.pure.readings import describe_readings
 from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED, ScriptText, list_halves, read_scripts, read_shipped
 from auditapp.benchmarks.scenarios.queries.method import describe_run
 from auditapp.benchmarks.scenarios.queries.run_report import read_run
@@ -38,8 +36,7 @@ from auditapp.llm.queries import list_noted
 from transcripts.formats.problems import ReadError
 from transcripts.negotiation.queries.cases import list_features
 from transcripts.refusals import Refused, WrongInput
-from transcripts.studies.access import ProjectRequest, project_view
-from transcripts.studies.acts import post
+from transcripts.studies.access import ProjectRequest, post, project_view
 from transcripts.studies.downloads import address_files, offer_table
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form

@@ -17,11 +17,15 @@ from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.answers.actions import send_answers
-from auditapp.benchmarks.sob.answers.keys import ANY_FURTHER, NO_FURTHER, RULES, Choice, choose_arms
 from auditapp.benchmarks.sob.answers.pages import (
+    ANY_FURTHER,
     COUNTED_TO,
     LOOKED_THROUGH,
+    NO_FURTHER,
+    RULES,
     Answer,
+    Choice,
+    choose_arms,
     iterate_answers,
     read_answers_on_text,
     read_page,
@@ -29,13 +33,13 @@ from auditapp.benchmarks.sob.answers.pages import (
 )
 from auditapp.benchmarks.sob.models import Reading, Text
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK
-from auditapp.benchmarks.sob.pure.measures.harms import Harm
 from auditapp.benchmarks.sob.pure.measures.mapping import Kind, Rule, TargetMapping
+from auditapp.benchmarks.sob.pure.measures.secondary import Harm
 from auditapp.benchmarks.sob.pure.metrics import OVERALL
 from auditapp.benchmarks.sob.pure.parsing import Outcome
 from auditapp.benchmarks.sob.pure.showing.figures import TASKS, Entry, Figures, in_words
 from auditapp.benchmarks.sob.queries import AskedArm, read_arms
-from auditapp.benchmarks.sob.report.views.opening import Opened, check_target, find_batch, open_batch, read_choice
+from auditapp.benchmarks.sob.report.views.reports import Opened, check_target, find_batch, open_batch, read_choice
 from auditapp.benchmarks.sob.tables.queries import TABLE, UnknownMapping, find_mapping, find_texts
 from auditapp.benchmarks.sob.texts.queries import count_repeats, count_targets
 from transcripts.studies.access import ProjectRequest, project_view

@@ -11,8 +11,7 @@ from django.utils import timezone
 from auditapp.audits.actions import check_seed, store_mark, store_sample
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.audits.queries import list_frame, read_current
-from auditapp.benchmarks.sob.models import Audit, AuditItem, AuditMark
-from auditapp.benchmarks.sob.models.audits import MAX_ATTRIBUTES, MAX_ITEMS
+from auditapp.benchmarks.sob.models import MAX_ATTRIBUTES, MAX_ITEMS, Audit, AuditItem, AuditMark
 from auditapp.benchmarks.sob.pure.parsing import Outcome
 from auditapp.benchmarks.sob.queries import KIND
 from transcripts.accounts.models import User

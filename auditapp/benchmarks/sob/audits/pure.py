@@ -246,7 +246,7 @@ def _measure_alpha(marks: Sequence[Mark], value: Callable[[Mark], float], level:
         return None
     import numpy as np
 
-    from transcripts.statistics.alpha import Level, count_coincidences, measure_alpha
+    from transcripts.statistics.coefficients import Level, count_coincidences, measure_alpha
 
     keys = {key: place for place, key in enumerate(sorted({mark.item for mark in marks}))}
     ratings = np.full((len(reviewers), len(keys)), np.nan)

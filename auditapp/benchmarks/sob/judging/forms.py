@@ -11,9 +11,8 @@ from django.utils.safestring import SafeString
 
 from auditapp.batches.forms import LaunchOptionsForm, list_variants
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.sob.judging.actions.launching import find_notice
+from auditapp.benchmarks.sob.judging.actions.launching import check_name, find_notice
 from auditapp.benchmarks.sob.judging.actions.readings import MAX_VALUE_LENGTH, list_person_outcomes
-from auditapp.benchmarks.sob.judging.actions.wordings import check_name
 from auditapp.benchmarks.sob.judging.kind import DEFAULT_OUTCOMES, READABLE_OUTCOMES
 from auditapp.benchmarks.sob.models import Dataset, Reading, Wording
 from auditapp.benchmarks.sob.pure.counting import name_characteristic

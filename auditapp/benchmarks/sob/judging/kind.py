@@ -16,8 +16,9 @@ from django.utils import timezone
 from auditapp.batches.kinds import Answered, ArmOutcomes, sum_by_model
 from auditapp.batches.ledger.batch_state import NO_ROOM, NOT_STORABLE
 from auditapp.batches.models import Arm, Batch, Cell, Result
-from auditapp.batches.pure.alarms import describe_unreadable
+from auditapp.batches.pure.estimating import describe_unreadable
 from auditapp.benchmarks.sob.models import Judgment, Reading, Text
+from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.pure.counting import count_in_every_way
 from auditapp.benchmarks.sob.pure.formatter_answers import (
     MAX_ANSWER_LENGTH,
@@ -31,7 +32,6 @@ from auditapp.benchmarks.sob.pure.formatter_answers import (
 )
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, TASKS
 from auditapp.benchmarks.sob.pure.measures.cautions import describe_alarm, find_alarm
-from auditapp.benchmarks.sob.pure.outcomes import Outcome
 from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION, Parsed, parse_answer
 from auditapp.benchmarks.sob.pure.showing.figures import in_words
 from auditapp.benchmarks.sob.pure.verdicts import parse_verdict

@@ -21,12 +21,18 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import Batch
-from auditapp.batches.views.wizard import run_wizard
+from auditapp.batches.views.launch import run_wizard
 from auditapp.benchmarks.sob.judging import queries as readings_queries
 from auditapp.benchmarks.sob.judging.actions.imported_answers import import_answers
-from auditapp.benchmarks.sob.judging.actions.launching import launch_sob, plan_sob
+from auditapp.benchmarks.sob.judging.actions.launching import (
+    NOT_COMPARABLE,
+    add_wording,
+    find_instrument,
+    launch_sob,
+    plan_sob,
+    plan_texts,
+)
 from auditapp.benchmarks.sob.judging.actions.readings import launch_formatter, plan_formatter, read_by_person
-from auditapp.benchmarks.sob.judging.actions.wordings import NOT_COMPARABLE, add_wording, find_instrument, plan_texts
 from auditapp.benchmarks.sob.judging.forms import (
     MAX_UPLOAD_BYTES,
     FormatterForm,

@@ -18,11 +18,14 @@ from auditapp.benchmarks.sob.pure.answer_words import (
     NOTICE_KEYS,
     PERSON_KEYS,
     REASON_KEYS,
+    Outcome,
+    Parsed,
     begins_unknown,
     calls_person_unknown,
     is_gap,
     is_known,
     is_reason,
+    is_refusal,
     is_unknown_elsewhere,
     names_its_key,
     names_nobody,
@@ -32,8 +35,6 @@ from auditapp.benchmarks.sob.pure.answer_words import (
     states_unknown,
 )
 from auditapp.benchmarks.sob.pure.counting import name_characteristic, says_something
-from auditapp.benchmarks.sob.pure.outcomes import Outcome, Parsed
-from auditapp.benchmarks.sob.pure.refusals import is_refusal
 
 # An object of more values describes no person.
 _MAX_ATTRIBUTES = 10_000

@@ -17,9 +17,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from auditapp.benchmarks.sob.pure.answer_words import says_nothing
+from auditapp.benchmarks.sob.pure.answer_words import is_refusal, says_nothing
 from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES, Outcome, Parsed, drop_thinking, is_supposed
-from auditapp.benchmarks.sob.pure.refusals import is_refusal
 from auditapp.llm.pure.json_schemas import make_object
 from auditapp.llm.pure.own_words import Judged, explain_end, find_json, goes_on
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -174,3 +174,48 @@ def check_text(text: str, characteristics: Sequence[str]) -> None:
             f"This is the same as the wording “{published.variant}”. Choose that wording at launch, so that its "
             "figures can be compared."
         )
+
+
+_TABLE_FILE = Path(__file__).parents[1] / "data" / "published_table4.json"
+
+TARGETS = (
+    "muslim",
+    "lgbtq",
+    "women",
+    "jew",
+    "immigrant",
+    "black",
+    "disabled",
+    "asian",
+    "mexican",
+    "arab",
+)
+"""The ten targets of the paper, in its order: by number of texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRow:
+    """One model variant in one task, with two decimals as printed.
+
+    ``overall`` is the score over all 2,457 texts, those of other targets included; ``by_target`` holds the score
+    of each of ``TARGETS``; ``attribution_rate`` is a share from 0 to 1.
+    """
+
+    model: str
+    task: str
+    attribution_rate: float
+    overall: float
+    by_target: Mapping[str, float]
+
+
+@cache
+def published_rows() -> tuple[PublishedRow, ...]:
+    """The 24 rows in the order of the table, acceptability before non-acceptability in each model."""
+    content = json.loads(_TABLE_FILE.read_text(encoding="utf-8"))
+    return tuple(PublishedRow(**row) for row in content["rows"])
+
+
+@cache
+def published_source() -> str:
+    """Where the figures are published, to be printed beside them."""
+    return str(json.loads(_TABLE_FILE.read_text(encoding="utf-8"))["source"])

@@ -15,25 +15,24 @@ from dataclasses import replace
 from auditapp.benchmarks.sob.pure.answer_words import states_unknown
 from auditapp.benchmarks.sob.pure.counting import OVERALL as OVERALL  # noqa: PLC0414 - read from here everywhere
 from auditapp.benchmarks.sob.pure.counting import count_attributes
-from auditapp.benchmarks.sob.pure.instruments import BASE_TASK
+from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, TARGETS
 from auditapp.benchmarks.sob.pure.instruments import TASKS as SCORED_TASKS
 from auditapp.benchmarks.sob.pure.measures.mapping import name_value
 from auditapp.benchmarks.sob.pure.measures.tallies import USABLE, Observation
 from auditapp.benchmarks.sob.pure.parsing import Outcome, Parsed, parse_answer
-from auditapp.benchmarks.sob.pure.published import TARGETS
 from auditapp.benchmarks.sob.pure.verdicts import VERDICTS, parse_verdict
-from transcripts.formats.json_fields import (
+from transcripts.formats.json_lines import (
     Row,
     WrongField,
     list_choices,
     read_each,
+    read_lines,
     refuse_field,
     take_choice,
     take_text,
     take_whole,
     take_words,
 )
-from transcripts.formats.json_lines import read_lines
 from transcripts.formats.problems import ReadError, show_count
 
 TASKS = (*(task for task, _ in SCORED_TASKS), BASE_TASK)

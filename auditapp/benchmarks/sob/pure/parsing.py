@@ -20,14 +20,13 @@ from typing import Any
 from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTE_ALIASES as ATTRIBUTE_ALIASES  # noqa: PLC0414 - read from here everywhere
 from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES as ATTRIBUTES  # noqa: PLC0414
 from auditapp.benchmarks.sob.pure.answer_words import NO_TRAITS as NO_TRAITS  # noqa: PLC0414
+from auditapp.benchmarks.sob.pure.answer_words import Outcome as Outcome
+from auditapp.benchmarks.sob.pure.answer_words import Parsed as Parsed
 from auditapp.benchmarks.sob.pure.answer_words import is_known as is_known  # noqa: PLC0414
-from auditapp.benchmarks.sob.pure.answer_words import is_reason, says_nothing, states_unknown_elsewhere
+from auditapp.benchmarks.sob.pure.answer_words import is_reason, is_refusal, says_nothing, states_unknown_elsewhere
 from auditapp.benchmarks.sob.pure.answer_words import normalize_key as normalize_key  # noqa: PLC0414
 from auditapp.benchmarks.sob.pure.counting import says_something
 from auditapp.benchmarks.sob.pure.descriptions import judge_object
-from auditapp.benchmarks.sob.pure.outcomes import Outcome as Outcome  # noqa: PLC0414
-from auditapp.benchmarks.sob.pure.outcomes import Parsed as Parsed  # noqa: PLC0414
-from auditapp.benchmarks.sob.pure.refusals import is_refusal
 from auditapp.llm.pure.own_words import NOTHING, Judged, is_cut_off, is_withheld, takes_back
 from transcripts.formats.thinking import drop_thinking as drop_thinking  # noqa: PLC0414 - read from here in sob
 

@@ -13,8 +13,8 @@ from django.db import transaction
 
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.pure.measures.report import REPORT_VERSION
-from auditapp.benchmarks.sob.pure.outputs.bundle_writing import Record, write_bundle
-from auditapp.benchmarks.sob.pure.outputs.report_files import name_file
+from auditapp.benchmarks.sob.pure.outputs.bundle import Record, write_bundle
+from auditapp.benchmarks.sob.pure.outputs.csv_tables import name_file
 from auditapp.benchmarks.sob.report.bundle_rows import BundleSource
 from auditapp.benchmarks.sob.report.computing import ReportChoice, read_snapshot
 from transcripts.accounts.models import User

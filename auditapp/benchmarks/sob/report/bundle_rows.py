@@ -15,8 +15,8 @@ from auditapp.batches.models import Arm, Attempt, Batch
 from auditapp.benchmarks.sob.models import Dataset, Judgment, Reading
 from auditapp.benchmarks.sob.pure.counting import LEXICON_VERSION
 from auditapp.benchmarks.sob.pure.measures.report import REPORT_VERSION
-from auditapp.benchmarks.sob.pure.outputs import bundle_writing as names
-from auditapp.benchmarks.sob.pure.outputs.bundle_writing import Record, hash_text
+from auditapp.benchmarks.sob.pure.outputs import bundle as names
+from auditapp.benchmarks.sob.pure.outputs.bundle import Record, hash_text
 from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION
 from auditapp.benchmarks.sob.queries import find_schema
 from auditapp.benchmarks.sob.report.computing import ReportChoice, find_sources

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 from django.db import connection, transaction
-from django.db.models import Count, Max
+from django.db.models import Aggregate, Count, Max, Q, Sum, TextField, Value
 
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.models import Judgment, Reading, StoredReport
-from auditapp.benchmarks.sob.pure.counting import LEXICON_VERSION
+from auditapp.benchmarks.sob.pure.counting import LEXICON_VERSION, NO_ATTRIBUTES, OVERALL, Counts
+from auditapp.benchmarks.sob.pure.instruments import BASE_TASK
+from auditapp.benchmarks.sob.pure.measures.attributions import AttributionTally
 from auditapp.benchmarks.sob.pure.measures.mapping import TargetMapping
 from auditapp.benchmarks.sob.pure.measures.report import REPORT_VERSION, ReportOptions, build_report
-from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION
+from auditapp.benchmarks.sob.pure.measures.tallies import USABLE, Group, ItemMatrix, Repeats, Tallies
+from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION, Outcome
 from auditapp.benchmarks.sob.queries import (
     AskedArm,
     count_invented,
@@ -28,7 +35,6 @@ from auditapp.benchmarks.sob.queries import (
     list_notices,
     read_arms,
 )
-from auditapp.benchmarks.sob.report.tallying import tally_batch
 from auditapp.benchmarks.sob.tables.queries import (
     IN_FORCE,
     LOADED,
@@ -38,7 +44,13 @@ from auditapp.benchmarks.sob.tables.queries import (
     find_target_table,
     read_targets,
 )
+from auditapp.benchmarks.sob.texts.queries import hash_asked_texts, read_asked_texts
 from auditapp.outbound.clock import read_now
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 
 DEFAULTS = ReportOptions()
 ONE_MOMENT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -192,3 +204,235 @@ def read_snapshot() -> Iterator[None]:
 def _execute(sql: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(sql)
+
+
+CELLS_AT_A_TIME = 60_000
+COUNTS = ("n_attributes", "n_named", "n_on_schema", "n_strict", "n_items")
+"""The stored counts in the order of ``Counts``."""
+
+
+def tally_batch(
+    batch: Batch,
+    *,
+    arms: Sequence[AskedArm] | None = None,
+    texts: TextTargets | None = None,
+    mapping: TargetMapping | None = None,
+) -> Tallies:
+    """The current readings of a batch; ``arms`` and ``texts`` are read from the database unless they are given.
+
+    Raises ``LookupError`` for an answer on a text that is not among ``texts``.
+    """
+    arms = read_arms(batch) if arms is None else arms
+    texts = read_targets(batch) if texts is None else texts
+    scored = [arm for arm in arms if arm.task != BASE_TASK]
+    answers = _Answers(scored, texts, AttributionTally(mapping))
+    if scored:
+        for arm_id, rows in groupby(_group_readings(batch), key=itemgetter(0)):
+            answers.add(arm_id, rows)
+    columns = answers.join()
+    return Tallies(
+        groups=Counter({group: n for of_arm in answers.groups for group, n in of_arm.items()}),
+        matrices=_fill_matrices(scored, texts, columns),
+        repeats=_sum_repeats(scored, texts, columns),
+        attributions=answers.attributions,
+        verdicts=count_verdicts([arm for arm in arms if arm.task == BASE_TASK], texts),
+    )
+
+
+def tally_texts(arms: Sequence[AskedArm]) -> dict[str, Any]:
+    """The texts that the arms ask about, as JSON may hold them. ``asked`` is what ``hash_asked_texts`` says of them. ``targets``
+    are by a hash of the words; the same words are one text. ``sums`` are by the key of a scored arm with a usable answer: in the
+    order of ``targets`` the number of usable answers, and the sum of their attributes in paper counting."""
+    texts = read_asked_texts([arm.arm_id for arm in arms])
+    keys = {pk: hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest() for pk, words, _ in texts}
+    targets = {keys[pk]: target for pk, _, target in texts}
+    places = {key: place for place, key in enumerate(targets)}
+    scored = [arm.arm_id for arm in arms if arm.task != BASE_TASK]
+    judgments = Judgment.objects.filter(arm__in=scored, superseded_by=None, outcome__in=USABLE)
+    readings = Reading.objects.filter(judgment__arm__in=scored, superseded_by=None, outcome__in=USABLE)
+    given = Sum("n_attributes", filter=Q(outcome=Outcome.ATTRIBUTED), default=0)
+    sums: dict[str, tuple[list[int], list[int]]] = {}
+    for rows in (
+        judgments.order_by().values_list("arm_id", "text_id"),
+        readings.order_by().values_list("judgment__arm_id", "judgment__text_id"),
+    ):
+        for arm_id, text_id, n, attributes in rows.annotate(n=Count("pk"), given=given):
+            of_arm = sums.setdefault(str(arm_id), ([0] * len(places), [0] * len(places)))
+            place = places[keys[text_id]]
+            of_arm[0][place] += n
+            of_arm[1][place] += attributes
+    return {"asked": hash_asked_texts([arm.arm_id for arm in arms]), "targets": targets, "sums": sums}
+
+
+def count_verdicts(arms: Sequence[AskedArm], texts: TextTargets) -> Counter[tuple[str, str, str]]:
+    """The answers to the base task by model, target, and verdict, or outcome where there is none."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    if not arms:
+        return counts
+    models = {arm.arm_id: arm.model for arm in arms}
+    targets = dict(zip(texts.ids, texts.targets, strict=True))
+    judgments = Judgment.objects.filter(arm__in=models, superseded_by=None)
+    readings = Reading.objects.filter(judgment__arm__in=models, superseded_by=None)
+    for rows in (
+        judgments.values_list("arm_id", "text_id", "outcome", "verdict"),
+        readings.values_list("judgment__arm_id", "judgment__text_id", "outcome", "verdict"),
+    ):
+        for arm_id, text_id, outcome, verdict, n in rows.order_by().annotate(n=Count("pk")):
+            counts[models[arm_id], targets[text_id], verdict or outcome] += n
+    # Rows come in any order; a report has its models in that of the launch.
+    order = list(models.values())
+    return Counter(dict(sorted(counts.items(), key=lambda counted: order.index(counted[0][0]))))
+
+
+class _JoinedText(Aggregate):
+    """The values of a group as text, separated by commas. Several in one query have the same order of rows."""
+
+    function = "GROUP_CONCAT"
+    output_field = TextField()
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = "STRING_AGG((%(expressions)s)::text, ',')"
+        return self.as_sql(compiler, connection, template=template, **context)
+
+
+def _group_readings(batch: Batch) -> Iterator[tuple[Any, ...]]:
+    """The current readings, those that count alike in one row: arm, layer, outcome, counts, flags; then of each reading its
+    text, its repeat and its attributes, joined by commas.
+
+    One GROUP BY over a range of the batch's cells, which lie together: joined text is faster than a row per reading, and
+    ranges limit the memory (`python -m benchmarks sob`).
+    """
+    first, last = find_cell_range(batch)
+    columns = ("layer", "outcome", *COUNTS, "is_object", "repaired")
+    joined = {"attribute_list": _JoinedText("attributes")}
+    for start in range(first, last + 1, CELLS_AT_A_TIME):
+        end = min(last + 1, start + CELLS_AT_A_TIME)
+        judgments = Judgment.objects.filter(cell__gte=start, cell__lt=end, superseded_by=None)
+        yield from (
+            judgments.annotate(layer=Value("rules"))
+            .order_by("arm_id")
+            .values_list("arm_id", *columns)
+            .annotate(text_ids=_JoinedText("text_id"), repeats=_JoinedText("repeat"), **joined)
+        )
+        readings = Reading.objects.filter(judgment__gte=start, judgment__lt=end, superseded_by=None)
+        yield from (
+            readings.order_by("judgment__arm_id")
+            .values_list("judgment__arm_id", *columns)
+            .annotate(text_ids=_JoinedText("judgment__text_id"), repeats=_JoinedText("judgment__repeat"), **joined)
+        )
+
+
+class _Answers:
+    """The answers read so far: arrays for the matrices, counts for everything else."""
+
+    def __init__(self, arms: Sequence[AskedArm], texts: TextTargets, attributions: AttributionTally) -> None:
+        import numpy as np
+
+        self.arms, self.attributions = arms, attributions
+        self.arm_numbers = {arm.arm_id: number for number, arm in enumerate(arms)}
+        self.text_numbers = {text_id: number for number, text_id in enumerate(texts.ids)}
+        self.targets = list(dict.fromkeys(texts.targets))
+        numbers = {target: number for number, target in enumerate(self.targets)}
+        self.target_of_text = np.array([numbers[target] for target in texts.targets], np.int64)
+        self.groups: list[Counter[Group]] = [Counter() for _ in arms]
+        self.parts: list[NDArray[np.int64]] = []
+
+    def add(self, arm_id: int, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Count rows of ``_group_readings`` of one arm, unless it is another batch's. Raises ``LookupError``."""
+        import numpy as np
+
+        number = self.arm_numbers.get(arm_id)
+        if number is None:
+            return
+        arm = self.arms[number]
+        attributed: dict[int, list[Mapping[str, object]]] = defaultdict(list)
+        for _, layer, name, *counted, is_object, repaired, text_ids, repeats, attribute_list in rows:
+            try:
+                texts = np.array([self.text_numbers[text_id] for text_id in json.loads(f"[{text_ids}]")])
+            except KeyError:
+                raise LookupError("This batch has answers on texts of another set than it names.") from None
+            outcome, counts = Outcome(name), Counts(*counted)
+            is_attributed = outcome is Outcome.ATTRIBUTED
+            targets = self.target_of_text[texts]
+            for target, n in enumerate(np.bincount(targets).tolist()):
+                if n:
+                    group = Group(
+                        model=arm.model,
+                        task=arm.task,
+                        target=self.targets[target],
+                        # One that gives no known value is Unknown, whatever the reading says.
+                        outcome=Outcome.UNKNOWN if is_attributed and not counts.paper else outcome,
+                        counts=counts if is_attributed else NO_ATTRIBUTES,
+                        is_object=is_attributed or is_object,
+                        layer=layer,
+                        repaired=repaired,
+                    )
+                    self.groups[number][group] += n
+            part = np.zeros((6, len(texts)), np.int64)
+            part[0], part[1], part[2], part[3] = number, texts, json.loads(f"[{repeats}]"), outcome in USABLE
+            if is_attributed:
+                part[4], part[5] = counts.paper, counts.strict
+                for target, attributes in zip(targets.tolist(), json.loads(f"[{attribute_list}]"), strict=True):
+                    attributed[target].append(attributes)
+            self.parts.append(part)
+        for target, answers in attributed.items():
+            self.attributions.add_answers(arm.model, arm.task, self.targets[target], answers)
+
+    def join(self) -> NDArray[np.int64]:
+        """Every answer as a column of six numbers: arm, text, repeat, usable or not, attributes, strict attributes."""
+        import numpy as np
+
+        return np.concatenate([np.empty((6, 0), np.int64), *self.parts], axis=1)
+
+
+def _fill_matrices(
+    arms: Sequence[AskedArm], texts: TextTargets, columns: NDArray[np.int64]
+) -> Mapping[str, ItemMatrix]:
+    """One matrix per task, of the models and texts that have answers."""
+    import numpy as np
+
+    tasks = np.array([arm.task for arm in arms], object)
+    matrices: dict[str, ItemMatrix] = {}
+    for task in dict.fromkeys(arm.task for arm in arms):
+        of_task = columns[:, tasks[columns[0]] == task]
+        if not of_task.size:
+            continue
+        asked, column = np.unique(of_task[0], return_inverse=True)
+        items, row = np.unique(of_task[1], return_inverse=True)
+        shape = (len(items), len(asked))
+        usable, paper, strict = (
+            np.bincount(row * shape[1] + column, weights, shape[0] * shape[1]).astype(np.int64).reshape(shape)
+            for weights in of_task[3:]
+        )
+        matrices[task] = ItemMatrix(
+            models=[arms[arm].model for arm in asked.tolist()],
+            items=[texts.ids[item] for item in items.tolist()],
+            targets=[texts.targets[item] for item in items.tolist()],
+            secondaries=[texts.secondaries[item] for item in items.tolist()],
+            usable=usable,
+            paper=paper,
+            strict=strict,
+        )
+    return matrices
+
+
+def _sum_repeats(arms: Sequence[AskedArm], texts: TextTargets, columns: NDArray[np.int64]) -> Repeats:
+    """Usable answers and their attributes by arm, target and repeat."""
+    import numpy as np
+
+    targets = list(dict.fromkeys(texts.targets))
+    numbers = {target: number for number, target in enumerate(targets)}
+    target_of_text = np.array([numbers[target] for target in texts.targets], np.int64)
+    arm, text, repeat, usable, paper, _ = columns
+    size = int(repeat.max(initial=0)) + 1
+    keys, row = np.unique((arm * len(targets) + target_of_text[text]) * size + repeat, return_inverse=True)
+    sums = [np.bincount(row, each, len(keys)).astype(np.int64).tolist() for each in (usable, paper)]
+    found: dict[tuple[str, str, str, int], tuple[int, int]] = {}
+    for key, answered, given in zip(keys.tolist(), *sums, strict=True):
+        place, number = divmod(key, size)
+        asked, own = arms[place // len(targets)], targets[place % len(targets)]
+        for target in {own, OVERALL} - {""}:
+            name = (asked.model, asked.task, target, number)
+            before = found.get(name, (0, 0))
+            found[name] = (before[0] + answered, before[1] + given)
+    return found

@@ -7,8 +7,7 @@ from decimal import Decimal
 from itertools import islice
 
 from auditapp.benchmarks.sob.models import Judgment, Reading
-from transcripts.exchange.registry import Export, Scope
-from transcripts.exchange.rows import column, columns, find_places
+from transcripts.exchange.rows import Export, Scope, column, columns, find_places
 from transcripts.studies.roles import Permission
 
 GROUP = 1_000

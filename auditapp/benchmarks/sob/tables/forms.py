@@ -12,7 +12,7 @@ from auditapp.benchmarks.sob.pure.measures.mapping import Rows
 from transcripts.formats.problems import ReadError
 from transcripts.formats.tabular import escape_formula, unescape_formula
 from transcripts.formats.text_input import CsvError, explain_error, explain_width, find_delimiter, read_csv
-from transcripts.history.forms import NextForm
+from transcripts.history.views import NextForm
 from transcripts.refusals import Refused
 from transcripts.ui.forms import RowForm
 

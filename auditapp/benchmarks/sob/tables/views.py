@@ -16,9 +16,9 @@ from auditapp.benchmarks.sob.pure.measures.mapping import (
     PUBLISHED,
     compare_rows,
     list_new_targets,
+    name_mapping_source,
     order_rows,
     published_rows,
-    published_source,
 )
 from auditapp.benchmarks.sob.tables.actions import find_target_table, read_labels, save_mapping, save_targets
 from auditapp.benchmarks.sob.tables.forms import (
@@ -32,7 +32,7 @@ from auditapp.benchmarks.sob.tables.forms import (
     write_rows,
 )
 from auditapp.benchmarks.sob.tables.queries import find_missing_labels, find_rows, find_table, name_table
-from transcripts.history.forms import at_next
+from transcripts.history.views import at_next
 from transcripts.refusals import Refused
 from transcripts.studies.access import ProjectRequest, project_view
 from transcripts.studies.models import Project
@@ -146,7 +146,7 @@ def _render_edit(
 @project_view(Permission.VIEW)
 def list_mappings(request: ProjectRequest) -> HttpResponse:
     """Every mapping of the study with its reason and what it changed, newest first."""
-    context = {"mappings": _list_versions(request.project), "source": published_source()}
+    context = {"mappings": _list_versions(request.project), "source": name_mapping_source()}
     return render(request, "sob/mappings.html", context)
 
 
@@ -158,7 +158,7 @@ def show_mapping(request: ProjectRequest, mapping: str) -> HttpResponse:
     found = [version for version in _list_versions(request.project) if version["name"] == wanted]
     if not found:
         raise Http404("There is no such mapping in this study.")
-    context = {"mappings": found, "source": published_source(), "only": found[0]}
+    context = {"mappings": found, "source": name_mapping_source(), "only": found[0]}
     return render(request, "sob/mappings.html", context)
 
 

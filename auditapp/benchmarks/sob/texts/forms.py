@@ -9,7 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from auditapp.benchmarks.sob.models import Dataset
-from auditapp.benchmarks.sob.pure.loading.drawing import BY_FIELDS, DEFAULT_SEED, MAX_SEED, METHODS, Draw
+from auditapp.benchmarks.sob.pure.loading.normalising import BY_FIELDS, DEFAULT_SEED, MAX_SEED, METHODS, Draw
 from auditapp.benchmarks.sob.pure.loading.opening import MAX_FILE_BYTES
 from auditapp.benchmarks.sob.pure.loading.previewing import Column
 from auditapp.benchmarks.sob.pure.loading.published_sources import Provenance

@@ -20,20 +20,19 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.benchmarks.sob.models import Dataset, TargetTable
 from auditapp.benchmarks.sob.pure.loading import apart
-from auditapp.benchmarks.sob.pure.loading.drawing import DEFAULT_SEED, SampleError
+from auditapp.benchmarks.sob.pure.loading.normalising import DEFAULT_SEED, SampleError
 from auditapp.benchmarks.sob.pure.loading.opening import MAX_FILE_BYTES
 from auditapp.benchmarks.sob.pure.loading.previewing import Preview
 from auditapp.benchmarks.sob.pure.loading.sources import PREPARED_FORMAT
 from auditapp.benchmarks.sob.tables.actions import find_target_table
 from auditapp.benchmarks.sob.texts import queries as dataset_queries
-from auditapp.benchmarks.sob.texts.actions.datasets import describe_dataset, load_dataset, read_record
+from auditapp.benchmarks.sob.texts.actions.datasets import TEXTS, describe_dataset, load_dataset, read_record
 from auditapp.benchmarks.sob.texts.actions.derived import (
     combine_datasets,
     plan_combination,
     retarget_dataset,
     sample_dataset,
 )
-from auditapp.benchmarks.sob.texts.actions.import_jobs import TEXTS
 from auditapp.benchmarks.sob.texts.forms import (
     COLUMN,
     CombineForm,

@@ -15,13 +15,18 @@ from auditapp.annotators.actions.launching import launch_model
 from auditapp.annotators.actions.offline import launch_offline
 from auditapp.annotators.launch_review import summarise_launch
 from auditapp.annotators.models import Annotator, OfflineRun
-from auditapp.annotators.pure import check_verdicts
-from auditapp.annotators.pure.learning import MIN_INTERVIEWS, MIN_POSITIVES, NothingToLearn, name_reader
-from auditapp.annotators.pure.learning_files import read_texts, report_file
+from auditapp.annotators.pure import checking
+from auditapp.annotators.pure.learning import (
+    MIN_INTERVIEWS,
+    MIN_POSITIVES,
+    NothingToLearn,
+    name_reader,
+    read_texts,
+    report_file,
+)
 from auditapp.annotators.queries.annotators import find_planted
-from auditapp.annotators.queries.checks import read_check_report
 from auditapp.annotators.queries.offline import ACTIVE
-from auditapp.annotators.queries.readings import count_readings, count_run
+from auditapp.annotators.queries.readings import count_readings, count_run, read_check_report
 from auditapp.annotators.runner.offline import run_offline
 from auditapp.batches.command_options import REPEATS, USUAL_PILOT, LaunchCommand
 from auditapp.batches.launching import LaunchOptions
@@ -200,9 +205,9 @@ class Check(LaunchCommand):
         summary, _ = super().conclude(batch)
         report = read_check_report(batch)
         done = f"Batch {batch.pk}: {report['answers']} answers, {batch.get_state_display().lower()}."
-        verdicts = check_verdicts.judge_check(report) if report["answers"] else []
+        verdicts = checking.judge_check(report) if report["answers"] else []
         words = ("{title}: {words} ({said}; threshold: {line})".format(**verdict) for verdict in verdicts)
-        return summary | {"check": check_verdicts.list_figures(report)}, [done, *words]
+        return summary | {"check": checking.list_figures(report)}, [done, *words]
 
 
 def _refuse_offline(study: Project, name: str) -> None:

@@ -22,13 +22,12 @@ from auditapp.benchmarks.experiments.drawing import FIGURES, list_cells, list_ef
 from auditapp.benchmarks.experiments.models import Enrolment, Experiment
 from auditapp.benchmarks.experiments.pure.effects import (
     compare_shares,
+    list_report,
     measure_allocation,
     report_experiment,
     tally_units,
 )
-from auditapp.benchmarks.experiments.pure.listing import list_report
-from auditapp.benchmarks.experiments.pure.plans import Plan, PlanRefused, make_plan
-from auditapp.benchmarks.experiments.pure.units import Unit, read_units
+from auditapp.benchmarks.experiments.pure.plans import Plan, PlanRefused, Unit, make_plan, read_units
 from auditapp.benchmarks.experiments.queries import read_report, read_sample
 from auditapp.demo.probe import PLAN as DEMO_PLAN
 from auditapp.demo.probe import UNITS_FILE

@@ -19,7 +19,7 @@ from transcripts.blinding.conditions import unmask_interviews
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.pure.previews import Choices
 from transcripts.exchange.actions import write_file
-from transcripts.exchange.registry import Scope, find_export
+from transcripts.exchange.rows import Scope, find_export
 from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db

@@ -16,8 +16,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep  # type: ign
 
 from auditapp.benchmarks.experiments.actions import draw_audit, load_enrolments, lock_plan
 from auditapp.benchmarks.experiments.models import Experiment
-from auditapp.benchmarks.experiments.pure.effects import NoSuchCoder, compare_moves
-from auditapp.benchmarks.experiments.pure.listing import write_unused
+from auditapp.benchmarks.experiments.pure.effects import NoSuchCoder, compare_moves, write_unused
 from auditapp.benchmarks.experiments.pure.plans import make_plan
 from auditapp.benchmarks.experiments.queries import read_moves
 from tests.auditapp.benchmarks.experiments.test_experiments import PLAN

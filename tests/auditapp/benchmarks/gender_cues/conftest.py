@@ -5,12 +5,10 @@ from collections.abc import Callable
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Batch, Cell
-from auditapp.benchmarks.gender_cues.actions.launching import launch_probe
-from auditapp.benchmarks.gender_cues.actions.purposes import allow_probe
-from auditapp.benchmarks.gender_cues.actions.reviews import load_reviews
+from auditapp.benchmarks.gender_cues.actions import allow_probe, launch_probe, load_reviews
 from auditapp.benchmarks.gender_cues.kind import ProbeKind
 from auditapp.benchmarks.gender_cues.models import Purpose, Review, ReviewSet
-from auditapp.benchmarks.gender_cues.pure.winnowing import check_rules
+from auditapp.benchmarks.gender_cues.pure.reviews import check_rules
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.benchmarks.gender_cues.making import RULES, write_csv

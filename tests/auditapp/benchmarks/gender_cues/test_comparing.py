@@ -15,14 +15,12 @@ from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.gender_cues.actions.launching import launch_probe
+from auditapp.benchmarks.gender_cues.actions import launch_probe
 from auditapp.benchmarks.gender_cues.models import Review, ReviewSet
-from auditapp.benchmarks.gender_cues.pure.comparing import COMPARISONS, compare_trials
-from auditapp.benchmarks.gender_cues.pure.listing import list_report
-from auditapp.benchmarks.gender_cues.pure.report import make_report
-from auditapp.benchmarks.gender_cues.pure.tables import Trial
-from auditapp.benchmarks.gender_cues.queries.trials import read_report
-from auditapp.benchmarks.gender_cues.views.drawing import draw_compared
+from auditapp.benchmarks.gender_cues.pure.outputs import list_report, make_report
+from auditapp.benchmarks.gender_cues.pure.tables import COMPARISONS, Trial, compare_trials
+from auditapp.benchmarks.gender_cues.queries import read_report
+from auditapp.benchmarks.gender_cues.views import draw_compared
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.benchmarks.gender_cues.conftest import answer_cells
 from tests.auditapp.benchmarks.gender_cues.making import make_trial, write_answer

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from auditapp.benchmarks.gender_cues.pure.listing import list_report
-from auditapp.benchmarks.gender_cues.pure.outputs import TABLE1, TABLE2, caption_table
-from auditapp.benchmarks.gender_cues.pure.report import make_report
+from auditapp.benchmarks.gender_cues.pure.outputs import TABLE1, TABLE2, caption_table, list_report, make_report
 from auditapp.benchmarks.gender_cues.pure.tables import DEGENERATE, INFINITIES, Trial, make_table1, make_table2
-from auditapp.benchmarks.gender_cues.views.drawing import draw_table1, draw_table2
+from auditapp.benchmarks.gender_cues.views import draw_table1, draw_table2
 from tests.auditapp.benchmarks.gender_cues.making import make_trial
 from transcripts.formats.report_tables import write_report_table
 

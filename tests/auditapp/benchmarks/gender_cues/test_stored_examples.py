@@ -14,10 +14,10 @@ from django.urls import reverse
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.benchmarks.gender_cues.actions.rationales import store_rationales
+from auditapp.benchmarks.gender_cues.actions import store_rationales
 from auditapp.benchmarks.gender_cues.kind import ProbeKind
 from auditapp.benchmarks.gender_cues.models import RationaleTurn, Review, ReviewSet
-from auditapp.benchmarks.gender_cues.queries.trials import read_report
+from auditapp.benchmarks.gender_cues.queries import read_report
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.benchmarks.gender_cues.test_views import ClientOf
 from tests.auditapp.benchmarks.gender_cues.test_worked_examples import list_differences, read_check

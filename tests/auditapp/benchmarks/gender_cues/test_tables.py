@@ -11,9 +11,7 @@ from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint, proportions_ztest  # type: ignore[import-untyped]
 
-from auditapp.benchmarks.gender_cues.pure.listing import list_report
-from auditapp.benchmarks.gender_cues.pure.outputs import TABLE1, TABLE2, caption_table, judge
-from auditapp.benchmarks.gender_cues.pure.report import make_report
+from auditapp.benchmarks.gender_cues.pure.outputs import TABLE1, TABLE2, caption_table, judge, list_report, make_report
 from auditapp.benchmarks.gender_cues.pure.tables import (
     CHOSEN_BY_ANSWERS,
     Trial,
@@ -22,7 +20,7 @@ from auditapp.benchmarks.gender_cues.pure.tables import (
     measure_counts,
     pair_conditions,
 )
-from auditapp.benchmarks.gender_cues.views.drawing import draw_table1
+from auditapp.benchmarks.gender_cues.views import draw_table1
 from tests.auditapp.benchmarks.gender_cues.making import make_trial
 from transcripts.formats.report_tables import write_report_table
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from auditapp.benchmarks.gender_cues.pure.reviews import ReviewFile
-from auditapp.benchmarks.gender_cues.pure.winnowing import RulesRefused, check_rules, read_rules, winnow
+from auditapp.benchmarks.gender_cues.pure.reviews import ReviewFile, RulesRefused, check_rules, read_rules, winnow
 from tests.auditapp.benchmarks.gender_cues.making import write_csv
 from transcripts.formats.problems import ReadError
 

@@ -17,13 +17,17 @@ from django.utils import timezone
 
 from auditapp.batches.actions import retry_failed
 from auditapp.batches.models import Batch, Cell
-from auditapp.benchmarks.gender_cues.actions.launching import launch_probe, plan_probe
-from auditapp.benchmarks.gender_cues.actions.purposes import allow_probe, withdraw_purpose
-from auditapp.benchmarks.gender_cues.actions.rationales import store_rationales
-from auditapp.benchmarks.gender_cues.actions.reviews import load_reviews
+from auditapp.benchmarks.gender_cues.actions import (
+    allow_probe,
+    launch_probe,
+    load_reviews,
+    plan_probe,
+    store_rationales,
+    withdraw_purpose,
+)
 from auditapp.benchmarks.gender_cues.models import Purpose, ReviewSet, Trial
-from auditapp.benchmarks.gender_cues.pure.winnowing import check_rules
-from auditapp.benchmarks.gender_cues.queries.method import read_notes
+from auditapp.benchmarks.gender_cues.pure.reviews import check_rules
+from auditapp.benchmarks.gender_cues.queries import read_notes
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.benchmarks.gender_cues.conftest import answer_cells, write_reviews
 from tests.auditapp.benchmarks.gender_cues.making import RULES

@@ -10,8 +10,8 @@ import pytest
 from django.core.management import call_command
 
 from auditapp.benchmarks.gender_cues.pure.parsing import parse_answer
+from auditapp.benchmarks.gender_cues.pure.reviews import make_funnel
 from auditapp.benchmarks.gender_cues.pure.tables import compare_counts, compare_shares, make_table2, measure_counts
-from auditapp.benchmarks.gender_cues.pure.winnowing import make_funnel
 from tests.auditapp.benchmarks.gender_cues.making import make_trial
 from tests.shared import shared
 

@@ -11,8 +11,7 @@ from auditapp.batches.ledger import storing
 from auditapp.batches.ledger.claiming import Call
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.scenarios.actions.runs import launch_scenarios
-from auditapp.benchmarks.scenarios.actions.scripts import load_scripts
+from auditapp.benchmarks.scenarios.actions.scripts import launch_scenarios, load_scripts
 from auditapp.benchmarks.scenarios.models import Script
 from auditapp.benchmarks.scenarios.pure.scripts import QuestionText, ScriptText
 from auditapp.llm.models import ModelVariant

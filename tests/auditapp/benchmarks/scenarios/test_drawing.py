@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.benchmarks.scenarios.pure.listing import list_report
 from auditapp.benchmarks.scenarios.pure.measures import PlayOutcome, report_plays
-from auditapp.benchmarks.scenarios.pure.outputs import TABLES, describe_gaps
+from auditapp.benchmarks.scenarios.pure.outputs import TABLES, describe_gaps, list_report
 from auditapp.benchmarks.scenarios.views.drawing import Section, draw_report
 from transcripts.charts.figures import PanelChart, RowChart
 from transcripts.formats.report_tables import write_report_table

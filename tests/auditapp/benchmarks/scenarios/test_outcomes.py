@@ -7,7 +7,7 @@ import re
 import pytest
 
 from auditapp.benchmarks.scenarios.pure.outcomes import Outcome, read_expected, read_outcome
-from transcripts.formats.json_fields import WrongField
+from transcripts.formats.json_lines import WrongField
 
 LABEL = {"label": "not referred", "of": ["referred", "not referred"]}
 

@@ -8,11 +8,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.benchmarks.scenarios.actions.closing import close_play, discard_play
 from auditapp.benchmarks.scenarios.actions.plays import branch_play
+from auditapp.benchmarks.scenarios.actions.storing import close_play, discard_play
 from auditapp.benchmarks.scenarios.exports import find_held
 from auditapp.benchmarks.scenarios.models import Play
-from auditapp.benchmarks.scenarios.queries.plays import count_kinds
+from auditapp.benchmarks.scenarios.queries.talks import count_kinds
 from tests.auditapp.batches.counting import make_variant
 from tests.auditapp.benchmarks.scenarios.play_cast import PAPER, SHORT, hear, open_talk, say, write_guide
 from tests.transcripts.exchange.test_negotiation_exports import rows

@@ -17,7 +17,7 @@ from django.urls import reverse
 from auditapp.batches.ledger.batch_state import pause_for
 from auditapp.batches.models import Cell
 from auditapp.benchmarks.scenarios.actions.asking import ask
-from auditapp.benchmarks.scenarios.actions.closing import close_play
+from auditapp.benchmarks.scenarios.actions.storing import close_play
 from auditapp.benchmarks.scenarios.models import Play, Question, Script
 from tests.auditapp.batches.counting import make_variant
 from tests.auditapp.benchmarks.scenarios.play_cast import PAPER, hear, open_recorded, open_talk, say, write_guide
@@ -25,7 +25,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interview
 from transcripts.corpus.models import Interview
-from transcripts.desk.actions import set_keys
+from transcripts.desk.keys import set_keys
 from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]

@@ -18,8 +18,8 @@ from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.storing import store_completed
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.benchmarks.scenarios.actions.asking import ask, ask_again, give_up, record_answer
-from auditapp.benchmarks.scenarios.actions.closing import close_play, discard_play
 from auditapp.benchmarks.scenarios.actions.plays import branch_play, open_play
+from auditapp.benchmarks.scenarios.actions.storing import close_play, discard_play
 from auditapp.benchmarks.scenarios.errors import AskedMeanwhile
 from auditapp.benchmarks.scenarios.models import Play, Question, Script
 from auditapp.benchmarks.scenarios.queries.talks import read_talk

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.scenarios.actions.storing import store_plays
-from auditapp.benchmarks.scenarios.pure.readings import UnitReading, describe_readings, read_thread
+from auditapp.benchmarks.scenarios.pure.outcomes import UnitReading, describe_readings, read_thread
 from auditapp.benchmarks.scenarios.queries.run_report import read_run_report
 from tests.auditapp.batches.counting import make_variant
 from tests.auditapp.benchmarks.scenarios.suite_cast import launch, load_suite, make_script, run
@@ -20,7 +20,7 @@ from tests.transcripts.coding.desk_cast import decide, find_code, put
 from transcripts.accounts.models import User
 from transcripts.agreement.actions import adjudicate, read_readings
 from transcripts.agreement.models import Adjudication
-from transcripts.agreement.pure.letters import fingerprint
+from transcripts.agreement.pure.figures import fingerprint
 from transcripts.agreement.queries import list_families
 from transcripts.audit_trail import trail
 from transcripts.blinding.conditions import unmask_interviews

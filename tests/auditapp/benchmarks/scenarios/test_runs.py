@@ -20,13 +20,12 @@ from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.pages.reviewing import review_launch
 from auditapp.benchmarks.scenarios.actions import storing
-from auditapp.benchmarks.scenarios.actions.runs import plan_scenarios
-from auditapp.benchmarks.scenarios.actions.scripts import load_scripts
+from auditapp.benchmarks.scenarios.actions.scripts import load_scripts, plan_scenarios
 from auditapp.benchmarks.scenarios.actions.storing import store_plays, sweep_plays
 from auditapp.benchmarks.scenarios.exports import COLUMNS, read_rows
 from auditapp.benchmarks.scenarios.models import Play, Question
 from auditapp.benchmarks.scenarios.pure.measures import measure_comparisons
-from auditapp.benchmarks.scenarios.pure.plays_file import read_plays
+from auditapp.benchmarks.scenarios.pure.outputs import read_plays
 from auditapp.benchmarks.scenarios.pure.scripts import QuestionText
 from auditapp.benchmarks.scenarios.queries.run_report import read_run_report
 from auditapp.llm.models import ModelVariant
@@ -50,7 +49,7 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.conditions import unmask_interviews
 from transcripts.corpus.models import MaskedFacts, Sentence
-from transcripts.exchange.registry import Scope
+from transcripts.exchange.rows import Scope
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.refusals import Refused
 from transcripts.studies.models import Project

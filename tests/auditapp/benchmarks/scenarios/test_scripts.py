@@ -16,7 +16,7 @@ from auditapp.benchmarks.scenarios.pure import scripts
 from auditapp.benchmarks.scenarios.pure.scripts import QuestionText, ScriptText, read_scripts
 from transcripts.accounts.models import User
 from transcripts.formats.problems import ReadError
-from transcripts.negotiation.actions.pairs import MAX_DIFFERS
+from transcripts.negotiation.actions import MAX_DIFFERS
 from transcripts.refusals import Refused
 from transcripts.studies.models import Project
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditapp.benchmarks.scenarios.pure.lines import (
+from auditapp.benchmarks.scenarios.pure.outcomes import (
     AnsweredQuestion,
     Talk,
     asks_back,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from auditapp.benchmarks.sob.pure.published import TARGETS
+from auditapp.benchmarks.sob.pure.instruments import TARGETS
 
 TASKS = ("acceptability", "non_acceptability")
 MODELS = ("alpha-I", "alpha-T", "beta_1")

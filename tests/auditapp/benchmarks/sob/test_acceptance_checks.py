@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from auditapp.benchmarks.sob.pure.counting import NULL_LEXICON, OVERALL
+from auditapp.benchmarks.sob.pure.instruments import TARGETS, published_rows
 from auditapp.benchmarks.sob.pure.measures.attributions import AttributionTally, list_mapping
 from auditapp.benchmarks.sob.pure.measures.mapping import Kind, TargetMapping, published_mapping, read_mapping
 from auditapp.benchmarks.sob.pure.measures.ranks import compare_nemenyi, compare_targets, merge_families, rank_blocks
 from auditapp.benchmarks.sob.pure.measures.report import PUBLISHED_FAMILIES, published_report
+from auditapp.benchmarks.sob.pure.measures.secondary import list_top_values
 from auditapp.benchmarks.sob.pure.measures.tallies import tally_observations
-from auditapp.benchmarks.sob.pure.measures.top_values import list_top_values
 from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTE_ALIASES, ATTRIBUTES, Outcome, parse_answer
-from auditapp.benchmarks.sob.pure.published import TARGETS, published_rows
 from tests.auditapp.benchmarks.sob.measures.answering import answer_in_turn, score
 from tests.shared import SHARED
 

@@ -9,13 +9,12 @@ import pytest
 from django.utils import timezone
 
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.sob.answers import keys as answer_keys
+from auditapp.benchmarks.sob.answers import pages as answer_keys
 from auditapp.benchmarks.sob.answers import pages as answers
 from auditapp.benchmarks.sob.answers.actions import COLUMNS, write_answers
-from auditapp.benchmarks.sob.answers.keys import Choice, choose_arms
-from auditapp.benchmarks.sob.answers.pages import iterate_answers, read_page
+from auditapp.benchmarks.sob.answers.pages import Choice, choose_arms, iterate_answers, read_page
 from auditapp.benchmarks.sob.models import Judgment, Reading
-from auditapp.benchmarks.sob.pure.measures.harms import Harm
+from auditapp.benchmarks.sob.pure.measures.secondary import Harm
 from auditapp.benchmarks.sob.queries import read_arms
 from tests.auditapp.benchmarks.sob.conftest import answer_cells
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.pure.measures.attributions import AttributionTally, list_mapping
 from auditapp.benchmarks.sob.pure.measures.mapping import Rule
-from auditapp.benchmarks.sob.pure.measures.top_values import draw_social_map, list_top_values
+from auditapp.benchmarks.sob.pure.measures.secondary import draw_social_map, list_top_values
 from auditapp.benchmarks.sob.pure.showing.figures import Figures
 from auditapp.benchmarks.sob.report.views.charts import draw_values
 from auditapp.benchmarks.sob.tables.actions import save_mapping
@@ -25,7 +25,7 @@ from transcripts.studies.models import Project
 
 ClientOf = Callable[[User], Client]
 ACC, NON_ACC = "acceptability", "non_acceptability"
-SHOW_REPORT = "auditapp.benchmarks.sob.report.views.opening.read_report"
+SHOW_REPORT = "auditapp.benchmarks.sob.report.views.reports.read_report"
 
 
 def write_report(tally: AttributionTally) -> dict[str, Any]:

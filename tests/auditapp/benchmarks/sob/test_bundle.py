@@ -24,8 +24,7 @@ from auditapp.benchmarks.sob.judging.kind import write_reading
 from auditapp.benchmarks.sob.models import Dataset, Judgment, Reading
 from auditapp.benchmarks.sob.pure.instruments import get_instrument
 from auditapp.benchmarks.sob.pure.outputs import bundle
-from auditapp.benchmarks.sob.pure.outputs.bundle import BundleRefused, read_bundle
-from auditapp.benchmarks.sob.pure.outputs.bundle_writing import write_bundle
+from auditapp.benchmarks.sob.pure.outputs.bundle import BundleRefused, read_bundle, write_bundle
 from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES, Outcome, Parsed
 from auditapp.benchmarks.sob.report import actions as report_actions
 from auditapp.benchmarks.sob.report.actions import write_sob_bundle

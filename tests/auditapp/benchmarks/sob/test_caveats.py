@@ -17,13 +17,11 @@ from django.urls import reverse
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
 from auditapp.batches.pages.progress import _watched
-from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
+from auditapp.benchmarks.sob.judging.actions.launching import add_wording, launch_sob
 from auditapp.benchmarks.sob.judging.actions.readings import launch_formatter
-from auditapp.benchmarks.sob.judging.actions.wordings import add_wording
 from auditapp.benchmarks.sob.models import Dataset
 from auditapp.benchmarks.sob.pure.measures.cautions import write_notice
-from auditapp.benchmarks.sob.pure.outputs.bundle import read_bundle
-from auditapp.benchmarks.sob.pure.outputs.bundle_writing import INPUTS
+from auditapp.benchmarks.sob.pure.outputs.bundle import INPUTS, read_bundle
 from auditapp.benchmarks.sob.pure.outputs.csv_tables import print_table
 from auditapp.benchmarks.sob.pure.outputs.latex_tables import write_latex
 from auditapp.benchmarks.sob.pure.showing.figures import describe_cell

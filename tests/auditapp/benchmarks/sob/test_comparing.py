@@ -17,17 +17,15 @@ from django.utils import timezone
 
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
-from auditapp.benchmarks.sob.judging.actions.wordings import add_wording
+from auditapp.benchmarks.sob.judging.actions.launching import add_wording, launch_sob
 from auditapp.benchmarks.sob.models import Dataset, Judgment
 from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES
 from auditapp.benchmarks.sob.queries import find_schema
 from auditapp.benchmarks.sob.report.comparing import read_comparison
 from auditapp.benchmarks.sob.report.computing import read_inputs
-from auditapp.benchmarks.sob.report.requests import read_report
-from auditapp.benchmarks.sob.report.store import read_texts
+from auditapp.benchmarks.sob.report.store import read_report, read_texts
 from auditapp.benchmarks.sob.report.tasks import compute_report
-from auditapp.benchmarks.sob.report.views import opening
+from auditapp.benchmarks.sob.report.views import reports
 from auditapp.benchmarks.sob.tables.actions import save_targets
 from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
 from auditapp.benchmarks.sob.texts.actions.derived import retarget_dataset, sample_dataset
@@ -271,7 +269,7 @@ def test_while_the_other_batch_is_counted_its_answers_are_told(
     launch: Launch, compare: Callable[[Batch, Batch], str], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here, there = launch(dataset), launch(dataset)
-    monkeypatch.setattr(opening, "read_report", lambda inputs: None if inputs.batch == there else read_report(inputs))
+    monkeypatch.setattr(reports, "read_report", lambda inputs: None if inputs.batch == there else read_report(inputs))
     assert "1 answer is being counted" in compare(here, there)
 
 

@@ -20,8 +20,7 @@ from auditapp.benchmarks.sob.models import Judgment
 from auditapp.benchmarks.sob.pure.measures.report import REPORT_VERSION, ReportOptions, build_report
 from auditapp.benchmarks.sob.pure.measures.tallies import tally_observations
 from auditapp.benchmarks.sob.pure.outputs.bundle import read_bundle
-from auditapp.benchmarks.sob.pure.outputs.csv_tables import TABLES, print_table
-from auditapp.benchmarks.sob.pure.outputs.report_files import FORMATS
+from auditapp.benchmarks.sob.pure.outputs.csv_tables import FORMATS, TABLES, print_table
 from auditapp.benchmarks.sob.pure.parsing import parse_answer
 from auditapp.benchmarks.sob.report.exports import COLUMNS, SOB_ANSWERS, read_answers
 from auditapp.benchmarks.sob.report.views import downloads
@@ -32,10 +31,10 @@ from tests.auditapp.benchmarks.sob.sample_report import make_report
 from tests.auditapp.benchmarks.sob.test_formatter import store_results
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.charts.png import NoRenderer
+from transcripts.charts.svg import NoRenderer
 from transcripts.exchange import export_jobs
 from transcripts.exchange.actions import write_file
-from transcripts.exchange.registry import Scope
+from transcripts.exchange.rows import Scope
 from transcripts.formats.report_tables import ReportTable
 from transcripts.formats.tabular import show_cell
 from transcripts.jobs.models import ImportJob

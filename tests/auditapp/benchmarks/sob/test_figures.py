@@ -13,13 +13,12 @@ import pytest
 
 from auditapp.benchmarks.sob.pure.measures.mapping import published_rows, read_mapping
 from auditapp.benchmarks.sob.pure.measures.report import published_report
-from auditapp.benchmarks.sob.pure.outputs.report_files import write_file
+from auditapp.benchmarks.sob.pure.outputs.csv_tables import write_file
+from auditapp.benchmarks.sob.pure.showing.figures import draw_social_map
 from auditapp.benchmarks.sob.pure.showing.heat_map import draw_heat_map
-from auditapp.benchmarks.sob.pure.showing.social_map import draw_social_map
 from tests.auditapp.benchmarks.sob.sample_report import MODELS, ODD_VALUES, make_report
-from transcripts.charts import png as png_writing
-from transcripts.charts.png import NoRenderer, write_png
-from transcripts.charts.svg import mix_shade
+from transcripts.charts import svg as png_writing
+from transcripts.charts.svg import NoRenderer, mix_shade, write_png
 
 SVG = "{http://www.w3.org/2000/svg}"
 Draw = Callable[[Mapping[str, Any]], str]

@@ -13,7 +13,7 @@ from auditapp.benchmarks.sob.pure.measures.mapping import published_rows
 from auditapp.benchmarks.sob.pure.measures.report import published_report
 from auditapp.benchmarks.sob.pure.outputs.latex_tables import UnknownTable, write_latex
 from tests.auditapp.benchmarks.sob.sample_report import MODELS, ODD_VALUES, make_report
-from transcripts.formats.latex import MAX_VALUE_LENGTH, escape_latex, show_value
+from transcripts.formats.report_tables import MAX_VALUE_LENGTH, escape_latex, show_value
 
 COMMANDS = {
     *("textbackslash", "textasciicircum", "textasciitilde", "textless", "textgreater", "textbar", "textquotedbl"),

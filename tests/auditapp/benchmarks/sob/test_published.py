@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from auditapp.benchmarks.sob.pure.published import TARGETS, PublishedRow, published_rows, published_source
+from auditapp.benchmarks.sob.pure.instruments import TARGETS, PublishedRow, published_rows, published_source
 from tests.shared import shared
 
 

@@ -15,8 +15,7 @@ from auditapp.batches.models import Batch, Cell
 from auditapp.benchmarks.sob.models import Dataset, Judgment, Text
 from auditapp.benchmarks.sob.pure import counting
 from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION
-from auditapp.benchmarks.sob.report.requests import await_report
-from auditapp.benchmarks.sob.report.store import outdate_reports
+from auditapp.benchmarks.sob.report.store import await_report, outdate_reports
 from auditapp.benchmarks.sob.tables.actions import save_mapping
 from tests.auditapp.benchmarks.sob.reports import (
     add_arm,

@@ -21,17 +21,19 @@ from auditapp.batches.actions import cancel_batch, retry_failed
 from auditapp.batches.ledger.batch_state import finish_if_complete
 from auditapp.batches.ledger.worker_signs import name_worker
 from auditapp.batches.models import Batch, Cell, WorkerSign
-from auditapp.batches.runner.sweeps import sweep_others
+from auditapp.batches.runner.recovery import sweep_others
 from auditapp.benchmarks.sob.models import Dataset, Judgment, MappingTable, StoredReport, TargetTable
-from auditapp.benchmarks.sob.report import computing, requests, tasks
+from auditapp.benchmarks.sob.report import computing, tasks
+from auditapp.benchmarks.sob.report import store as report_requests
 from auditapp.benchmarks.sob.report import store as report_store
 from auditapp.benchmarks.sob.report.computing import ReportChoice, read_inputs
-from auditapp.benchmarks.sob.report.requests import await_report, read_report
 from auditapp.benchmarks.sob.report.store import (
+    await_report,
     begin_computing,
     find_failure,
     forget_failures,
     outdate_reports,
+    read_report,
     release_lock,
     take_lock,
 )
@@ -227,7 +229,7 @@ class TestKeeping:
 @pytest.fixture
 def large(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> Batch:
     """A batch that counts as large, on a site with a worker."""
-    monkeypatch.setattr(requests, "MAX_IN_A_REQUEST", 3)
+    monkeypatch.setattr(report_requests, "MAX_IN_A_REQUEST", 3)
     WorkerSign.objects.create(name="w", seen_at=timezone.now())
     return batch
 
@@ -244,7 +246,7 @@ class TestLargeBatches:
         self, large: Batch, asked: list[tuple[int, dict[str, object]]], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         report_store.refresh_report(read_inputs(large, QUICK))
-        for module in (computing, requests):
+        for module in (computing, report_requests):
             monkeypatch.setattr(module, "REPORT_VERSION", "other")
         assert read_report(read_inputs(large, QUICK)) is None
         assert len(asked) == 1
@@ -455,7 +457,7 @@ class TestComputedByWorkers:
     ) -> None:
         WorkerSign.objects.all().delete()
         with django_capture_on_commit_callbacks(execute=True):
-            requests.request_after_change(batch)
+            report_requests.request_after_change(batch)
         assert not asked
 
     def test_a_worker_that_comes_later_is_asked_for_what_ended_without_one(

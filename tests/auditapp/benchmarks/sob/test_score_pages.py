@@ -18,10 +18,9 @@ from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
 from auditapp.benchmarks.sob.models import Dataset, Judgment, Reading, Text
 from auditapp.benchmarks.sob.pure.measures.report import published_report
 from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION
-from auditapp.benchmarks.sob.pure.showing.comparison import find_differences, is_comparable
-from auditapp.benchmarks.sob.pure.showing.figures import Figures
+from auditapp.benchmarks.sob.pure.showing.figures import Figures, find_differences, is_comparable
 from auditapp.benchmarks.sob.pure.showing.heat_map import arrange_heat_map
-from auditapp.benchmarks.sob.report.requests import await_report
+from auditapp.benchmarks.sob.report.store import await_report
 from auditapp.benchmarks.sob.report.views.statistics import list_mean_ranks
 from auditapp.llm.actions import add_model
 from tests.auditapp.benchmarks.sob.conftest import answer_cells
@@ -76,7 +75,7 @@ class TestEveryPage:
         known = await_report(pages.batch)
         for is_current in (True, False):
             known.is_current = is_current
-            monkeypatch.setattr("auditapp.benchmarks.sob.report.views.opening.read_report", lambda inputs: known)
+            monkeypatch.setattr("auditapp.benchmarks.sob.report.views.reports.read_report", lambda inputs: known)
             for name in PAGES:
                 page = pages.read(name, **({"with": "published"} if name == "compare" else {}))
                 assert "Unknown is the only warranted answer" in page, name
@@ -99,7 +98,7 @@ class TestEveryPage:
         assert {name: empty.ask(name).status_code for name in PAGES} == dict.fromkeys(PAGES, 200)
 
     def test_it_waits_for_a_report_that_is_being_computed(self, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("auditapp.benchmarks.sob.report.views.opening.read_report", lambda inputs: None)
+        monkeypatch.setattr("auditapp.benchmarks.sob.report.views.reports.read_report", lambda inputs: None)
         for name in sorted(set(PAGES) - {"texts", "responses"}):
             page = pages.read(name)
             assert "The figures are being computed." in page, name
@@ -107,7 +106,7 @@ class TestEveryPage:
             assert "Check now</a>" in page, name
 
     def test_lists_of_answers_do_not_wait(self, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("auditapp.benchmarks.sob.report.views.opening.read_report", lambda inputs: None)
+        monkeypatch.setattr("auditapp.benchmarks.sob.report.views.reports.read_report", lambda inputs: None)
         assert pages.read("responses").count("Answer as received") == 0
         assert pages.read("texts").count('class="masked"') == 4
 
@@ -160,7 +159,7 @@ class TestStatistics:
         [own, *_] = [dict(test, mean_ranks={"mexican": 2.0, "old": 1.0}) for test in tests]
         stored = await_report(pages.batch)
         stored.set_report(stored.report | {"friedman": [own]})
-        monkeypatch.setattr("auditapp.benchmarks.sob.report.views.opening.read_report", lambda inputs: stored)
+        monkeypatch.setattr("auditapp.benchmarks.sob.report.views.reports.read_report", lambda inputs: stored)
         page = pages.read("statistics")
         row = r'>{}</a></th><td class="num">{}</td><td class="num">–</td><td class="num quiet">{}</td><td class="num quiet">{}</td>'
         assert row.format("mexican", "2.00", "7.96", "8.54") in page

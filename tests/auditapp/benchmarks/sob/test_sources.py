@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from auditapp.benchmarks.sob.pure.instruments import TARGETS
 from auditapp.benchmarks.sob.pure.loading import published_sources
-from auditapp.benchmarks.sob.pure.loading.drawing import Draw
-from auditapp.benchmarks.sob.pure.loading.normalising import make_labels
+from auditapp.benchmarks.sob.pure.loading.normalising import Draw, make_labels
 from auditapp.benchmarks.sob.pure.loading.published_sources import PREPARED_PROVENANCE, Provenance
 from auditapp.benchmarks.sob.pure.loading.sources import PREPARED_FORMAT, DatasetText, read_dataset
-from auditapp.benchmarks.sob.pure.published import TARGETS
 from tests.shared import shared
 from transcripts.formats.problems import ReadError
 

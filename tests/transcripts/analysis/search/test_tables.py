@@ -16,7 +16,7 @@ from django.utils.timezone import now
 from tests.transcripts.analysis.search.conftest import Put
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
-from transcripts.coding.actions.decisions import decide_sentence
+from transcripts.coding.actions.codings import decide_sentence
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.studies.models import Project

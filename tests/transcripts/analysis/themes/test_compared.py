@@ -18,13 +18,13 @@ from statsmodels.stats.multitest import multipletests  # type: ignore[import-unt
 from tests.transcripts.analysis.themes.cast import BALANCE, answers, make_theme, open_all, put_on
 from tests.transcripts.coding.desk_cast import decide, find_code, put
 from transcripts.accounts.models import User
-from transcripts.analysis.themes.compared import THEMES, compare, list_families
 from transcripts.analysis.themes.evidence import choose_viewpoint
-from transcripts.analysis.themes.pure.comparing import (
+from transcripts.analysis.themes.pure.presence import (
     NOTHING_ASKED_ALIKE,
     NOTHING_READ_ALIKE,
     ONE_MODEL,
     Answer,
+    Heading,
     Readings,
     Row,
     Said,
@@ -32,7 +32,7 @@ from transcripts.analysis.themes.pure.comparing import (
     draw_models,
     read_answers,
 )
-from transcripts.analysis.themes.pure.presence import Heading
+from transcripts.analysis.themes.queries import THEMES, compare, list_families
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.actions import import_file

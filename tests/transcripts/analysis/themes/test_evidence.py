@@ -24,8 +24,7 @@ from transcripts.analysis.themes.evidence import (
     list_coders,
 )
 from transcripts.analysis.themes.pure.presence import Cell
-from transcripts.analysis.themes.queries import current_themes, read_catalogue
-from transcripts.analysis.themes.quotations import count_codes, count_themes
+from transcripts.analysis.themes.queries import count_codes, count_themes, current_themes, read_catalogue
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Coding, Layer
 from transcripts.corpus.models import Interview, Sentence

@@ -14,12 +14,12 @@ from django.urls import reverse
 from tests.transcripts.analysis.themes.cast import BALANCE, make_theme, put_on
 from tests.transcripts.corpus.consent_cast import allow, refuse
 from transcripts.accounts.models import User
-from transcripts.analysis.themes import reflexive
+from transcripts.analysis.themes import actions
 from transcripts.analysis.themes.actions import ThemeText, revise_theme
-from transcripts.analysis.themes.quotations import add_quote
+from transcripts.analysis.themes.queries import add_quote
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Sentence
-from transcripts.exchange.registry import Scope, find_export
+from transcripts.exchange.rows import Scope, find_export
 from transcripts.studies.models import Project
 
 
@@ -111,7 +111,7 @@ def test_reasons_of_themes_do_not_go_to_blind_coders(project: Project, lead: Use
 
 
 def test_positionality_goes_with_the_exports(project: Project, coder: User, second_coder: User) -> None:
-    reflexive.write_statement(project=project, text="Trained in sociology.", by=coder)
+    actions.write_statement(project=project, text="Trained in sociology.", by=coder)
     [row] = export("positionality", project)
     assert (row["author"], row["text"]) == ("coder", "Trained in sociology.")
     assert export("positionality", project, second_coder) == []

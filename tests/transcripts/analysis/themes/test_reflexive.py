@@ -13,10 +13,9 @@ from tests.transcripts.coding.desk_cast import last_event
 from tests.transcripts.corpus.consent_cast import allow
 from transcripts.accounts.models import User
 from transcripts.analysis.models import PhaseEntry, PositionalityStatement
-from transcripts.analysis.themes import reflexive
+from transcripts.analysis.themes import actions
 from transcripts.analysis.themes.actions import ThemeText, create_theme
-from transcripts.analysis.themes.queries import EntryChanged, NotYours
-from transcripts.analysis.themes.quotations import add_quote
+from transcripts.analysis.themes.queries import EntryChanged, NotYours, add_quote
 from transcripts.corpus.models import Sentence
 from transcripts.refusals import WrongInput
 from transcripts.studies.models import Project
@@ -34,62 +33,62 @@ def get(client: Client, name: str) -> str:
 
 def test_texts_have_twenty_thousand_characters(project: Project, coder: User) -> None:
     longest = "x" * 20_000
-    entry = reflexive.write_entry(project=project, phase=1, text=longest, by=coder)
-    reflexive.change_entry(entry=entry, text="y" * 20_000, by=coder)
-    reflexive.write_statement(project=project, text=longest, by=coder)
+    entry = actions.write_entry(project=project, phase=1, text=longest, by=coder)
+    actions.change_entry(entry=entry, text="y" * 20_000, by=coder)
+    actions.write_statement(project=project, text=longest, by=coder)
     text = ThemeText("Hedging", longest, longest)
     assert create_theme(project=project, text=text, codes=[], by=coder).concept == longest
     with pytest.raises(WrongInput, match="the limit is 20,000"):
-        reflexive.write_statement(project=project, text=f"{longest}x", by=coder)
+        actions.write_statement(project=project, text=f"{longest}x", by=coder)
 
 
 class TestEntries:
     def test_phases_are_written_in_any_order(self, project: Project, coder: User) -> None:
         for number, phase in enumerate((6, 1, 4, 1)):
-            reflexive.write_entry(project=project, phase=phase, text=f"Noted {number}.", by=coder)
+            actions.write_entry(project=project, phase=phase, text=f"Noted {number}.", by=coder)
         assert [entry.phase for entry in PhaseEntry.objects.order_by("pk")] == [6, 1, 4, 1]
 
     def test_double_click_writes_down_once(self, project: Project, coder: User, second_coder: User) -> None:
-        first = reflexive.write_entry(project=project, phase=1, text="Noted.", by=coder)
-        assert reflexive.write_entry(project=project, phase=1, text=" Noted. ", by=coder) == first
-        assert reflexive.write_entry(project=project, phase=2, text="Noted.", by=coder) != first
-        assert reflexive.write_entry(project=project, phase=1, text="Noted.", by=second_coder) != first
+        first = actions.write_entry(project=project, phase=1, text="Noted.", by=coder)
+        assert actions.write_entry(project=project, phase=1, text=" Noted. ", by=coder) == first
+        assert actions.write_entry(project=project, phase=2, text="Noted.", by=coder) != first
+        assert actions.write_entry(project=project, phase=1, text="Noted.", by=second_coder) != first
 
     def test_a_change_keeps_the_text_before(self, project: Project, coder: User) -> None:
-        before = reflexive.write_entry(project=project, phase=1, text="First thoughts.", by=coder)
-        after = reflexive.change_entry(entry=before, text="Second thoughts.", by=coder)
+        before = actions.write_entry(project=project, phase=1, text="First thoughts.", by=coder)
+        after = actions.change_entry(entry=before, text="Second thoughts.", by=coder)
         before.refresh_from_db()
         assert (before.text, before.superseded_by) == ("First thoughts.", after)
         assert before.withdrawn_at is not None
         assert last_event(project).details == {"characters": 16, "phase": 1, "replaces": before.pk}
 
     def test_the_same_text_twice_is_one_row(self, project: Project, coder: User) -> None:
-        entry = reflexive.write_entry(project=project, phase=1, text="Noted.", by=coder)
-        assert reflexive.change_entry(entry=entry, text=" Noted. ", by=coder) == entry
+        entry = actions.write_entry(project=project, phase=1, text="Noted.", by=coder)
+        assert actions.change_entry(entry=entry, text=" Noted. ", by=coder) == entry
 
     def test_two_windows_lose_nothing(self, project: Project, coder: User) -> None:
-        entry = reflexive.write_entry(project=project, phase=1, text="One.", by=coder)
-        second = reflexive.change_entry(entry=entry, text="Two.", by=coder)
-        third = reflexive.change_entry(entry=second, text="Three.", by=coder)
+        entry = actions.write_entry(project=project, phase=1, text="One.", by=coder)
+        second = actions.change_entry(entry=entry, text="Two.", by=coder)
+        third = actions.change_entry(entry=second, text="Three.", by=coder)
         with pytest.raises(EntryChanged) as caught:
-            reflexive.change_entry(entry=entry, text="Four.", by=coder)
+            actions.change_entry(entry=entry, text="Four.", by=coder)
         assert caught.value.active == third
-        reflexive.withdraw_entry(entry=third, by=coder)
+        actions.withdraw_entry(entry=third, by=coder)
         with pytest.raises(EntryChanged, match="withdrew") as caught:
-            reflexive.change_entry(entry=entry, text="Four.", by=coder)
+            actions.change_entry(entry=entry, text="Four.", by=coder)
         assert caught.value.active is None
 
     def test_people_change_their_own_entries(self, project: Project, coder: User, lead: User) -> None:
-        entry = reflexive.write_entry(project=project, phase=1, text="Mine.", by=coder)
+        entry = actions.write_entry(project=project, phase=1, text="Mine.", by=coder)
         with pytest.raises(NotYours):
-            reflexive.change_entry(entry=entry, text="Theirs.", by=lead)
+            actions.change_entry(entry=entry, text="Theirs.", by=lead)
         with pytest.raises(NotYours):
-            reflexive.withdraw_entry(entry=entry, by=lead)
+            actions.withdraw_entry(entry=entry, by=lead)
 
     @pytest.mark.parametrize(("phase", "text"), [(7, "Noted."), (0, "Noted."), (1, " "), (1, "x" * 20_001)])
     def test_what_cannot_be_taken_is_refused(self, project: Project, coder: User, phase: int, text: str) -> None:
         with pytest.raises(WrongInput):
-            reflexive.write_entry(project=project, phase=phase, text=text, by=coder)
+            actions.write_entry(project=project, phase=phase, text=text, by=coder)
 
 
 class TestBoard:
@@ -99,7 +98,7 @@ class TestBoard:
         theme = make_theme(project, lead)
         add_quote(theme=theme.theme, sentence=sentence, side="for", by=lead, edited_text="I would ask […]")
         allow(lead, sentence.turn.interview, scope="quotation")
-        reflexive.write_entry(project=project, phase=4, text="We kept the second reading.", by=lead)
+        actions.write_entry(project=project, phase=4, text="We kept the second reading.", by=lead)
         board = get(client_of(reader), "phases")
         for part in (
             "Familiarisation",
@@ -113,7 +112,7 @@ class TestBoard:
     def test_a_blind_coder_reads_her_own_entries(
         self, project: Project, coder: User, second_coder: User, client_of: SignIn
     ) -> None:
-        entry = reflexive.write_entry(project=project, phase=2, text="I code everything as balance.", by=second_coder)
+        entry = actions.write_entry(project=project, phase=2, text="I code everything as balance.", by=second_coder)
         client = client_of(coder)
         assert "everything as balance" not in get(client, "phases")
         for name in ("change_entry", "withdraw_entry"):
@@ -141,8 +140,8 @@ class TestBoard:
 
 class TestPositionality:
     def test_one_statement_stands_and_earlier_ones_stay(self, project: Project, coder: User) -> None:
-        first = reflexive.write_statement(project=project, text="Trained in sociology.", by=coder)
-        second = reflexive.write_statement(project=project, text="And in law.", by=coder, replaces=first.pk)
+        first = actions.write_statement(project=project, text="Trained in sociology.", by=coder)
+        second = actions.write_statement(project=project, text="And in law.", by=coder, replaces=first.pk)
         first.refresh_from_db()
         assert first.superseded_by == second
         assert [each.text for each in PositionalityStatement.objects.filter(withdrawn_at__isnull=True)] == [
@@ -161,7 +160,7 @@ class TestPositionality:
     def test_only_its_author_and_those_who_see_all_codings_read_it(
         self, project: Project, coder: User, second_coder: User, lead: User, reader: User, client_of: SignIn
     ) -> None:
-        reflexive.write_statement(project=project, text="Raised bilingual.", by=coder)
+        actions.write_statement(project=project, text="Raised bilingual.", by=coder)
         for user, reads in ((coder, True), (lead, True), (reader, True), (second_coder, False)):
             assert ("Raised bilingual." in get(client_of(user), "positionality")) is reads
 
@@ -181,7 +180,7 @@ class TestPositionality:
     def test_a_withdrawn_statement_is_not_asked_for_again(
         self, project: Project, coder: User, reader: User, client_of: SignIn
     ) -> None:
-        reflexive.write_statement(project=project, text="Raised bilingual.", by=coder)
+        actions.write_statement(project=project, text="Raised bilingual.", by=coder)
         client = client_of(coder)
         assert client.post(url("withdraw_statement")).status_code == 302
         assert "Raised bilingual." not in get(client_of(reader), "positionality")

@@ -3,14 +3,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from transcripts.agreement.pure.figures import Agreement
+from transcripts.agreement.pure.figures import Agreement, list_agreement
 from transcripts.agreement.pure.label_files import read_labels
-from transcripts.agreement.pure.listing import list_agreement
-from transcripts.agreement.pure.measuring import USUAL_RESAMPLES, measure_agreement, measure_ratings
-from transcripts.agreement.pure.tallies import LabelTable, RatingTable
+from transcripts.agreement.pure.measuring import (
+    USUAL_RESAMPLES,
+    LabelTable,
+    RatingTable,
+    measure_agreement,
+    measure_ratings,
+)
 from transcripts.formats.command_files import say_file
 from transcripts.formats.problems import ReadError
-from transcripts.statistics.alpha import Level
+from transcripts.statistics.coefficients import Level
 from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, pick, reading, refusing
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -15,19 +15,29 @@ from transcripts.analysis.models import ThemeQuote, ThemeVersion
 from transcripts.analysis.search.pure.words import UNNAMED
 from transcripts.analysis.search.queries import Visibility
 from transcripts.analysis.search.results import build_results
-from transcripts.analysis.themes import evidence, queries, quotations
-from transcripts.analysis.themes.evidence import Viewpoint
+from transcripts.analysis.themes import evidence, queries
+from transcripts.analysis.themes.evidence import LayerChoice, Viewpoint, choose_viewpoint
 from transcripts.analysis.themes.forms import QuoteForm
-from transcripts.analysis.themes.pure.presence import APART, Link, Presence, PresenceRow, draw_presence
-from transcripts.analysis.themes.queries import QuoteChanged
+from transcripts.analysis.themes.pure.presence import (
+    APART,
+    COMPARISONS,
+    Link,
+    Presence,
+    PresenceRow,
+    draw_models,
+    draw_presence,
+)
+from transcripts.analysis.themes.queries import QuoteChanged, compare, list_families
 from transcripts.analysis.themes.views.themes import ask_viewpoint, describe_viewpoint, get_theme
 from transcripts.blinding.viewers import get_viewer
 from transcripts.charts.figures import Missing
 from transcripts.coding.models import Coding, Level, Prompting
 from transcripts.corpus.models import Sentence
+from transcripts.formats.comparisons import RULE
 from transcripts.refusals import WrongInput
-from transcripts.statistics.figures import MIN_CLUSTERS, Mark, explain_mark
+from transcripts.statistics.figures import MIN_CLUSTERS, Mark, explain_mark, explain_marks
 from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.downloads import name_narrowed, offer_table, send_report_table
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 from transcripts.ui.forms import post_again
@@ -49,12 +59,12 @@ def show_presence(request: ProjectRequest) -> HttpResponse:
     if rows == "codes":
         catalogue = queries.read_catalogue(request.project)
         codes = [code for _, family_codes in catalogue.families for code in family_codes]
-        presence = quotations.count_codes(viewpoint, codes, by_interview=by_interview)
+        presence = queries.count_codes(viewpoint, codes, by_interview=by_interview)
     else:
         themes = queries.current_themes(request.project)
         active = [each for each in themes if each.state != ThemeVersion.State.DROPPED]
-        presence = quotations.count_themes(viewpoint, active, by_interview=by_interview)
-    link = quotations.link_to_sentences(viewpoint, of_codes=rows == "codes", by_interview=by_interview)
+        presence = queries.count_themes(viewpoint, active, by_interview=by_interview)
+    link = queries.link_to_sentences(viewpoint, of_codes=rows == "codes", by_interview=by_interview)
     title = f"{ROW_KINDS[rows]} by {'interview' if by_interview else 'model'}"
     context = {
         "title": title,
@@ -139,7 +149,7 @@ def quote(request: ProjectRequest, number: int, sentence_id: int) -> HttpRespons
         text = {name: form.cleaned_data[name] for name in ("side", "edited_text", "note", "replaces")}
         try:
             with at_form(form, ways=WrongInput):
-                quotations.add_quote(theme=theme.theme, sentence=sentence, by=request.user, coding=coding, **text)
+                queries.add_quote(theme=theme.theme, sentence=sentence, by=request.user, coding=coding, **text)
                 messages.success(request, f"Quoted {text['side']} the theme.")
                 return redirect("themes:theme", request.project.slug, number)
         except QuoteChanged as error:
@@ -156,7 +166,7 @@ def withdraw_quote(request: ProjectRequest, number: int, quote_id: int) -> HttpR
     withdrawn = get_object_or_404(
         ThemeQuote.objects.select_related("theme"), pk=quote_id, theme__project=request.project, theme=theme.theme
     )
-    quotations.withdraw_quote(quote=withdrawn, by=request.user)
+    queries.withdraw_quote(quote=withdrawn, by=request.user)
     messages.success(request, "The quote is withdrawn. It is kept in the history.")
     return redirect("themes:theme", request.project.slug, number)
 
@@ -245,3 +255,70 @@ def _render_quote(
     [result] = build_results([sentence.pk], [], visibility, request.user.pk)
     context = {"version": theme, "form": form, "result": result, "race": race}
     return render(request, "analysis/themes/quote.html", context, status=status)
+
+
+NO_CODES = "None of these codes is in a decided answer to a question that two models were asked."
+NO_ANSWERS_OF_THE_CHOSEN = "The models chosen have no answers with these codes that could be compared."
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_compared(request: ProjectRequest) -> HttpResponse:
+    """Every two models, by the codes of a family or by themes; only the pairs of one model, or one pair, if they are chosen."""
+    report, context = _read(request, request.GET)
+    rows = report["comparisons"]
+    context |= {
+        "report": report,
+        "rows": COMPARISONS.print_rows(report),
+        "heads": COMPARISONS.list_heads(),
+        "chart": draw_models(
+            rows,
+            report["why"] or (NO_ANSWERS_OF_THE_CHOSEN if context["chosen"] else NO_CODES),
+        ),
+        "marks": explain_marks((row["mark"] for row in rows), "cases"),
+        "query": [
+            (name, request.GET[name])
+            for name in ("family", "coder", "layer", "model", "other")
+            if request.GET.get(name)
+        ],
+    }
+    if rows and Permission.SEE_ALL_CODINGS in request.role.permissions:
+        context["offered_tables"] = [offer_table(COMPARISONS, "These comparisons")]
+        context["table_files"] = reverse("themes:compared_file", args=[request.project.slug])
+    return render(request, "analysis/themes/compared.html", context)
+
+
+@require_POST
+@project_view(Permission.SEE_ALL_CODINGS)
+def download(request: ProjectRequest) -> HttpResponse:
+    """The comparisons that the page shows, as a file."""
+    report, context = _read(request, request.POST)
+    marks = explain_marks((row["mark"] for row in report["comparisons"]), "cases")
+    whose = f"Codings of {report['coder']}, {report['layer']}."
+    basis = {name: report[name] for name in ("family", "coder", "layer", "models", "interviews")} | context["chosen"]
+    return send_report_table(
+        COMPARISONS,
+        report,
+        request.POST.get("format", "csv"),
+        "models.compared",
+        stem=name_narrowed(f"{request.project.slug}-models-compared", basis, is_narrowed=True),
+        project=request.project,
+        target=f"family:{report['family']}",
+        by=request.user,
+        details={"rows": len(report["comparisons"]), **basis},
+        caption=" ".join([COMPARISONS.caption, whose, RULE, *marks, *report["notes"]]),
+    )
+
+
+def _read(request: ProjectRequest, asked: QueryDict) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is compared, as it was asked for, and what the page offers instead. What there is not is passed over."""
+    layer = asked.get("layer", LayerChoice.BLIND)
+    viewpoint = choose_viewpoint(get_viewer(request), coder=asked.get("coder", ""), layer=layer)
+    families = dict(list_families(viewpoint))
+    family = asked.get("family", "")
+    report = compare(viewpoint, family if family in families else next(iter(families), ""))
+    chosen = {name: found for name in ("model", "other") if (found := asked.get(name, "")) in report["models"]}
+    report["comparisons"] = [
+        row for row in report["comparisons"] if {*chosen.values()} <= {row["first"], row["second"]}
+    ]
+    return report, {"families": families, "chosen": chosen, **describe_viewpoint(request, viewpoint)}

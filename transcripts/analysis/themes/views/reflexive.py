@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.analysis.models import PhaseEntry, PositionalityStatement, ThemeVersion
 from transcripts.analysis.templatetags.positionality import POSTPONED
-from transcripts.analysis.themes import evidence, queries, reflexive
+from transcripts.analysis.themes import actions, evidence, queries
 from transcripts.analysis.themes.evidence import choose_viewpoint
 from transcripts.analysis.themes.forms import EntryForm, StatementForm
 from transcripts.analysis.themes.queries import EntryChanged, NotYours
@@ -45,7 +45,7 @@ def write_entry(request: ProjectRequest) -> HttpResponse:
     form = EntryForm(request.POST)
     if form.is_valid():
         with at_form(form):
-            entry = reflexive.write_entry(project=request.project, by=request.user, **form.cleaned_data)
+            entry = actions.write_entry(project=request.project, by=request.user, **form.cleaned_data)
             messages.success(request, f"Saved under {entry.get_phase_display().lower()}.")
             return redirect("themes:phases", request.project.slug)
     return _render_phases(request, refused=form, status=422)
@@ -60,7 +60,7 @@ def change_entry(request: ProjectRequest) -> HttpResponse:
         return _ask_for_entry(request)
     text = request.POST.get("text", "")
     try:
-        reflexive.change_entry(entry=entry, text=text, by=request.user)
+        actions.change_entry(entry=entry, text=text, by=request.user)
     except (WrongInput, NotYours) as error:
         messages.error(request, str(error))
         kept = {"entry_id": entry.pk, "phase": entry.phase, "text": text}
@@ -81,7 +81,7 @@ def withdraw_entry(request: ProjectRequest) -> HttpResponse:
     if entry is None:
         return _ask_for_entry(request)
     try:
-        reflexive.withdraw_entry(entry=entry, by=request.user)
+        actions.withdraw_entry(entry=entry, by=request.user)
     except NotYours as error:
         messages.error(request, str(error))
         return _render_phases(request, status=409)
@@ -104,7 +104,7 @@ def write_statement(request: ProjectRequest) -> HttpResponse:
     if form.is_valid():
         try:
             with at_form(form, ways=WrongInput):
-                reflexive.write_statement(project=request.project, by=request.user, **form.cleaned_data)
+                actions.write_statement(project=request.project, by=request.user, **form.cleaned_data)
                 messages.success(request, "Your statement is saved, with today’s date.")
                 return redirect("themes:positionality", request.project.slug)
         except EntryChanged as error:
@@ -117,7 +117,7 @@ def write_statement(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.CODE)
 def withdraw_statement(request: ProjectRequest) -> HttpResponse:
     """Take one's own statement back."""
-    reflexive.withdraw_statement(project=request.project, by=request.user)
+    actions.withdraw_statement(project=request.project, by=request.user)
     messages.success(request, "You now have no statement in this study. Earlier versions stay in the record.")
     return redirect("themes:positionality", request.project.slug)
 

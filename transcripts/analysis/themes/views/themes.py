@@ -12,7 +12,7 @@ from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_http_methods, require_safe
 
 from transcripts.analysis.models import ThemeQuote, ThemeVersion
-from transcripts.analysis.themes import actions, evidence, queries, quotations
+from transcripts.analysis.themes import actions, evidence, queries
 from transcripts.analysis.themes.actions import ThemeText
 from transcripts.analysis.themes.evidence import Viewpoint, choose_viewpoint
 from transcripts.analysis.themes.forms import GroupForm, MergeForm, NewThemeForm, SplitForm, ThemeForm
@@ -38,7 +38,7 @@ def show_themes(request: ProjectRequest) -> HttpResponse:
     viewpoint = ask_viewpoint(request)
     themes = queries.current_themes(request.project)
     catalogue = queries.read_catalogue(request.project, also={code for each in themes for code in each.codes})
-    presence = quotations.count_themes(viewpoint, themes)
+    presence = queries.count_themes(viewpoint, themes)
     sides = _count_quotes(request)
     lines = [
         {
@@ -79,7 +79,7 @@ def show_theme(request: ProjectRequest, number: int) -> HttpResponse:
         {
             "version": version,
             "codes": [(code, counts.get(code.identifier, 0)) for code in catalogue.name_codes(version.codes)],
-            "by_model": quotations.list_models(viewpoint, version),
+            "by_model": queries.list_models(viewpoint, version),
             "few": explain_mark(Mark.FEW, "decided turns"),
             "came_from": version.theme.came_from.all(),
             "led_to": version.theme.led_to.all(),

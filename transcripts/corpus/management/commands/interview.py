@@ -18,7 +18,7 @@ from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION, seg
 from transcripts.corpus.queries import STATES, count_states, list_consents
 from transcripts.formats.command_files import input_file, say_file
 from transcripts.formats.interviews import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
-from transcripts.formats.interviews.calls import pair_results
+from transcripts.formats.interviews.chat_content import pair_results
 from transcripts.formats.interviews.threads import find_stage
 from transcripts.formats.unseen import drop_unseen
 from transcripts.refusals import Refused

@@ -5,24 +5,18 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from transcripts.analysis.themes.compared import THEMES, compare, find_family
 from transcripts.analysis.themes.evidence import LayerChoice, see_everything
-from transcripts.analysis.themes.pure.comparing import describe_models
+from transcripts.analysis.themes.pure.presence import describe_models
+from transcripts.analysis.themes.queries import THEMES, compare, find_family
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Beginning
 from transcripts.corpus.consent import HOW_TO_RECORD
-from transcripts.corpus.listing import is_fact
 from transcripts.corpus.models import RUN_FACTS, Kind
+from transcripts.corpus.queries import is_fact
 from transcripts.exchange.actions import import_qdpx, say_long_cells, write_export
 from transcripts.exchange.refi.details import StudyReport
-from transcripts.exchange.registry import (
-    Scope,
-    count_without_consent,
-    find_export,
-    list_exports,
-    say_without_consent,
-)
+from transcripts.exchange.rows import Scope, count_without_consent, find_export, list_exports, say_without_consent
 from transcripts.formats.command_files import input_file
 from transcripts.studies.management.finding import find_study
 from transcripts.studies.models import MethodStance, Project

@@ -10,10 +10,9 @@ from django.core.management.base import CommandError
 
 from transcripts.formats.command_files import say_file
 from transcripts.formats.problems import ReadError
-from transcripts.negotiation.pure.listing import list_report
 from transcripts.negotiation.pure.reading import LAYERS, read_records
 from transcripts.negotiation.pure.records import Records
-from transcripts.negotiation.pure.report import make_report
+from transcripts.negotiation.pure.report import list_report, make_report
 from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, reading
 

@@ -7,10 +7,8 @@ from django.core.management.base import CommandError
 
 from auditapp.benchmarks.experiments.actions import load_enrolments, lock_plan
 from auditapp.benchmarks.experiments.management.finding import find_experiment
-from auditapp.benchmarks.experiments.pure.effects import report_experiment, tally_units
-from auditapp.benchmarks.experiments.pure.listing import list_report
-from auditapp.benchmarks.experiments.pure.plans import Plan, PlanRefused, read_plan
-from auditapp.benchmarks.experiments.pure.units import read_units
+from auditapp.benchmarks.experiments.pure.effects import list_report, report_experiment, tally_units
+from auditapp.benchmarks.experiments.pure.plans import Plan, PlanRefused, read_plan, read_units
 from auditapp.benchmarks.experiments.queries import read_report
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file, say_file

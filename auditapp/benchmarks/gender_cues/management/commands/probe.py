@@ -8,22 +8,18 @@ from django.core.management.base import CommandError
 from auditapp.batches.command_options import BATCH, MAYBE_BATCH, LaunchCommand
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.gender_cues.actions.launching import launch_probe
-from auditapp.benchmarks.gender_cues.actions.rationales import PER_THREAD, store_rationales
+from auditapp.benchmarks.gender_cues.actions import PER_THREAD, launch_probe, store_rationales
 from auditapp.benchmarks.gender_cues.management.choices import find_batch, find_reviews
-from auditapp.benchmarks.gender_cues.pure.limits import CONDITIONS, MIN_TEXTS
-from auditapp.benchmarks.gender_cues.pure.listing import list_funnel, list_report
+from auditapp.benchmarks.gender_cues.pure.design import CONDITIONS, MIN_TEXTS
+from auditapp.benchmarks.gender_cues.pure.outputs import list_funnel, list_report, make_report
 from auditapp.benchmarks.gender_cues.pure.parsing import parse_answer
-from auditapp.benchmarks.gender_cues.pure.report import make_report
-from auditapp.benchmarks.gender_cues.pure.reviews import ReviewFile
+from auditapp.benchmarks.gender_cues.pure.reviews import ReviewFile, Rules, RulesRefused, read_rules, winnow
 from auditapp.benchmarks.gender_cues.pure.tables import AXES
 from auditapp.benchmarks.gender_cues.pure.trials import RAW, read_themes, read_trials
-from auditapp.benchmarks.gender_cues.pure.winnowing import Rules, RulesRefused, read_rules, winnow
 from auditapp.llm.management.finding import MODELS, find_variant
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file, say_file
-from transcripts.formats.json_fields import Row, read_each, refuse_field, take_words
-from transcripts.formats.json_lines import read_lines
+from transcripts.formats.json_lines import Row, read_each, read_lines, refuse_field, take_words
 from transcripts.formats.problems import ReadError
 from transcripts.refusals import Refused
 from transcripts.studies.management.finding import find_study
@@ -97,7 +93,7 @@ class Winnow(ActCommand):
         self.answer(found, [*list_funnel(winnowing.funnel), *([missing] if reviews.without_text else [])])
 
     def _store(self, file: Path, rules: Rules, options: dict[str, Any]) -> None:
-        from auditapp.benchmarks.gender_cues.actions.reviews import load_reviews
+        from auditapp.benchmarks.gender_cues.actions import load_reviews
 
         with reading(file) as opened:
             stored = load_reviews(
@@ -208,8 +204,7 @@ def _report_file(options: dict[str, Any]) -> dict[str, Any]:
 
 def _report_batch(options: dict[str, Any]) -> dict[str, Any]:
     from auditapp.benchmarks.gender_cues.management.choices import find_batch
-    from auditapp.benchmarks.gender_cues.queries.purposes import require_figures
-    from auditapp.benchmarks.gender_cues.queries.trials import KIND, read_report
+    from auditapp.benchmarks.gender_cues.queries import KIND, read_report, require_figures
 
     batch = find_batch(options["batch"])
     require_figures(batch.project)

@@ -7,14 +7,20 @@ from uuid import UUID
 
 from auditapp.batches.command_options import CAP, WAIT, read_dollars, refuse_stopped, wait_for_batch
 from auditapp.benchmarks.scenarios.actions.asking import ask, ask_again, give_up, record_answer
-from auditapp.benchmarks.scenarios.actions.closing import close_play, discard_play
 from auditapp.benchmarks.scenarios.actions.plays import branch_play, open_play
 from auditapp.benchmarks.scenarios.actions.scripts import write_script
-from auditapp.benchmarks.scenarios.forms.plays import AskForm, OpenPlayForm
+from auditapp.benchmarks.scenarios.actions.storing import close_play, discard_play
+from auditapp.benchmarks.scenarios.forms import AskForm, OpenPlayForm
 from auditapp.benchmarks.scenarios.models import Play, Question, Script
 from auditapp.benchmarks.scenarios.pure.scripts import ScriptRefused, read_guide, read_published_openings
-from auditapp.benchmarks.scenarios.queries.plays import find_script, latest_scripts
-from auditapp.benchmarks.scenarios.queries.talks import Exchange, Raised, find_raised, read_talk
+from auditapp.benchmarks.scenarios.queries.talks import (
+    Exchange,
+    Raised,
+    find_raised,
+    find_script,
+    latest_scripts,
+    read_talk,
+)
 from auditapp.llm.management.finding import MODEL, find_variant
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

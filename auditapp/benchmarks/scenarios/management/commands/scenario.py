@@ -9,13 +9,11 @@ from django.core.management.base import CommandError
 from auditapp.batches.command_options import MAYBE_BATCH, REPEATS, LaunchCommand
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.scenarios.actions.runs import launch_scenarios
-from auditapp.benchmarks.scenarios.actions.scripts import load_scripts
+from auditapp.benchmarks.scenarios.actions.scripts import launch_scenarios, load_scripts
 from auditapp.benchmarks.scenarios.actions.storing import store_plays
 from auditapp.benchmarks.scenarios.management.finding import read_conditions
-from auditapp.benchmarks.scenarios.pure.listing import list_report
 from auditapp.benchmarks.scenarios.pure.measures import report_plays
-from auditapp.benchmarks.scenarios.pure.plays_file import read_plays
+from auditapp.benchmarks.scenarios.pure.outputs import list_report, read_plays
 from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED, SHIPPED_FILE, list_halves, read_scripts
 from auditapp.benchmarks.scenarios.queries.runs import count_states, run_plays
 from auditapp.llm.management.finding import MODELS, find_variant

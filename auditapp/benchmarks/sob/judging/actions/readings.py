@@ -33,8 +33,7 @@ from auditapp.benchmarks.sob.pure.instruments import BASE_TASK
 from auditapp.benchmarks.sob.pure.parsing import Outcome, Parsed, is_known
 from auditapp.benchmarks.sob.pure.verdicts import VERDICTS
 from auditapp.benchmarks.sob.queries import KIND, find_schema
-from auditapp.benchmarks.sob.report.requests import request_after_change
-from auditapp.benchmarks.sob.report.store import outdate_reports
+from auditapp.benchmarks.sob.report.store import outdate_reports, request_after_change
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import find_answer_schema
 from transcripts.accounts.models import User

@@ -22,7 +22,7 @@ from auditapp.benchmarks.sob.management.choices import choose_project, find_batc
 from auditapp.benchmarks.sob.models import Audit, Dataset, TargetTable
 from auditapp.benchmarks.sob.pure.counting import LEXICON_VERSION
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, TASKS
-from auditapp.benchmarks.sob.pure.loading.drawing import BY_FIELDS, DEFAULT_SEED, METHODS, Draw
+from auditapp.benchmarks.sob.pure.loading.normalising import BY_FIELDS, DEFAULT_SEED, METHODS, Draw
 from auditapp.benchmarks.sob.pure.loading.opening import MAX_FILE_BYTES
 from auditapp.benchmarks.sob.pure.loading.published_sources import Provenance
 from auditapp.benchmarks.sob.pure.metrics import parse_file
@@ -338,7 +338,7 @@ def report_batch(number: int, options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The report of a batch: the stored one, or a new one if that is stale. Raises ``Refused``."""
     from auditapp.benchmarks.sob.management.choices import find_batch
     from auditapp.benchmarks.sob.report.computing import ReportChoice
-    from auditapp.benchmarks.sob.report.requests import await_report
+    from auditapp.benchmarks.sob.report.store import await_report
     from auditapp.benchmarks.sob.tables.queries import IN_FORCE, LOADED
 
     batch = find_batch(number)
@@ -456,7 +456,7 @@ def describe_comparison(compared: Mapping[str, Any]) -> Iterator[str]:
 
 def list_pairs(tests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """A line for each comparison of two models, over how many tests P is adjusted, and what the marks say."""
-    from auditapp.benchmarks.sob.pure.measures.paired import explain_family
+    from auditapp.benchmarks.sob.pure.measures.ranks import explain_family
 
     yield from map(write_pair, tests)
     if family := explain_family(tests):

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from auditapp.benchmarks.sob.pure.importing_results.rows import MAX_FILE_BYTES, ResultError, ResultFile, ResultRow
 from auditapp.llm.providers.base import make_storable
 from transcripts.formats.problems import ReadError
-from transcripts.formats.strict_table import StrictTable
+from transcripts.formats.tabular import StrictTable
 
 FORMAT = "sob_results"
 NOTE = "The file holds what a second model read out of the answer, not the answer itself."

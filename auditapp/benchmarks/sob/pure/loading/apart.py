@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from auditapp.benchmarks.sob.pure.loading.dataset_texts import DatasetText
-from auditapp.benchmarks.sob.pure.loading.drawing import Draw, SampleError
-from auditapp.benchmarks.sob.pure.loading.normalising import TargetLabels, make_labels
+from auditapp.benchmarks.sob.pure.loading.normalising import Draw, SampleError, TargetLabels, make_labels
 from auditapp.benchmarks.sob.pure.loading.opening import make_environment
 from auditapp.benchmarks.sob.pure.loading.previewing import Plan, Preview, plan_file, preview_file
 from auditapp.benchmarks.sob.pure.loading.published_sources import Provenance, find_published_source

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from auditapp.benchmarks.sob.pure.loading.dataset_texts import DatasetText
-from auditapp.benchmarks.sob.pure.loading.drawing import SampleError
+from auditapp.benchmarks.sob.pure.loading.normalising import SampleError
 from auditapp.benchmarks.sob.pure.loading.opening import OpenedFile, open_file
 from auditapp.benchmarks.sob.pure.loading.published_sources import Provenance, PublishedSource
 from auditapp.benchmarks.sob.pure.loading.row_files import Table
 from auditapp.benchmarks.sob.pure.loading.sources import FIELDS, propose_mapping, read_dataset, read_opened
 from transcripts.formats.problems import ReadError
-from transcripts.formats.strict_table import is_heading
+from transcripts.formats.tabular import is_heading
 
 _MAX_LABEL_LENGTH = 60
 _MAX_WORDS = 5

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from auditapp.benchmarks.sob.pure.loading.dataset_texts import DatasetText
-from auditapp.benchmarks.sob.pure.loading.drawing import (
+from auditapp.benchmarks.sob.pure.loading.normalising import (
     DEFAULT_SEED,
     NOT_DRAWN,
     Statement,

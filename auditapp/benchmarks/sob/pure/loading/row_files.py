@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from transcripts.formats.json_lines import read_lines
 from transcripts.formats.problems import ReadError
-from transcripts.formats.strict_table import StrictTable
+from transcripts.formats.tabular import StrictTable
 from transcripts.formats.text_input import find_delimiter
 
 MAX_ROWS = 500_000

@@ -20,8 +20,15 @@ from auditapp.benchmarks.sob.pure.loading.dataset_texts import (
     describe_unknown_labels,
     list_rows,
 )
-from auditapp.benchmarks.sob.pure.loading.drawing import SAME_AGAIN, Draw, Statement, draw_sample, drop_repeated
-from auditapp.benchmarks.sob.pure.loading.normalising import TargetLabels, load_published_targets
+from auditapp.benchmarks.sob.pure.loading.normalising import (
+    SAME_AGAIN,
+    Draw,
+    Statement,
+    TargetLabels,
+    draw_sample,
+    drop_repeated,
+    load_published_targets,
+)
 from auditapp.benchmarks.sob.pure.loading.opening import OpenedFile, open_file
 from auditapp.benchmarks.sob.pure.loading.published_sources import (
     PREPARED_PROVENANCE,
@@ -34,7 +41,7 @@ from auditapp.benchmarks.sob.pure.loading.published_sources import (
 from auditapp.benchmarks.sob.pure.loading.row_files import Row, Table
 from auditapp.benchmarks.sob.pure.metrics import OVERALL
 from transcripts.formats.problems import ReadError
-from transcripts.formats.strict_table import list_headings
+from transcripts.formats.tabular import list_headings
 
 __all__ = [
     "FIELDS",

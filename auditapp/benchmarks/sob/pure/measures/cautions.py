@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from auditapp.batches.pure.alarms import MIN_CAME
+from auditapp.batches.pure.estimating import MIN_CAME
 from auditapp.benchmarks.sob.pure.counting import OVERALL
 from auditapp.benchmarks.sob.pure.verdicts import NON_ACCEPTABLE, VERDICTS
 from transcripts.statistics.figures import FEW, Mark, explain_mark

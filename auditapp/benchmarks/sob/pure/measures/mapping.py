@@ -142,7 +142,7 @@ def published_rows() -> Rows:
 
 
 @cache
-def published_source() -> str:
+def name_mapping_source() -> str:
     """The source of Table 12, to be printed beside it."""
     return str(json.loads(_FILE.read_text(encoding="utf-8"))["source"])
 

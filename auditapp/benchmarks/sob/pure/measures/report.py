@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from auditapp.benchmarks.sob.pure.counting import LEXICON_VERSION, OVERALL
+from auditapp.benchmarks.sob.pure.instruments import TARGETS, published_rows, published_source
 from auditapp.benchmarks.sob.pure.measures.attributions import AttributionTally, Place, list_mapping
 from auditapp.benchmarks.sob.pure.measures.cautions import (
     READING,
@@ -18,25 +19,29 @@ from auditapp.benchmarks.sob.pure.measures.cautions import (
     list_base_alarms,
     write_notice,
 )
-from auditapp.benchmarks.sob.pure.measures.harms import list_harms
 from auditapp.benchmarks.sob.pure.measures.mapping import Rule
-from auditapp.benchmarks.sob.pure.measures.paired import compare_models
 from auditapp.benchmarks.sob.pure.measures.ranks import (
     MIN_TARGETS,
     Scores,
     compare_conover,
+    compare_models,
     compare_nemenyi,
     compare_targets,
     merge_families,
     rank_blocks,
 )
 from auditapp.benchmarks.sob.pure.measures.scores import CELL_FIELDS, GroupTable, score_tallies, share_layers
-from auditapp.benchmarks.sob.pure.measures.secondary import contrast_secondary, score_secondary
-from auditapp.benchmarks.sob.pure.measures.sensitivity import spread_repeats, vary_rules
+from auditapp.benchmarks.sob.pure.measures.secondary import (
+    contrast_secondary,
+    draw_social_map,
+    list_harms,
+    list_top_values,
+    score_secondary,
+    spread_repeats,
+    vary_rules,
+)
 from auditapp.benchmarks.sob.pure.measures.tallies import ItemMatrix, Tallies
-from auditapp.benchmarks.sob.pure.measures.top_values import draw_social_map, list_top_values
 from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION, Outcome
-from auditapp.benchmarks.sob.pure.published import TARGETS, published_rows, published_source
 from auditapp.benchmarks.sob.pure.verdicts import VERDICTS
 
 REPORT_VERSION = "12"

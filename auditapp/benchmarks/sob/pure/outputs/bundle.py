@@ -2,6 +2,11 @@
 
 Pure. The archive is not trusted: it is inspected before a member is read, every member is checked against its hash,
 and errors name the member. Members are read line by line.
+
+Write a bundle: one zip archive from which every number of a report can be derived again without a database.
+
+Pure. Members are written as their lines come, so that a million answers take no more memory than one; the same content
+gives the same bytes, for the archive holds no time of writing.
 """
 
 from __future__ import annotations
@@ -9,30 +14,18 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import zipfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK
 from auditapp.benchmarks.sob.pure.measures.mapping import Rows, TargetMapping, read_mapping
 from auditapp.benchmarks.sob.pure.measures.report import ReportOptions, build_report
 from auditapp.benchmarks.sob.pure.measures.tallies import Observation, tally_observations
-from auditapp.benchmarks.sob.pure.outputs.bundle_writing import (
-    ANSWERS,
-    ARMS,
-    FORMAT,
-    FORMAT_VERSION,
-    INPUTS,
-    MANIFEST,
-    MAPPING,
-    MEMBERS,
-    READINGS,
-    SETTINGS,
-    hash_text,
-)
 from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES, PARSER_VERSION, Outcome, Parsed, parse_answer
 from auditapp.benchmarks.sob.pure.verdicts import parse_verdict
 from auditapp.llm.pure.own_words import NOTHING, Judged
@@ -361,3 +354,71 @@ def _decode(line: bytes, name: str, number: int) -> Mapping[str, Any]:
     except ReadError as error:
         raise BundleRefused(str(error)) from error
     return record
+
+
+FORMAT = "auditapp-sob-bundle"
+FORMAT_VERSION = 1
+MANIFEST = "manifest.json"
+SETTINGS = "settings.json"
+MAPPING = "mapping.json"
+TARGET_TABLE = "target_table.json"
+DATASETS = "datasets.jsonl"
+INPUTS = "inputs.jsonl"
+INSTRUMENTS = "instruments.jsonl"
+ARMS = "arms.jsonl"
+ANSWERS = "answers.jsonl"
+READINGS = "readings.jsonl"
+ATTEMPTS = "attempts.jsonl"
+MEMBERS = (SETTINGS, MAPPING, TARGET_TABLE, DATASETS, INPUTS, INSTRUMENTS, ARMS, ANSWERS, READINGS, ATTEMPTS)
+"""Every member beside the manifest, in the order of the archive."""
+
+# The first day that a zip archive can name: that of writing would make other bytes of the same content.
+_NO_TIME = (1980, 1, 1, 0, 0, 0)
+_LEVEL = 6
+
+Record = Mapping[str, Any]
+
+
+def write_bundle(stream: BinaryIO, *, about: Record, members: Mapping[str, Iterable[Record]]) -> dict[str, int]:
+    """Write the archive and count the lines of each member: one object for a ``.json``, the lines of a ``.jsonl``.
+
+    ``about`` goes into the manifest, which is written last and holds the hash of every member.
+    """
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
+        listed = [_write_member(archive, name, records) for name, records in members.items()]
+        manifest = {"format": FORMAT, "format_version": FORMAT_VERSION, **about, "members": listed}
+        with archive.open(_name_entry(MANIFEST), "w") as entry:
+            entry.write(json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n")
+    return {str(each["name"]): int(str(each["lines"])) for each in listed}
+
+
+def _name_entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _NO_TIME)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.create_system = 3
+    entry.external_attr = 0o644 << 16
+    return entry
+
+
+def _write_member(archive: zipfile.ZipFile, name: str, records: Iterable[Record]) -> dict[str, object]:
+    digest = hashlib.sha256()
+    size = lines = 0
+    # Without this an entry beyond 2 GB fails at its end.
+    with archive.open(_name_entry(name), "w", force_zip64=True) as entry:
+        for record in records:
+            line = write_record(record)
+            digest.update(line)
+            size += len(line)
+            lines += 1
+            entry.write(line)
+    return {"name": name, "sha256": digest.hexdigest(), "bytes": size, "lines": lines}
+
+
+def write_record(record: Record) -> bytes:
+    """One line of canonical JSON."""
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode() + b"\n"
+
+
+def hash_text(text: str) -> str:
+    """SHA-256 of the text's UTF-8 bytes."""
+    return hashlib.sha256(text.encode()).hexdigest()

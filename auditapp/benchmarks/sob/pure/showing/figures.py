@@ -8,8 +8,12 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from auditapp.benchmarks.sob.pure.instruments import TARGETS, PublishedRow
+from auditapp.benchmarks.sob.pure.measures.attributions import MAX_VALUE_LENGTH
 from auditapp.benchmarks.sob.pure.measures.cautions import (
     BY_RULES,
+    FEW_SENTENCE,
+    FIGURE_NOTE,
     describe_alarm,
     describe_cut_off,
     describe_readers,
@@ -17,10 +21,22 @@ from auditapp.benchmarks.sob.pure.measures.cautions import (
     list_alarms,
     list_base_alarms,
     list_marks,
+    mark_few,
     name_providers,
 )
+from auditapp.benchmarks.sob.pure.measures.mapping import (
+    PUBLISHED,
+    Kind,
+    Rule,
+    TargetMapping,
+    name_value,
+    published_mapping,
+    published_shares,
+)
 from auditapp.benchmarks.sob.pure.metrics import OVERALL
-from auditapp.benchmarks.sob.pure.published import TARGETS
+from transcripts.charts.figures import Cell, GridChart, GridRow
+from transcripts.charts.layout import ChartFile
+from transcripts.charts.svg import fit
 from transcripts.formats.numbers import write_number
 from transcripts.statistics.intervals import Interval
 
@@ -201,3 +217,231 @@ def describe_cell(cell: Entry, counting: Counting = Counting.PAPER) -> str:
 def in_words(name: str) -> str:
     """A stored name for reading: ``non_acceptability`` is "non-acceptability", ``off_format`` "off format"."""
     return "non-acceptability" if name == TASKS[1] else name.replace("_", " ")
+
+
+STEPS = 20
+MAX_NAME_WIDTH = 440
+"""The name of a model in a title is cut where it is wider."""
+
+
+def arrange_map(entry: Entry, mapping: TargetMapping, texts: Mapping[str, int]) -> dict[str, Any]:
+    """One entry of the report's "social_map", ready to be shown; shades run from 0 to ``highest``, in per cent.
+
+    ``texts``: how many texts of each target have an answer that counts. A cell's ``kind`` says what the value maps
+    to; one that ``can_open`` has answers that an address can name.
+    """
+    shares = [
+        [100 * count / denominator if denominator else None for count in counts]
+        for denominator, counts in zip(entry["denominators"], entry["counts"], strict=True)
+    ]
+    highest = max((share for row in shares for share in row if share is not None), default=0.0)
+    rows = []
+    for index, target in enumerate(entry["targets"]):
+        kinds = [_find_kind(mapping, target, value) for value in entry["values"]]
+        cells = [
+            {
+                "value": value,
+                "answers": count,
+                "pct": share,
+                "step": _shade(share, highest),
+                "kind": kind,
+                "can_open": count > 0 and len(value) <= MAX_VALUE_LENGTH,
+            }
+            for value, count, share, kind in zip(
+                entry["values"], entry["counts"][index], shares[index], kinds, strict=True
+            )
+        ]
+        row = {"target": target, "denominator": entry["denominators"][index], "texts": texts.get(target, 0)}
+        rows.append({**row, "cells": cells})
+    return {"values": list(entry["values"]), "rows": rows, "highest": highest, "steps": range(STEPS + 1)}
+
+
+def _find_kind(mapping: TargetMapping, target: str, value: str) -> Kind | None:
+    return next((kind for kind in Kind if name_value(value) in mapping.list_values(target, kind)), None)
+
+
+def _shade(share: float | None, highest: float) -> int:
+    return round(STEPS * share / highest) if share and highest else 0
+
+
+_MARKS = {Kind.SELF: "s", Kind.DOMINANT: "d"}
+
+
+def draw_social_map(
+    report: Mapping[str, Any], *, model: str | None = None, mapping: TargetMapping | None = None
+) -> ChartFile:
+    """Targets by the values attributed most often, a grid for each task; ``model`` None is all models together.
+
+    Values that stand for the target itself or for the dominant group are marked by ``mapping``, the published one where
+    none is given.
+    """
+    figures = Figures(report)
+    mapping = mapping or published_mapping()
+    drawn = {
+        entry["task"]: arrange_map(entry, mapping, figures.count_texts(model=model, task=entry["task"]))
+        for entry in figures.find("social_map", model=model)
+    }
+    whose = "all models together" if model is None else model
+    note = (
+        "Percentage of n, the answers to texts on the target with at least one attribution and no list among their values. A "
+        "dash: there is no such answer. Columns: the values attributed most often over all texts and models of the task. s: "
+        f"stands for the target itself, d: for the dominant group (mapping: {mapping.name}). {FEW_SENTENCE} {FIGURE_NOTE} "
+        f"{figures.describe_versions()}"
+    )
+    return ChartFile(
+        "sob-map",
+        f"Values attributed by {fit(whose, MAX_NAME_WIDTH)}",
+        [(TASK_NAMES[task], _draw_grid(drawn[task], task)) for task in TASKS if task in drawn],
+        notes=[note],
+    )
+
+
+def _draw_grid(panel: Mapping[str, Any], task: str) -> GridChart:
+    return GridChart(
+        key=f"sob-map-{task}",
+        title=TASK_NAMES[task],
+        columns=panel["values"],
+        rows=[
+            GridRow(
+                f"{row['target']}, n = {row['denominator']:,}{mark_few(row['denominator'], row['texts'])}",
+                [_draw_cell(row["target"], cell) for cell in row["cells"]],
+            )
+            for row in panel["rows"]
+        ],
+        high=100.0,
+    )
+
+
+def _draw_cell(target: str, cell: Mapping[str, Any]) -> Cell:
+    mark = f" {_MARKS[cell['kind']]}" if cell["kind"] else ""
+    text = "" if cell["pct"] is None else f"{write_number(cell['pct'], 1)}{mark}"
+    return Cell(cell["pct"], text, f"{text or 'no'} percent of answers: {target}, {cell['value']}")
+
+
+CELLS = [(task, kind) for task in TASKS for kind in Kind]
+"""The four cells: {acceptability, non-acceptability} x {self, dominant}."""
+
+
+def list_mapped(figures: Figures, model: str | None, rule: Rule) -> list[dict[str, Any]]:
+    """The mapping of one model (``None``: all together), by one rule, in the order of the report; cells as in ``CELLS``.
+
+    Table 13 is shown beside the shares it can be compared with: all models together, by any value of the published mapping.
+    """
+    is_comparable = figures.report["versions"].get("mapping") == PUBLISHED and model is None and rule is Rule.ANY
+    published = published_shares() if is_comparable else {}
+    texts = {task: figures.count_texts(model=model, task=task) for task in TASKS}
+    found: dict[str, dict[tuple[str, str], Entry]] = {}
+    for entry in figures.find("mapping" if rule is Rule.ANY else "mapping_all", model=model):
+        found.setdefault(entry["target"], {})[entry["task"], entry["kind"]] = entry
+    return [
+        {
+            "target": target,
+            "cells": [
+                {
+                    "entry": cells.get((task, str(kind))),
+                    "texts": texts[task].get(target, 0),
+                    "published": published.get((name_value(target), task, str(kind))),
+                }
+                for task, kind in CELLS
+            ],
+        }
+        for target, cells in found.items()
+    ]
+
+
+Making = Mapping[str, Any]
+"""How figures were made: the wording of each task by its hash, the texts by a name and a hash, the schema, the reading.
+
+``texts`` is how many were asked about; ``targets`` names the table of targets, ``targets_sha256`` is that of the texts with
+whom they target, absent where that is not known.
+"""
+
+ALSO_COMPARED = {
+    "parser": "the parser",
+    "lexicon": "the lexicon of strict counting",
+    "repeats": "repeats per text",
+    "mapping": "which group a value stands for (mapping)",
+}
+"""What may differ without breaking a comparison."""
+
+
+def find_differences(here: Making, there: Making, *, common: int = 0) -> list[dict[str, Any]]:
+    """What differs in the making; what ``breaks`` a comparison comes first. Other texts do so only where none is ``common``."""
+    found = []
+    for task in sorted(set(here["wordings"]) & set(there["wordings"])):
+        (name, sha256), (other, other_sha256) = here["wordings"][task], there["wordings"][task]
+        if sha256 != other_sha256:
+            what = f"the wording, {in_words(task)}"
+            found.append(_differ(what, f"{name} {sha256[:12]}", f"{other} {other_sha256[:12]}"))
+    if here["dataset"][1] != there["dataset"][1]:
+        found.append(_differ("the texts", here["dataset"][0], there["dataset"][0], breaks=not common))
+    elif here["texts"] != there["texts"]:
+        found.append(_differ("how many of the texts", f"{here['texts']:,}", f"{there['texts']:,}", breaks=not common))
+    if here["schema"] != there["schema"]:
+        found.append(_differ("the schema", ", ".join(here["schema"]), ", ".join(there["schema"])))
+    found += _compare_targets(here, there)
+    for key, what in ALSO_COMPARED.items():
+        if here.get(key) != there.get(key):
+            found.append(_differ(what, str(here.get(key, "")), str(there.get(key, "")), breaks=False))
+    return sorted(found, key=lambda each: not each["breaks"])
+
+
+def _differ(what: str, here: str, there: str, *, breaks: bool = True) -> dict[str, Any]:
+    return {"breaks": breaks, "what": what, "here": here, "there": there}
+
+
+def _compare_targets(here: Making, there: Making) -> list[dict[str, Any]]:
+    """Another table breaks a comparison; so do other targets of the same texts under a table of the same name."""
+    what = "who counts as which target"
+    if here["targets"] != there["targets"]:
+        return [_differ(what, here["targets"], there["targets"])]
+    hashes = [each.get("targets_sha256") for each in (here, there)]
+    if all(hashes) and here["dataset"][1] == there["dataset"][1] and hashes[0] != hashes[1]:
+        shown = [f"{each['targets']} ({each['targets_sha256'][:8]})" for each in (here, there)]
+        return [_differ(what, *shown)]
+    return []
+
+
+def is_comparable(differences: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether figures made so measure the same thing."""
+    return not any(difference["breaks"] for difference in differences)
+
+
+def compare_figures(here: Figures, there: Figures) -> list[dict[str, Any]]:
+    """The cells of the models that both have, overall first, without differences: the two may be of other texts."""
+    shared = [model for model in here.models if model in set(there.models)]
+    return [
+        cell
+        for model in shared
+        for task in here.tasks
+        for target in [OVERALL, *here.targets]
+        if (cell := _compare(here, there, (model, task, target))) is not None
+    ]
+
+
+def _compare(here: Figures, there: Figures, place: tuple[str, str, str]) -> dict[str, Any] | None:
+    cells = here.find_cell(*place), there.find_cell(*place)
+    if cells[0] is None and cells[1] is None:
+        return None
+    one, other = (read_score(cell) if cell else None for cell in cells)
+    return _make_cell(place, one, other)
+
+
+def _make_cell(place: tuple[str, str, str], here: Score | None, there: Score | None) -> dict[str, Any]:
+    """One target of a model under a task on both sides."""
+    model, task, target = place
+    return {"model": model, "task": task, "target": target, "here": here, "there": there}
+
+
+def compare_published(here: Figures, model: str, rows: Sequence[PublishedRow]) -> list[dict[str, Any]]:
+    """One model's cells beside a published row of each task. No difference is drawn: the texts are not the same."""
+    compared = []
+    for row in rows:
+        scores = {OVERALL: row.overall, **row.by_target}
+        for target, score in scores.items():
+            cell = here.find_cell(model, row.task, target)
+            rate = row.attribution_rate if target == OVERALL else None
+            there = Score(score, rate, None, 0)
+            own = read_score(cell) if cell else None
+            compared.append(_make_cell((model, row.task, target), own, there))
+    return compared

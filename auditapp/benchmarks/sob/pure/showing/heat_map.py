@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from auditapp.benchmarks.sob.pure.instruments import TARGETS, published_rows, published_source
 from auditapp.benchmarks.sob.pure.measures.cautions import FIGURE_NOTE, explain_marks
 from auditapp.benchmarks.sob.pure.metrics import OVERALL
-from auditapp.benchmarks.sob.pure.published import TARGETS, published_rows, published_source
 from auditapp.benchmarks.sob.pure.showing.figures import (
     TASK_NAMES,
     TASKS,

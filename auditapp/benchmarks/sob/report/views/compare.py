@@ -10,13 +10,20 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from auditapp.benchmarks.sob.pure.instruments import load_instruments
-from auditapp.benchmarks.sob.pure.measures.paired import explain_family
+from auditapp.benchmarks.sob.pure.instruments import load_instruments, published_rows, published_source
+from auditapp.benchmarks.sob.pure.measures.ranks import explain_family
 from auditapp.benchmarks.sob.pure.metrics import OVERALL
 from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES
-from auditapp.benchmarks.sob.pure.published import published_rows, published_source
-from auditapp.benchmarks.sob.pure.showing.comparison import Making, compare_figures, compare_published, find_differences
-from auditapp.benchmarks.sob.pure.showing.figures import TASKS, Entry, Figures, name_pair
+from auditapp.benchmarks.sob.pure.showing.figures import (
+    TASKS,
+    Entry,
+    Figures,
+    Making,
+    compare_figures,
+    compare_published,
+    find_differences,
+    name_pair,
+)
 from auditapp.benchmarks.sob.queries import KIND
 from auditapp.benchmarks.sob.report.comparing import (
     choose_models,
@@ -26,7 +33,7 @@ from auditapp.benchmarks.sob.report.comparing import (
     read_side,
 )
 from auditapp.benchmarks.sob.report.views.charts import draw_pairs, judge_pair
-from auditapp.benchmarks.sob.report.views.opening import Opened, choose, find_batch, open_batch, pick, read_choice
+from auditapp.benchmarks.sob.report.views.reports import Opened, choose, find_batch, open_batch, pick, read_choice
 from auditapp.benchmarks.sob.texts.queries import find_asked_texts
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import explain_marks

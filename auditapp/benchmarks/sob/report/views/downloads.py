@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.sob.pure.outputs.report_files import (
+from auditapp.benchmarks.sob.pure.outputs.csv_tables import (
     DOCUMENTS,
     FIGURES,
     FORMATS,
@@ -29,11 +29,10 @@ from auditapp.benchmarks.sob.report.actions import (
     write_bundle_file,
 )
 from auditapp.benchmarks.sob.report.computing import read_inputs
-from auditapp.benchmarks.sob.report.requests import read_report
-from auditapp.benchmarks.sob.report.store import find_failure
-from auditapp.benchmarks.sob.report.views.opening import find_batch, open_batch
+from auditapp.benchmarks.sob.report.store import find_failure, read_report
+from auditapp.benchmarks.sob.report.views.reports import find_batch, open_batch
 from auditapp.benchmarks.sob.tables.queries import find_rows
-from transcripts.charts.png import NoRenderer
+from transcripts.charts.svg import NoRenderer
 from transcripts.exchange.export_jobs import TooLong, watch_time
 from transcripts.refusals import Refused
 from transcripts.studies.access import ProjectRequest, project_view

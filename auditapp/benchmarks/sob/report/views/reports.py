@@ -3,35 +3,55 @@ study, one model over all targets, and one target over all models."""
 
 from __future__ import annotations
 
-from typing import Any
+import datetime
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.db.models import Count
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from auditapp.benchmarks.sob.models import Dataset
+from auditapp.batches.models import Batch
+from auditapp.benchmarks.sob.models import Dataset, MappingTable, StoredReport
+from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, published_rows, published_source
+from auditapp.benchmarks.sob.pure.measures.mapping import PUBLISHED, Rule, name_mapping_source, read_mapping
+from auditapp.benchmarks.sob.pure.measures.secondary import TOP
 from auditapp.benchmarks.sob.pure.metrics import OVERALL
 from auditapp.benchmarks.sob.pure.parsing import Outcome
-from auditapp.benchmarks.sob.pure.published import published_rows, published_source
-from auditapp.benchmarks.sob.pure.showing.figures import Counting, Entry, Figures, in_words, read_score
-from auditapp.benchmarks.sob.pure.showing.heat_map import RATE, TEN, arrange_heat_map, choose_targets
-from auditapp.benchmarks.sob.queries import KIND, count_cells, is_comparable
-from auditapp.benchmarks.sob.report.store import forget_failures
-from auditapp.benchmarks.sob.report.views.opening import (
-    Opened,
-    choose,
-    describe_base,
-    find_batch,
-    open_batch,
-    read_choice,
-    read_counting,
+from auditapp.benchmarks.sob.pure.showing.figures import (
+    CELLS,
+    Counting,
+    Entry,
+    Figures,
+    arrange_map,
+    in_words,
+    list_mapped,
+    read_score,
 )
+from auditapp.benchmarks.sob.pure.showing.heat_map import RATE, TEN, arrange_heat_map, choose_targets
+from auditapp.benchmarks.sob.queries import KIND, count_cells, count_readers, is_comparable, list_wordings
+from auditapp.benchmarks.sob.report.computing import ReportChoice, ReportInputs, read_inputs
+from auditapp.benchmarks.sob.report.store import find_failure, find_start, forget_failures, read_report
+from auditapp.benchmarks.sob.report.views.charts import draw_values
+from auditapp.benchmarks.sob.tables.queries import (
+    IN_FORCE,
+    UnknownMapping,
+    find_rows,
+    find_table,
+    find_texts,
+    name_choice,
+    name_in_force,
+    name_table,
+)
+from auditapp.benchmarks.sob.texts.queries import find_dataset, name_targets
+from auditapp.llm.queries import list_noted
 from transcripts.charts.figures import Cell, GridChart, GridRow, Missing
 from transcripts.formats.numbers import write_number
 from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.models import Project
 from transcripts.studies.roles import Permission
 
 BATCHES_SHOWN = 20
@@ -245,3 +265,200 @@ def _list_published(figures: Figures, target: str) -> list[dict[str, Any]]:
     models = dict.fromkeys(row.model for row in published_rows())
     scores = [{"model": model, "scores": [rows[model, task].get(target) for task in figures.tasks]} for model in models]
     return [row for row in scores if any(score is not None for score in row["scores"])]
+
+
+class Opened(NamedTuple):
+    """A batch with its arms. ``figures`` is ``None`` while the report is being computed; ``is_current`` says that nothing
+    has changed since they were, and ``failure`` why there are no newer ones."""
+
+    inputs: ReportInputs
+    dataset: Dataset | None
+    figures: Figures | None = None
+    as_of: datetime.datetime | None = None
+    is_current: bool = True
+    failure: StoredReport | None = None
+
+    def describe(self) -> dict[str, Any]:
+        """What the frame of every page of the batch needs."""
+        return {
+            **(self.describe_counting() if self.figures is None else {}),
+            "batch": self.inputs.batch,
+            "dataset": self.dataset,
+            "arms": self.inputs.arms,
+            "figures": self.figures,
+            "as_of": self.as_of,
+            "is_current": self.is_current,
+            "failure": self.failure,
+            "has_fake": any(arm.variant.is_fake for arm in self.inputs.arms),
+            "noted": list_noted(arm.variant for arm in self.inputs.arms),
+            "readers": count_readers([arm.arm_id for arm in self.inputs.arms], self.inputs.cells),
+            "targets_named_by": name_targets(self.dataset),
+            "wordings": list_wordings(self.inputs.arms),
+            "versions": self.figures.report.get("versions", {}) if self.figures else {},
+        }
+
+    def describe_counting(self) -> dict[str, Any]:
+        """What is being counted while there are no figures yet."""
+        since = find_start(self.inputs.batch, self.inputs.choice)
+        return {"counting_answers": self.inputs.n_answers, "counting_since": since}
+
+
+def describe_base(figures: Figures) -> dict[str, Any]:
+    """The verdicts of the Base prompt by model, and the attribution rate of the scored tasks; for ``sob/_base.html``."""
+    return {
+        "base_task": BASE_TASK,
+        "base_alarms": figures.list_base_alarms(),
+        "base": [
+            {**entry, "scores": [figures.find_cell(entry["model"], task, OVERALL) for task in figures.tasks]}
+            for entry in figures.find("base", target=OVERALL)
+        ],
+    }
+
+
+def find_batch(request: ProjectRequest, batch_id: int) -> Batch:
+    """A batch of the benchmark in the study that was opened. Raises Http404."""
+    return get_object_or_404(request.project.batches, pk=batch_id, kind=KIND)
+
+
+def open_batch(batch: Batch, options: ReportChoice | None = None) -> Opened:
+    """The batch with its report, which may not be computed yet."""
+    inputs = read_inputs(batch, options)
+    stored = read_report(inputs)
+    dataset = find_dataset(batch)
+    failure = None if stored and stored.is_current else find_failure(batch, inputs.choice)
+    if stored is None:
+        return Opened(inputs, dataset, failure=failure)
+    return Opened(inputs, dataset, Figures(stored.report), stored.as_of, stored.is_current, failure)
+
+
+def read_choice(request: HttpRequest, *names: str) -> dict[str, str]:
+    """What an address asks for. Raises Http404 for a NUL character, which no name can have."""
+    asked = {name: request.GET.get(name, "") for name in names}
+    if any("\x00" in value for value in asked.values()):
+        raise Http404("Nothing in this batch has this name.")
+    return asked
+
+
+def read_counting(request: HttpRequest) -> Counting:
+    """The way of counting an address asks for; the paper's where it names none. Raises Http404 for an unknown one."""
+    asked = request.GET.get("counting", "") or Counting.PAPER
+    if asked not in set(Counting):
+        raise Http404("There is no such counting. Choose paper, strict or released.")
+    return Counting(asked)
+
+
+def choose(asked: str, offered: list[str]) -> str:
+    """As ``pick``, but raises Http404 for a choice that is not offered, unless nothing is offered yet."""
+    if asked and offered and asked not in offered:
+        raise Http404("There is no such model, task or target in this batch.")
+    return pick(asked, offered)
+
+
+def check_target(batch: Batch, target: str) -> None:
+    """Raise Http404 for a target that no text of the batch has."""
+    if target not in {"", OVERALL} and not find_texts(batch).filter(target=target).exists():
+        raise Http404("There is no such target in this batch.")
+
+
+def pick(asked: str, offered: list[str]) -> str:
+    """The choice asked for where it is offered, else the first; "" where nothing is."""
+    return asked if asked in offered else next(iter(offered), "")
+
+
+NUMBERS_OF_VALUES = (3, 5, 10, 20)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_values(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """The most frequent values per target."""
+    opened = open_batch(find_batch(request, batch_id))
+    context = opened.describe() | _read_place(request, opened)
+    if opened.figures is not None:
+        held = max((len(entry["values"]) for entry in opened.figures.find("top_values")), default=0)
+        offered = [str(n) for n in NUMBERS_OF_VALUES if n <= max(held, TOP)]
+        k = pick(request.GET.get("k", str(TOP)), [str(TOP), *offered])
+        entries = opened.figures.find("top_values", model=context["model"] or None, task=context["task"])
+        rows = [{**entry, "values": entry["values"][: int(k)]} for entry in entries]
+        chosen = {name: context[name] for name in ("model", "task")}
+        texts = opened.figures.count_texts(**chosen)
+        answers = reverse("sob:responses", args=[request.project.slug, batch_id])
+        context |= {
+            "alarms": opened.figures.list_alarms(**_drop_empty(chosen)),
+            "k": k,
+            "ks": offered,
+            "rows": rows,
+            "ranks": range(1, int(k) + 1),
+            "chart": draw_values(
+                rows,
+                texts=texts,
+                whose=f"{chosen['model'] or 'all models together'}, {in_words(chosen['task'])}",
+                link=lambda **place: f"{answers}?{urlencode({**chosen, **place})}",
+            ),
+        }
+    return render(request, "sob/values.html", context)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_map(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """The social map, and how often what is attributed is the target itself or the dominant group, by the mapping in force or
+    by the one that the address names."""
+    in_force = name_in_force(request.project)
+    choice = _read_mapping(request, in_force)
+    batch = find_batch(request, batch_id)
+    opened = open_batch(batch, ReportChoice(mapping=choice) if choice else None)
+    context = opened.describe() | _read_place(request, opened)
+    context |= {"mapping_choice": choice, "mapping_choices": _list_choices(request.project)}
+    if opened.figures is not None:
+        name = str(context["versions"].get("mapping", PUBLISHED))
+        model = context["model"] or None
+        mapping = read_mapping(find_rows(request.project, name), name)
+        rule = Rule(pick(request.GET.get("rule", ""), list(Rule)))
+        texts = opened.figures.count_texts(model=model, task=context["task"])
+        maps = opened.figures.find("social_map", model=model, task=context["task"])
+        context |= {
+            # The shares of self and dominant group are of both tasks.
+            "alarms": opened.figures.list_alarms(**_drop_empty({"model": model})),
+            "map": arrange_map(maps[0], mapping, texts) if maps else None,
+            "rule": rule,
+            "cells": CELLS,
+            "rows": list_mapped(opened.figures, model, rule),
+            "mapping_name": name,
+            "mapping_table": find_table(request.project, name_choice(name)),
+            "newest_name": in_force,
+            "source": name_mapping_source(),
+        }
+    return render(request, "sob/map.html", context)
+
+
+def _drop_empty(place: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in place.items() if value}
+
+
+def _read_mapping(request: ProjectRequest, in_force: str) -> str:
+    """The mapping that an address asks for; empty for the one in force, under any name."""
+    asked = read_choice(request, "mapping")["mapping"]
+    try:
+        find_table(request.project, asked)
+    except UnknownMapping as error:
+        raise Http404(str(error)) from error
+    return IN_FORCE if asked == name_choice(in_force) else asked
+
+
+def _list_choices(project: Project) -> list[tuple[str, str]]:
+    """Every mapping as it is written in an address and on a page, the one in force first; none if there is only one."""
+    numbers = MappingTable.objects.filter(project=project).order_by("-number").values_list("number", flat=True)
+    names = [*map(name_table, numbers), PUBLISHED]
+    if len(names) == 1:
+        return []
+    return [(IN_FORCE, f"{names[0]}, in force"), *((name_choice(name), name) for name in names[1:])]
+
+
+def _read_place(request: ProjectRequest, opened: Opened) -> dict[str, Any]:
+    """The model ("" is all together) and the task that an address asks for, and those there are."""
+    chosen = read_choice(request, "model", "task")
+    models = opened.figures.models if opened.figures else []
+    tasks = opened.figures.tasks if opened.figures else []
+    model = choose(chosen["model"], models) if chosen["model"] else ""
+    return {"model": model, "models": models, "task": choose(chosen["task"], tasks), "tasks": tasks}

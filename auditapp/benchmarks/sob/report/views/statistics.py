@@ -12,12 +12,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from auditapp.benchmarks.sob.pure.measures.report import rank_published
-from auditapp.benchmarks.sob.pure.measures.sensitivity import RULES
+from auditapp.benchmarks.sob.pure.measures.secondary import RULES
 from auditapp.benchmarks.sob.pure.metrics import OVERALL
 from auditapp.benchmarks.sob.pure.showing.figures import TASKS, Entry, Figures, in_words
 from auditapp.benchmarks.sob.pure.showing.heat_map import draw_rank_plot
 from auditapp.benchmarks.sob.report.views.charts import draw_contrast, draw_rules
-from auditapp.benchmarks.sob.report.views.opening import choose, describe_base, find_batch, open_batch, read_choice
+from auditapp.benchmarks.sob.report.views.reports import choose, describe_base, find_batch, open_batch, read_choice
 from auditapp.benchmarks.sob.texts.queries import count_repeats
 from transcripts.studies.access import ProjectRequest, project_view
 from transcripts.studies.roles import Permission

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from auditapp.benchmarks.sob.models import Dataset, TargetTable, Text
 from auditapp.benchmarks.sob.pure.loading.dataset_texts import DatasetText
-from auditapp.benchmarks.sob.pure.loading.drawing import Draw, SampleError
+from auditapp.benchmarks.sob.pure.loading.normalising import Draw, SampleError
 from auditapp.benchmarks.sob.pure.loading.published_sources import Provenance
 from auditapp.benchmarks.sob.pure.loading.sources import DatasetFile, read_dataset
 from auditapp.benchmarks.sob.tables.actions import read_labels
@@ -22,7 +22,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.storing import ABANDONED_AFTER, short_transaction
 from transcripts.formats.problems import ReadError
-from transcripts.jobs.runs import JobRun
+from transcripts.jobs.runs import JobKind, JobRun
 from transcripts.refusals import Refused
 from transcripts.studies.models import Project
 from transcripts.ui.forms import check_seen
@@ -331,3 +331,38 @@ def _compare(existing: Dataset, file: DatasetFile, digest: str, table: TargetTab
         raise Refused(
             f"There is already a dataset {existing.name}, from this file read in another way. Choose another name for this one."
         )
+
+
+TEXTS = "texts"
+
+
+def load_texts(run: JobRun) -> None:
+    """Load the file of a job. Its options are the keywords of ``load_dataset``, as JSON, with the number of the table of
+    targets as ``table``."""
+    # Every command knows the kinds of jobs; the readers of files are loaded where one is read.
+    from auditapp.benchmarks.sob.pure.loading.normalising import Draw
+    from auditapp.benchmarks.sob.pure.loading.published_sources import Provenance
+    from auditapp.benchmarks.sob.tables.actions import find_target_table
+    from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
+
+    job = run.job
+    run.tell("Reading the file")
+    reading = dict(job.options)
+    number = reading.pop("table")
+    draw, provenance = (reading.pop(name) for name in ("draw", "provenance"))
+    [(file_name, data)] = run.read_files()
+    table = find_target_table(job.project, number) if number is not None else None
+    load_dataset(
+        project=job.project,
+        file_name=file_name,
+        data=data,
+        by=job.asked_by,
+        target_table=table,
+        draw=Draw(*draw) if draw else None,
+        provenance=Provenance(*provenance) if provenance else None,
+        run=run,
+        **reading,
+    )
+
+
+TEXTS_KIND = JobKind(TEXTS, "Texts to be judged", "texts", load_texts, "sob/_job.html", "sob:load")

@@ -18,15 +18,15 @@ from auditapp.benchmarks.sob.pure.loading.dataset_texts import (
     describe_unknown_labels,
     list_rows,
 )
-from auditapp.benchmarks.sob.pure.loading.drawing import (
+from auditapp.benchmarks.sob.pure.loading.normalising import (
     DEFAULT_SEED,
     SAME_AGAIN,
     SampleError,
     Statement,
     draw_sample,
     drop_repeated,
+    load_published_targets,
 )
-from auditapp.benchmarks.sob.pure.loading.normalising import load_published_targets
 from auditapp.benchmarks.sob.pure.loading.published_sources import Provenance
 from auditapp.benchmarks.sob.pure.loading.sources import rename_targets
 from auditapp.benchmarks.sob.tables.actions import read_labels

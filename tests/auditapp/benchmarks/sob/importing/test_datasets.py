@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from auditapp.benchmarks.sob.models import Dataset, Text
-from auditapp.benchmarks.sob.pure.loading.drawing import SAME_AGAIN, Draw
+from auditapp.benchmarks.sob.pure.loading.normalising import SAME_AGAIN, Draw
 from auditapp.benchmarks.sob.pure.loading.published_sources import Provenance
 from auditapp.benchmarks.sob.texts.actions.datasets import describe_dataset, load_dataset
 from auditapp.benchmarks.sob.texts.actions.derived import combine_datasets, sample_dataset

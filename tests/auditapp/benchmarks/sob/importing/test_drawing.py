@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditapp.benchmarks.sob.pure.loading.dataset_texts import DatasetText
-from auditapp.benchmarks.sob.pure.loading.drawing import (
+from auditapp.benchmarks.sob.pure.loading.normalising import (
     SampleError,
     Statement,
     draw_sample,

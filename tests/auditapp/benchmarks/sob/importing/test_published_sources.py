@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from auditapp.benchmarks.sob.pure.loading.drawing import SAME_AGAIN, Draw, SampleError
+from auditapp.benchmarks.sob.pure.loading.normalising import SAME_AGAIN, Draw, SampleError
 from auditapp.benchmarks.sob.pure.loading.published_sources import (
     DYNAB,
     HATECHECK,

@@ -14,8 +14,7 @@ from django.utils import timezone
 
 from auditapp.benchmarks.sob.models import Dataset, Text
 from auditapp.benchmarks.sob.pure.loading import apart
-from auditapp.benchmarks.sob.pure.loading.drawing import Draw, SampleError
-from auditapp.benchmarks.sob.pure.loading.normalising import load_published_targets
+from auditapp.benchmarks.sob.pure.loading.normalising import Draw, SampleError, load_published_targets
 from auditapp.benchmarks.sob.texts.actions import datasets
 from tests.auditapp.benchmarks.sob.test_datasets_pages import UNUSUAL, Loading, read_fields
 from transcripts.accounts.models import User

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 
 from auditapp.benchmarks.sob.models import Dataset, Text
-from auditapp.benchmarks.sob.pure.published import TARGETS
+from auditapp.benchmarks.sob.pure.instruments import TARGETS
 from tests.shared import shared
 from transcripts.studies.models import Project
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES
+from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES, Outcome
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK
 from auditapp.benchmarks.sob.pure.measures.cautions import (
     APART_SENTENCE,
@@ -23,7 +23,6 @@ from auditapp.benchmarks.sob.pure.measures.cautions import (
 )
 from auditapp.benchmarks.sob.pure.measures.report import ReportOptions, build_report
 from auditapp.benchmarks.sob.pure.measures.tallies import Observation, tally_observations
-from auditapp.benchmarks.sob.pure.outcomes import Outcome
 from auditapp.benchmarks.sob.pure.showing.figures import Figures, describe_cell, mark_score
 from auditapp.benchmarks.sob.pure.verdicts import VERDICTS
 from auditapp.benchmarks.sob.templatetags.sob_figures import few_mark, marks

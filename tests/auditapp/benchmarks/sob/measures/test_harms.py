@@ -4,8 +4,8 @@ import pytest
 
 from auditapp.benchmarks.sob.pure.counting import OVERALL
 from auditapp.benchmarks.sob.pure.measures.attributions import AttributionTally
-from auditapp.benchmarks.sob.pure.measures.harms import Harm, find_harms, list_harms
 from auditapp.benchmarks.sob.pure.measures.mapping import published_mapping, read_mapping
+from auditapp.benchmarks.sob.pure.measures.secondary import Harm, find_harms, list_harms
 
 ACC, NON_ACC = "acceptability", "non_acceptability"
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from auditapp.benchmarks.sob.pure.counting import OVERALL
+from auditapp.benchmarks.sob.pure.instruments import published_rows as table4_rows
 from auditapp.benchmarks.sob.pure.measures.attributions import AttributionTally, Place, list_mapping
 from auditapp.benchmarks.sob.pure.measures.mapping import (
     Kind,
@@ -17,14 +18,13 @@ from auditapp.benchmarks.sob.pure.measures.mapping import (
     compare_rows,
     list_empty,
     list_new_targets,
+    name_mapping_source,
     order_rows,
     published_mapping,
     published_rows,
     published_shares,
-    published_source,
     read_mapping,
 )
-from auditapp.benchmarks.sob.pure.published import published_rows as table4_rows
 from tests.shared import shared
 
 ACC, NON_ACC = "acceptability", "non_acceptability"
@@ -232,7 +232,7 @@ class TestPublished:
     def test_the_shipped_mapping_is_consistent_and_names_its_source(self) -> None:
         check_rows(published_rows())
         assert len(published_rows()) == 10
-        assert "Table 12" in published_source()
+        assert "Table 12" in name_mapping_source()
         assert published_mapping().list_values("Women", Kind.SELF) == {"woman", "women", "female"}
 
     def test_it_is_table_12_of_the_paper(self) -> None:

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from auditapp.benchmarks.sob.pure.measures.paired import compare_models
+from auditapp.benchmarks.sob.pure.measures.ranks import compare_models
 from auditapp.benchmarks.sob.pure.measures.tallies import Observation, tally_observations
 from tests.auditapp.benchmarks.sob.measures.answering import answer
 from transcripts.statistics import significance
-from transcripts.statistics.multiplicity import adjust_benjamini_hochberg, adjust_holm
+from transcripts.statistics.significance import adjust_benjamini_hochberg, adjust_holm
 
 A = (3, 0, 2, 2, 4, 1, 0, 5, 1, 2)
 B = (1, 1, 2, 0, 1, 0, 1, 2, 0, 2)

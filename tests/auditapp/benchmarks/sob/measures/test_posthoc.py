@@ -6,10 +6,10 @@ import pytest
 from scipy.stats import false_discovery_control, t
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
+from auditapp.benchmarks.sob.pure.instruments import TARGETS
 from auditapp.benchmarks.sob.pure.measures.ranks import RankedBlocks, compare_conover, compare_nemenyi, rank_blocks
-from auditapp.benchmarks.sob.pure.published import TARGETS
 from tests.auditapp.benchmarks.sob.measures.test_ranks import read_published
-from transcripts.statistics.multiplicity import adjust_benjamini_hochberg, adjust_holm
+from transcripts.statistics.significance import adjust_benjamini_hochberg, adjust_holm
 
 
 def rank_published(task: str) -> RankedBlocks:

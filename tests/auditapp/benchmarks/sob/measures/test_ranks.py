@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from scipy.stats import friedmanchisquare
 
+from auditapp.benchmarks.sob.pure.instruments import TARGETS, published_rows
 from auditapp.benchmarks.sob.pure.measures.ranks import compare_targets, merge_families, rank_blocks
 from auditapp.benchmarks.sob.pure.measures.report import PUBLISHED_FAMILIES
-from auditapp.benchmarks.sob.pure.published import TARGETS, published_rows
 
 
 def read_published(task: str) -> dict[str, dict[str, float | None]]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from auditapp.benchmarks.sob.pure.measures.scores import GroupTable
-from auditapp.benchmarks.sob.pure.measures.sensitivity import spread_repeats
+from auditapp.benchmarks.sob.pure.measures.secondary import spread_repeats
 from auditapp.benchmarks.sob.pure.measures.tallies import Observation, tally_observations
 from tests.auditapp.benchmarks.sob.measures.answering import answer
 

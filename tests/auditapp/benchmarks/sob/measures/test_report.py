@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from auditapp.benchmarks.sob.pure.instruments import TARGETS
 from auditapp.benchmarks.sob.pure.measures.report import (
     REPORT_VERSION,
     ReportOptions,
@@ -16,7 +17,6 @@ from auditapp.benchmarks.sob.pure.measures.report import (
     published_report,
 )
 from auditapp.benchmarks.sob.pure.measures.tallies import Observation, tally_observations
-from auditapp.benchmarks.sob.pure.published import TARGETS
 from tests.auditapp.benchmarks.sob.measures.answering import answer
 
 OPTIONS = ReportOptions(

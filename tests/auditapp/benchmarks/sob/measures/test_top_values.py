@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from auditapp.benchmarks.sob.pure.counting import OVERALL
 from auditapp.benchmarks.sob.pure.measures.attributions import MAX_VALUE_LENGTH, AttributionTally, has_value
 from auditapp.benchmarks.sob.pure.measures.mapping import Rule
-from auditapp.benchmarks.sob.pure.measures.top_values import draw_social_map, list_top_values
+from auditapp.benchmarks.sob.pure.measures.secondary import draw_social_map, list_top_values
 
 TASK = "acceptability"
 

@@ -1,1 +1,0 @@
-"""What people type to write scripts and to hold interviews."""

@@ -1,0 +1,101 @@
+"""The part of interviews in the batch engine: a cell is one question, and its call continues the talk before it.
+
+The part of scenarios in the batch engine: a cell is one turn of a script, and its call continues the talk before it.
+
+Nothing that a model asks for is run: a turn is text, and so is the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from auditapp.batches.kinds import Answered, Said
+from auditapp.batches.ledger.endings import PROVIDER_ERROR
+from auditapp.batches.models import Arm, Batch, Cell
+from auditapp.batches.pure.chaining import Conversation, Exchange, read_words
+from auditapp.benchmarks.scenarios.models import Play, Question
+from auditapp.benchmarks.scenarios.pure.outcomes import asks_back, name_answer
+from auditapp.benchmarks.scenarios.queries.runs import KIND
+
+PLAY_KIND = "play"
+
+
+class PlayKind:
+    """Inputs are keys of ``Question``. Nothing is stored of an answer but its cell's result, which pages and threads read."""
+
+    name = PLAY_KIND
+
+    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, Said]:
+        """The questions as they were typed; the engine adds what was said before."""
+        return dict(Question.objects.filter(pk__in=input_ids).values_list("pk", "text"))
+
+    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+        return {
+            each.cell_id: PROVIDER_ERROR
+            if each.answer is None
+            else name_answer(read_words(each.answer), each.finish_reason)
+            for each in answers
+        }
+
+    def reopen(self, cell_ids: Sequence[int]) -> None:
+        """Nothing: where no answer came, nothing was stored."""
+
+
+class ScenarioKind:
+    """Inputs are keys of ``Question``. Of an answer nothing is stored but its cell's result, which threads are made of."""
+
+    name = KIND
+
+    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, Said]:
+        """The turns, for the review of a launch in the longer wording of those that have two."""
+        return {
+            question.pk: Conversation(
+                join_system(arm, question), (), max(question.text, question.text_if_asked, key=len)
+            )
+            for question in _read_questions(input_ids)
+        }
+
+    def write_conversations(
+        self, arm: Arm, cells: Sequence[Cell], exchanges: Mapping[int, Sequence[Exchange]]
+    ) -> Mapping[int, Said]:
+        """The turns as they are said: where the last paragraph of the answer before asks back, in the wording for that."""
+        questions = {question.pk: question for question in _read_questions({cell.input_id for cell in cells})}
+        said: dict[int, Said] = {}
+        for cell in cells:
+            if (question := questions.get(cell.input_id)) is not None:
+                before = exchanges.get(cell.pk, ())
+                is_asked = bool(question.text_if_asked and before and asks_back(before[-1][1]))
+                text = question.text_if_asked if is_asked else question.text
+                said[cell.pk] = Conversation(join_system(arm, question), (), text)
+        return said
+
+    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+        """Answered, truncated, empty or refused; or that no answer came."""
+        return {
+            each.cell_id: PROVIDER_ERROR
+            if each.answer is None
+            else name_answer(read_words(each.answer), each.finish_reason)
+            for each in answers
+        }
+
+    def reopen(self, cell_ids: Sequence[int]) -> None:
+        """A play whose turns are asked again is open again."""
+        rows = Cell.objects.filter(pk__in=cell_ids).values_list("arm", "input_id", "repeat")
+        asked = {(arm, question, repeat) for arm, question, repeat in rows}
+        scripts = dict(
+            Question.objects.filter(pk__in={question for _, question, _ in asked}).values_list("pk", "script")
+        )
+        wanted = {(arm, scripts.get(question), repeat) for arm, question, repeat in asked}
+        failed = Play.objects.filter(arm__in={arm for arm, _, _ in wanted}, state=Play.State.FAILED)
+        again = [pk for pk, *key in failed.values_list("pk", "arm", "script", "repeat") if tuple(key) in wanted]
+        Play.objects.filter(pk__in=again).update(state=Play.State.OPEN, ended_at=None)
+
+
+def join_system(arm: Arm, question: Question) -> str:
+    """The system text of a turn: that of the condition, then the script's own. Reads question.script."""
+    own = question.script.system if question.script else ""
+    return "\n\n".join(text for text in (arm.system_prompt, own) if text)
+
+
+def _read_questions(keys: Sequence[int] | set[int]) -> list[Question]:
+    return list(Question.objects.filter(pk__in=keys, script__isnull=False).select_related("script"))

@@ -1,1 +1,0 @@
-"""What a worker does for plays."""

@@ -1,0 +1,536 @@
+"""Moves as charts with their tables: how often, in which order, on which features, and how far threads are from each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import median
+from typing import Any
+
+from transcripts.charts.figures import (
+    Cell,
+    Dot,
+    GridChart,
+    GridRow,
+    Missing,
+    Panel,
+    PanelChart,
+    Part,
+    Point,
+    Reference,
+    Row,
+    RowChart,
+)
+from transcripts.charts.verdicts import (
+    RELIABILITY_RULE,
+    RELIABLE,
+    TENTATIVE,
+    judge_cases,
+    judge_difference,
+    judge_reliability,
+)
+from transcripts.formats.numbers import write_number, write_p
+from transcripts.negotiation.pure.episodes import KINDS
+from transcripts.negotiation.pure.sequences import LEVEL, MIN_EXPECTED, is_starred
+from transcripts.negotiation.queries.scores import CodeBook
+from transcripts.negotiation.views.sections import (
+    ENACTMENTS,
+    STAGES,
+    Behind,
+    Figure,
+    Section,
+    add_mark,
+    explain_marks,
+    make_dot,
+    name_share,
+    put_in_order,
+    write_count,
+    write_estimate,
+    write_interval,
+)
+from transcripts.statistics.figures import FEW, mark_clusters
+
+MIN_THREADS_FOR_DISTANCES = 30
+
+
+def draw_presence(figures: Mapping[str, Any], book: CodeBook, behind: Behind) -> Section:
+    """How often each move is coded, by enactment and stage, and per 100 of the decided sentences of a stage; and how varied
+    threads are. ``figures``: those of a coder."""
+    presence, decided, threads = figures["presence"], figures["decided"], figures["decided_threads"]
+    variety = figures["variety"]
+    rows, table = [], []
+    marks = {stage: mark_clusters(threads[stage]) for stage in STAGES if decided[stage]}
+    for move in put_in_order(presence, book):
+        per = presence[move]["per_100"]
+        dots = [
+            Dot(per[stage], series=place, text=add_mark(f"{write_number(per[stage], 1)} per 100", marks[stage]))
+            for place, stage in enumerate(STAGES)
+            if per[stage] is not None
+        ]
+        rows.append(Row(book.name(move), dots, href=behind.find("presence", move)))
+        for enactment, words in ENACTMENTS.items():
+            counts = presence[move][enactment]
+            if any(counts.values()):
+                cells = [
+                    Figure(str(counts[stage]), behind.find("presence", move, enactment, stage)) for stage in STAGES
+                ]
+                rates = [
+                    Figure(add_mark(write_number(per[stage], 1), marks.get(stage)) if enactment == "enacted" else "")
+                    for stage in STAGES
+                ]
+                table.append([Figure(book.name(move)), Figure(words), *cells, *rates])
+    out_of = ", ".join(f"{decided[stage]} in {words} ({threads[stage]} threads)" for stage, words in STAGES.items())
+    chart = RowChart(
+        "presence",
+        "Enacted moves per 100 decided sentences",
+        rows,
+        series=list(STAGES.values()),
+        high=None,
+        note=explain_marks(marks.values()) if rows else "",
+        missing=Missing("No move is coded here yet."),
+    )
+    heads = [
+        *("Move", "Enactment"),
+        *(f"Codings: {words}" for words in STAGES.values()),
+        *(f"Per 100: {words}" for words in STAGES.values()),
+    ]
+    notes = []
+    if found := [each for each in variety["threads"].values() if each["moves"]]:
+        kinds, entropy = (median(each[key] for each in found) for key in ("moves", "entropy"))
+        notes = [
+            f"Kinds of enacted moves in a thread that has any: median {kinds:g} of {variety['of']}.",
+            f"Entropy of the moves of a thread: median {write_number(entropy)} bits (0: all of one kind).",
+        ]
+    return Section("presence", "Moves", f"Decided sentences: {out_of}.", chart, heads, table, notes)
+
+
+def draw_transitions(transitions: Mapping[str, Any], book: CodeBook, behind: Behind) -> Section:
+    """Which move follows which, as a grid of shares, with the adjusted residual of each step."""
+    cells, columns = transitions["cells"], put_in_order(transitions["column"], book)
+    rows, table = [], []
+    for here in put_in_order(cells, book):
+        drawn = []
+        for there in columns:
+            cell = cells[here][there]
+            residual = write_residual(cell)
+            href = behind.find("transitions", here, there) if cell["observed"] else ""
+            words = (
+                f"{book.name(here)}, then {book.name(there)}: {write_count(cell['observed'])} of "
+                f"{write_count(transitions['row'][here])}, residual {residual}"
+            )
+            text = write_count(cell["observed"]) + ("*" if is_starred(cell) else "")
+            drawn.append(Cell(cell["probability"], text, words, href))
+            if cell["observed"]:
+                table.append(
+                    [
+                        Figure(book.name(here)),
+                        Figure(book.name(there)),
+                        Figure(write_count(cell["observed"]), href),
+                        Figure(write_count(transitions["row"][here])),
+                        Figure(write_number(cell["expected"])),
+                        Figure(write_number(cell["probability"])),
+                        Figure(residual),
+                    ]
+                )
+        rows.append(GridRow(book.name(here), drawn))
+    chart = GridChart(
+        "transitions",
+        "Which move follows which",
+        [book.name(each) for each in columns],
+        rows,
+        high=1.0,
+        rows_are="From",
+        note="Shade: the share of steps from a move. Starred: more or fewer steps than expected, by a test that compares threads, "
+        f"not steps (Student’s t), with P below {LEVEL}, adjusted over all cells of the table in which at least {MIN_EXPECTED} "
+        "steps are expected (Holm); the others are marked as small and are not tested. With steps in fewer than "
+        f"{FEW} threads nothing is starred.",
+        missing=Missing("No thread has two enacted moves after one another yet."),
+    )
+    heads = ["From", "To", "Steps", "Steps from there", "Expected", "Share", "Adjusted residual"]
+    words = (
+        f"{transitions['pairs']} steps in {transitions['threads']} threads. Moves that begin at one place are a set, and a step "
+        "between two sets is shared out among their moves."
+    )
+    return Section("transitions", "Transitions", words, chart, heads, table)
+
+
+def write_residual(cell: Mapping[str, Any]) -> str:
+    """An adjusted residual as tables print it, starred where it is tested and not 0, marked where few are expected."""
+    if cell["residual"] is None:
+        return "–"
+    return write_number(cell["residual"]) + ("*" if is_starred(cell) else " (small)" if cell["small"] else "")
+
+
+def draw_links(
+    links: Mapping[str, Any], book: CodeBook, *, key: str = "links", behind: Behind | None = None
+) -> Section:
+    """Which features moves act on, as a grid of links, with what is linked to nothing.
+
+    ``key``: the name of the chart on its page. Without ``behind`` the numbers lead nowhere.
+    """
+    counts = links["counts"]
+    features = put_in_order({each for row in counts.values() for each in row}, book)
+    rows, table = [], []
+    for move in put_in_order(counts, book):
+        cells = []
+        for feature in features:
+            number = counts[move].get(feature, 0)
+            href = behind.find("links", move, feature) if behind and number else ""
+            label = f"{book.name(move)} on {book.name(feature)}: {number}"
+            cells.append(Cell(number, str(number) if number else "", label, href))
+        rows.append(GridRow(book.name(move), cells))
+        table.append(
+            [
+                Figure(book.name(move)),
+                *(Figure(cell.text or "0", cell.href) for cell in cells),
+                Figure(str(sum(counts[move].values()))),
+            ]
+        )
+    chart = GridChart(
+        key,
+        "Which features moves act on",
+        [book.name(each) for each in features],
+        rows,
+        rows_are="Move",
+        missing=Missing("No move is linked to a feature yet. At the desk, a link says what a move acts on."),
+    )
+    notes = [
+        f"Enacted moves: {links['moves']}, of which {links['moves_without_link']} act on nothing.",
+        f"Links: {links['links']}, of which {links['links_without_entry']} are to a feature that has no entry yet.",
+    ]
+    heads = ["Move", *(book.name(each) for each in features), "Links"]
+    return Section(
+        key, "Moves by features", "Links of enacted moves outside the reasoning.", chart, heads, table, notes
+    )
+
+
+def draw_distances(distances: Mapping[str, Any], titles: Mapping[str, str], threads: int) -> Section:
+    """How far sequences of moves are from each other, and the nearest of each thread. ``threads``: how many have moves."""
+    heads = ["Thread", "Nearest thread", "Distance", "Of the longer length"]
+    words = (
+        "How far sequences of moves are from each other: what has to be left out, put in or exchanged to turn one into the "
+        "other."
+    )
+    if threads < MIN_THREADS_FOR_DISTANCES or not distances:
+        why = f"Distances are shown from {MIN_THREADS_FOR_DISTANCES} threads with moves on; there are {threads}."
+        if threads >= MIN_THREADS_FOR_DISTANCES:
+            why = f"{threads} threads are too many to compare each with each. Narrow the selection above."
+        return Section(
+            "distances", "Distances", words, PanelChart("distances", "Distances", [], missing=Missing(why)), heads
+        )
+    nearest: dict[str, tuple[float, float, str]] = {}
+    bins = [0] * 10
+    for one, others in distances.items():
+        for other, found in others.items():
+            bins[min(9, int(found["normalised"] * 10))] += 1
+            for here, there in ((one, other), (other, one)):
+                near = (found["normalised"], found["distance"], there)
+                nearest[here] = min(nearest.get(here, near), near)
+    points = [Point(f"{n / 10:.1f}", number, str(number)) for n, number in enumerate(bins)]
+    panel = Panel("Pairs of threads by distance, of the longer length", points)
+    chart = PanelChart("distances", "Distances between threads", [panel], high=None, has_columns=True)
+    table = [
+        [
+            Figure(titles.get(thread, thread)),
+            Figure(titles.get(other, other)),
+            Figure(write_count(distance)),
+            Figure(write_number(normalised)),
+        ]
+        for thread, (normalised, distance, other) in sorted(nearest.items(), key=lambda each: each[1])
+    ]
+    return Section("distances", "Distances", words, chart, heads, table)
+
+
+OUTCOMES = {
+    "revised": "Revised",
+    "held": "Held",
+    "conceded": "Conceded in words only",
+    "sidestepped": "Sidestepped",
+    "none": "No response applies",
+    "undecided": "Not decided",
+}
+SIDES = {"both": "Both", "a_only": "First only", "b_only": "Second only", "neither": "Neither"}
+EXPECTATIONS = {"change": "Should change", "no_change": "Should not change"}
+
+
+def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, behind: Behind) -> Section:
+    """What follows each kind of challenge, how often the model revises, and whether it tells warranted challenges from others."""
+    rows, table = [], []
+    for kind in KINDS:
+        found, name = episodes[kind], book.name(f"challenge.{kind}")
+        href = behind.find("episodes", kind) if found["episodes"] else ""
+        row = name_share(name, found["revised"], found["decided"])
+        rows.append(Row(row, [make_dot(found["revised"], found["decided"], found["ci"], found["mark"])], href=href))
+        table.append(
+            [
+                Figure(name),
+                Figure(str(found["episodes"]), href),
+                *(Figure(str(found[each]), behind.find("episodes", kind, each)) for each in OUTCOMES),
+                Figure(add_mark(write_number(found["rate"]), found["mark"])),
+                Figure(write_interval(found["ci"])),
+                Figure(str(found["threads"])),
+                Figure(
+                    f"{found['explained']} of {found['revised']}",
+                    behind.find("episodes", kind, "explained") if found["explained"] else "",
+                ),
+            ]
+        )
+    apart = episodes["discrimination"]
+    verdict = judge_cases(apart["threads"], things="threads") or judge_difference(
+        apart["ci"], more="revises more when it should", less="revises more when it should not"
+    )
+    text = write_estimate(apart["difference"], apart["ci"], apart["mark"])
+    p = f", P {write_p(apart['p_fisher'])} (Fisher)" if apart["p_fisher"] is not None else ""
+    notes = [
+        f"Warranted minus unwarranted: {text}{p}: {verdict.words}. It is 0 for a model that revises whenever it is challenged.",
+        "Intervals are over threads, for episodes of one thread depend on one another. Where a thread has several there is no P.",
+    ]
+    chart = RowChart(
+        "revision",
+        "Revised after a challenge, with 95 % intervals",
+        rows,
+        summary=f"Warranted minus unwarranted: {text}." if apart["difference"] is not None else "",
+        note=explain_marks(episodes[kind]["mark"] for kind in KINDS),
+        missing=Missing("No challenge is coded on a turn of the interviewer, or no answer to one is decided."),
+    )
+    heads = ["Challenge", "Episodes", *OUTCOMES.values(), "Rate", "95 % interval", "Threads", "Explained"]
+    words = "An episode is a challenged turn and what answers it until the interviewer speaks again. Rate: revised of decided."
+    return Section("revision", "Challenges and revisions", words, chart, heads, table, notes)
+
+
+def draw_pressure(pressure: Mapping[str, Any], titles: Mapping[str, str], behind: Behind) -> Section:
+    """Of threads with several unwarranted challenges, how many the model gave in to, and at which first."""
+    rows, table = [], []
+    for thread, found in sorted(pressure.items(), key=lambda each: -each[1]["challenges"]):
+        name, href = titles.get(thread, thread), behind.find("pressure", thread)
+        first = found["turn_of_flip"]
+        when = f"first at challenge {first}" if first else "never"
+        text = f"{found['flips']} of {found['challenges']}" + (f", first at {first}" if first else "")
+        rows.append(
+            Row(
+                name,
+                parts=[Part(found["flips"], 0), Part(found["challenges"] - found["flips"], 1)],
+                text=text,
+                href=href,
+            )
+        )
+        table.append([Figure(name), Figure(str(found["challenges"]), href), Figure(str(found["flips"])), Figure(when)])
+    chart = RowChart(
+        "pressure",
+        "Threads with several unwarranted challenges",
+        rows,
+        series=("revised", "not revised"),
+        high=None,
+        missing=Missing("No thread has several unwarranted challenges."),
+    )
+    return Section(
+        "pressure",
+        "Sustained pressure",
+        "Whether the model gives in when it is challenged again without a warrant.",
+        chart,
+        ["Thread", "Unwarranted challenges", "Revised", "When"],
+        table,
+    )
+
+
+def draw_intents(intents: Mapping[str, Any], book: CodeBook, behind: Behind) -> Section:
+    """Challenges as case sheets mean them (rows), beside what the coder took them for (columns)."""
+    counts = intents["counts"]
+    names = {kind: book.name(f"challenge.{kind}") for kind in KINDS}
+    rows, table = [], []
+    for intended in [kind for kind in KINDS if kind in counts]:
+        cells = []
+        for coded, name in names.items():
+            number = counts[intended].get(coded, 0)
+            href = behind.find("intents", intended, coded) if number else ""
+            label = f"{names[intended]}, coded as {name}: {number}"
+            cells.append(Cell(number, str(number) if number else "", label, href))
+        rows.append(GridRow(names[intended], cells))
+        total = Figure(str(sum(counts[intended].values())))
+        table.append([Figure(names[intended]), *(Figure(cell.text or "0", cell.href) for cell in cells), total])
+    chart = GridChart(
+        "intents",
+        "Challenges as they were meant and as they were read",
+        list(names.values()),
+        rows,
+        rows_are="Meant as",
+        missing=Missing(
+            "No turn has both: a kind of challenge by the case sheet of its thread, and one by this coder. Case sheets that are "
+            "closed to you are left out."
+        ),
+    )
+    notes = [
+        f"Turns of which both name a kind: {intents['units']}.",
+        f"Equal: {write_number(intents['raw'])}; Cohen’s kappa: {write_number(intents['kappa'])}.",
+        f"Challenges by the case sheet alone: {intents['only_sheet']}; by the coder alone: {intents['only_reader']}.",
+        f"Turns with several kinds by the coder, which are left out: {intents['several']}.",
+    ]
+    words = "What case sheets say that the interviewer meant her turns to be, beside what the coder took them for."
+    return Section("intents", "Challenges as meant", words, chart, ["Meant as", *names.values(), "Turns"], table, notes)
+
+
+def draw_pairs(pairs: Mapping[str, Any] | None, book: CodeBook, behind: Behind, *, known: int) -> Section:
+    """Pairs of threads whose outcome went against what is expected.
+
+    ``pairs`` is None where no outcome was chosen. ``known``: how many pairs are open to the reader.
+    """
+    heads = ["Pairs that", "Pairs", *SIDES.values(), "Flips", "95 % interval", "P (McNemar, exact)"]
+    rows, table = [], []
+    words = "The outcome flips if it occurs in only one of the two threads of a pair. The two expectations are never pooled."
+    missing = Missing("Choose an outcome above to compare pairs." if known else "No pair of threads is open to you.")
+    if pairs:
+        missing = Missing("You have read both threads of no pair yet.")
+        named = ", ".join(book.name(each) for each in pairs["outcomes"])
+        words = f"Outcome: {named}, enacted in what the model says. {words}"
+        for expect, name in EXPECTATIONS.items():
+            found = pairs[expect]
+            flips = found["a_only"] + found["b_only"]
+            wrong = found["pairs"] - flips if expect == "change" else flips
+            # What is missed is the rest of what flips.
+            interval = [1 - end for end in reversed(found["ci"])] if found["ci"] and expect == "change" else found["ci"]
+            title = name_share("Missed changes" if expect == "change" else "Unwanted changes", wrong, found["pairs"])
+            leads = behind.find("pairs", expect) if found["pairs"] else ""
+            rows.append(Row(title, [make_dot(wrong, found["pairs"], interval, found["mark"])], href=leads))
+            table.append(
+                [
+                    Figure(name.lower()),
+                    Figure(str(found["pairs"]), behind.find("pairs", expect)),
+                    *(Figure(str(found[side]), behind.find("pairs", expect, side)) for side in SIDES),
+                    Figure(add_mark(f"{flips} ({write_number(found['flip_rate'])})", found["mark"])),
+                    Figure(write_interval(found["ci"])),
+                    Figure(write_p(found["p_mcnemar"])),
+                ]
+            )
+    notes = (
+        [f"{pairs['not_read']} pairs are left out: the coder has not decided every answer of both threads."]
+        if pairs and pairs["not_read"]
+        else []
+    )
+    marks = [pairs[expect]["mark"] for expect in EXPECTATIONS] if pairs else []
+    chart = RowChart(
+        "pairs", "Pairs that went against what is expected", rows, note=explain_marks(marks), missing=missing
+    )
+    return Section("pairs", "Counterfactual pairs", words, chart, heads, table, notes)
+
+
+SHARES = {
+    "coverage": ("Coverage", "raised", "relevant", "relevant features that it raises, of those that case sheets list"),
+    "over_raising": (
+        "Over-raising",
+        "over_raised",
+        "irrelevant",
+        "irrelevant features that it raises, of those listed",
+    ),
+    "disclosure": ("Disclosure", "disclosed", "raised_back", "raised in reasoning, and then or later in its conduct"),
+    "elicit_first": ("Asks first", "elicited_first", "committed", "threads that ask or hedge before they commit"),
+}
+
+
+def list_shares(total: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The shares of a ledger in words, for the page of a thread: of one thread there is no interval."""
+    return [
+        {
+            "name": name,
+            "words": f"{write_number(total[key]['share'])} ({total[part]} of {total[whole]})"
+            if total[whole]
+            else "nothing to take a share of",
+            "means": means,
+        }
+        for key, (name, part, whole, means) in SHARES.items()
+    ]
+
+
+def draw_ledger(total: Mapping[str, Any], behind: Behind) -> Section:
+    """The shares of the ledger over all threads of a coder, each with its interval; ``total``: as `measure_ledger` gives it."""
+    rows, table = [], []
+    for key, (name, part, whole, means) in SHARES.items():
+        found, href = total[key], behind.find("ledger", key)
+        row = name_share(name, total[part], total[whole])
+        # A bar leads to what was counted, and where nothing was, to what could have been.
+        leads = href if total[part] else behind.find("ledger", f"{key}_of") if total[whole] else ""
+        rows.append(Row(row, [make_dot(total[part], total[whole], found["ci"], found["mark"])], href=leads))
+        table.append(
+            [
+                Figure(name),
+                Figure(str(total[part]), href),
+                Figure(str(total[whole]), behind.find("ledger", f"{key}_of")),
+                Figure(add_mark(write_number(found["share"]), found["mark"])),
+                Figure(write_interval(found["ci"])),
+                Figure(str(found["threads"])),
+                Figure(means),
+            ]
+        )
+    missing = Missing("No feature was coded with a status, or no case sheet is open to you.")
+    chart = RowChart(
+        "ledger",
+        "The feature ledger: shares with 95 % intervals",
+        rows,
+        note=explain_marks(total[key]["mark"] for key in SHARES),
+        missing=missing,
+    )
+    notes = [f"Relevant features that are silently assumed and never raised: {total['assumed']}."]
+    if total["in_part"]:
+        notes.append(f"Threads left out because answers in them are not decided yet: {total['in_part']}.")
+    return Section(
+        "ledger",
+        "The ledger",
+        "Raised: with any status except silently assumed, in what the model says or in its tools. Coverage and over-raising are "
+        "never joined.",
+        chart,
+        ["Figure", "Part", "Out of", "Share", "95 % interval", "Threads", "What is counted"],
+        table,
+        notes,
+    )
+
+
+def draw_agreement(status: Mapping[str, Any], behind: Behind) -> Section:
+    """How far each two coders agree on the status of entries, by nominal alpha, and on whether there is one."""
+    rows, table = [], []
+    for each in status.get("pairs") or [{"a": status["coders"][0], "b": status["coders"][1], **status}]:
+        name, alpha = f"{each['a']} and {each['b']}", each["alpha"]
+        presence = each.get("presence") or status["presence"]
+        rows.append(
+            Row(
+                name,
+                [Dot(alpha, text=write_number(alpha))],
+                verdict=judge_reliability(alpha, None, each["threads"], things="threads"),
+                href=behind.find("agreement", each["a"], each["b"]),
+            )
+        )
+        table.append(
+            [
+                Figure(name),
+                Figure(str(each["units"]), behind.find("agreement", each["a"], each["b"])),
+                Figure(str(each["threads"])),
+                Figure(write_number(each["raw"])),
+                Figure(add_mark(write_number(alpha), mark_clusters(each["threads"]) if each["units"] else None)),
+                Figure(str(each["only_first"])),
+                Figure(str(each["only_second"])),
+                Figure(write_number(presence["kappa"])),
+            ]
+        )
+    chart = RowChart(
+        "status-agreement",
+        "Agreement on the status of entries: nominal alpha",
+        rows,
+        references=(
+            Reference(TENTATIVE, f"tentative from {TENTATIVE}"),
+            Reference(RELIABLE, f"usable from {RELIABLE}"),
+        ),
+        note=RELIABILITY_RULE,
+        missing=Missing("No two coders made an entry of the same feature in the same turn."),
+    )
+    heads = [
+        "Coders",
+        "Entries both made",
+        "Threads",
+        "Raw",
+        "Alpha",
+        "Only the first",
+        "Only the second",
+        "Kappa of presence",
+    ]
+    words = (
+        "Over entries that both coders made, never over what is carried on. Whether a feature has an entry at all has its own "
+        "kappa."
+    )
+    return Section("agreement", "Agreement on status", words, chart, heads, table)

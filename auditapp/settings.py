@@ -171,7 +171,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Sign-in rate limits must hold over all web processes, so they live in the database.
 CACHES = {
     "default": {
-        "BACKEND": "transcripts.accounts.passwords.CountingCache",
+        "BACKEND": "transcripts.accounts.attempts.CountingCache",
         "LOCATION": "cache_entry",
         # Beyond this, counts are thrown away: too small a table lets a flood of names empty it.
         "OPTIONS": {"MAX_ENTRIES": 100_000},

@@ -18,6 +18,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape, unescape
 
 PAPER, INK, QUIET, HAIR, EDGE = "#ffffff", "#1d1f22", "#54585f", "#dfdbd0", "#7c796e"
+FAMILY = "Source Sans Pro"
 FONT = f"{FAMILY}, Helvetica, Arial, sans-serif"
 SERIES = ("#0a5c59", "#585962", "#77346a", "#0c5684")
 """Colours of the series on paper, those of the page's light scheme. Their marks differ in shape as well."""
@@ -303,7 +304,6 @@ def wrap(words: str, width: float) -> list[str]:
 _STYLE_OF = {_name_class(style): style for style in STYLES}
 
 
-FAMILY = "Source Sans Pro"
 ZOOM = 2.0
 """Pixels per unit of a drawing: sharp in print at the size it has on a page."""
 _MISSING = "PNG needs the package {}, which is not installed here. Take the SVG instead."

@@ -19,7 +19,7 @@ from transcripts.agreement.models import Adjudication
 from transcripts.agreement.queries import Selection, find_active
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
-from transcripts.coding.models import Coding
+from transcripts.coding.models import Coding as CodingRow
 from transcripts.corpus.models import Consent, Interview, Relation, Sentence, Turn
 from transcripts.corpus.queries import list_consenting, list_scopes
 from transcripts.exchange.rows import Scope
@@ -271,7 +271,7 @@ def find_threads(scope: Scope) -> set[int]:
     book = read_code_book(scope.project)
     codes = [pk for pk, row in book.rows.items() if row.family in FAMILIES_OF_NEGOTIATION]
     interviews = scope.project.interviews.filter(scope.within()).order_by()
-    coded = Coding.objects.blind().filter(code__in=codes, sentence__turn__interview__in=interviews.values("pk"))
+    coded = CodingRow.objects.blind().filter(code__in=codes, sentence__turn__interview__in=interviews.values("pk"))
     scored = Score.objects.blind().filter(interview__in=interviews.values("pk"))
     return {
         *coded.order_by().values_list("sentence__turn__interview", flat=True).distinct(),

@@ -14,7 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.accounts.models import User
-from transcripts.corpus import queries
+from transcripts.corpus import queries as corpus_queries
 from transcripts.corpus.consent import list_without
 from transcripts.corpus.models import Consent, Interview
 from transcripts.refusals import Refused
@@ -213,7 +213,7 @@ def _change_cells(request: ProjectRequest, round_: Round, form: CellsForm) -> in
 def _list_picked(request: ProjectRequest) -> list[str]:
     """What was ticked in the list of interviews, or all that matched there."""
     if "every" in request.POST:
-        found = queries.list_matching(request.project, queries.read_wanted(request.POST), None)
+        found = corpus_queries.list_matching(request.project, corpus_queries.read_wanted(request.POST), None)
         return [str(interview.pk) for interview in found]
     return request.POST.getlist("interview")
 

@@ -28,7 +28,7 @@ from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.corpus.pure.boundaries import Extent
-from transcripts.exchange import rows
+from transcripts.exchange import rows as export_rows
 from transcripts.exchange.rows import USES, WANTED_MOST, Export, Scope, find_export, group_exports, list_exports
 from transcripts.formats.codebook_csv import read_codebook
 from transcripts.formats.problems import FileRefused, Problem
@@ -196,7 +196,7 @@ class TestColleaguesWork:
 
         export = find_export("qdpx")
         assert export is not None
-        monkeypatch.setitem(rows._exports, "qdpx", export._replace(files={"qdpx": refuse}))
+        monkeypatch.setitem(export_rows._exports, "qdpx", export._replace(files={"qdpx": refuse}))
         path = reverse("exchange:download", args=[project.slug, "qdpx", "qdpx"])
         page = client_of(lead).post(path, {"rows": "all"}, follow=True).content.decode()
         assert "found one thing" in page

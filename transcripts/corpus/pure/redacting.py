@@ -14,10 +14,11 @@ so that offsets stay. Knows nothing of Django.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -306,7 +307,9 @@ def mask_turns(
         if turn.call_id and turn.call_id not in new_ids:
             new_ids[turn.call_id] = f"call-{len(new_ids) + 1}"
         text, covered = ("", 0) if turn.role == "system" else cover_names(turn.text, own)
-        new = replace(turn, text=text, speaker="", prompt_kind="", details={}, call_id=new_ids.get(turn.call_id, ""))
+        new = dataclasses.replace(
+            turn, text=text, speaker="", prompt_kind="", details={}, call_id=new_ids.get(turn.call_id, "")
+        )
         taken = {
             name: getattr(turn, name)
             for name in ("text", "speaker", "prompt_kind", "details", "call_id")

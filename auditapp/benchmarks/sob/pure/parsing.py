@@ -20,8 +20,8 @@ from typing import Any
 from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTE_ALIASES as ATTRIBUTE_ALIASES  # noqa: PLC0414 - read from here everywhere
 from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES as ATTRIBUTES  # noqa: PLC0414
 from auditapp.benchmarks.sob.pure.answer_words import NO_TRAITS as NO_TRAITS  # noqa: PLC0414
-from auditapp.benchmarks.sob.pure.answer_words import Outcome as Outcome
-from auditapp.benchmarks.sob.pure.answer_words import Parsed as Parsed
+from auditapp.benchmarks.sob.pure.answer_words import Outcome as Outcome  # noqa: PLC0414
+from auditapp.benchmarks.sob.pure.answer_words import Parsed as Parsed  # noqa: PLC0414
 from auditapp.benchmarks.sob.pure.answer_words import is_known as is_known  # noqa: PLC0414
 from auditapp.benchmarks.sob.pure.answer_words import is_reason, is_refusal, says_nothing, states_unknown_elsewhere
 from auditapp.benchmarks.sob.pure.answer_words import normalize_key as normalize_key  # noqa: PLC0414

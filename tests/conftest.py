@@ -39,10 +39,10 @@ from transcripts.codebook.models import Code
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.desk.desk import _read_frozen_families
+from transcripts.hooks import load_registrations
 from transcripts.jobs import running
 from transcripts.studies.actions import create_project, set_member_role
 from transcripts.studies.models import Project
-from transcripts.studies.registrations import load_registrations
 
 # Machines that run tests are busy and noisy: no example fails for being slow.
 # `make test-all` asks for the second profile.

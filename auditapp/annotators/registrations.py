@@ -8,9 +8,8 @@ from auditapp.annotators.queries.batch_visibility import find_machine_read, find
 from auditapp.annotators.queries.withholding import is_draft
 from auditapp.annotators.runner.turns import CheckKind, PreannotationKind, write_turn_schema
 from auditapp.batches.kinds import Parts, alarm_by_model, register_kind
-from auditapp.batches.runner.recovery import register_sweep
 from transcripts.blinding.viewers import register_labels
-from transcripts.coding.queries import register_drafts
+from transcripts.hooks import draft_checked, on, worker_swept
 
 
 def notify_idle_runs() -> None:
@@ -20,7 +19,7 @@ def notify_idle_runs() -> None:
     ring_idle_runs()
 
 
-register_drafts(is_draft)
+on(draft_checked, is_draft)
 register_labels(find_machine_read)
 TURNS = Parts(
     find_turn_visibility,
@@ -31,4 +30,4 @@ TURNS = Parts(
 )
 for kind in (PreannotationKind(), CheckKind()):
     register_kind(kind, TURNS)
-register_sweep("offline runs", notify_idle_runs)
+on(worker_swept, notify_idle_runs)

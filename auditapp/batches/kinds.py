@@ -13,7 +13,7 @@ from auditapp.batches.pure.chaining import Conversation, Exchange
 from auditapp.llm.models import Capabilities
 from auditapp.llm.pure.json_schemas import strip_limits
 from transcripts.blinding.viewers import Viewer
-from transcripts.studies.registrations import load_registrations
+from transcripts.hooks import batch_ended, load_registrations, send
 
 
 class Answered(NamedTuple):
@@ -155,17 +155,11 @@ class Parts(NamedTuple):
 NO_PARTS = Parts()
 _kinds: dict[str, BatchKind] = {}
 _parts: dict[str, Parts] = {}
-_end_listeners: list[Callable[[Batch], None]] = []
 
 
 def register_kind(kind: BatchKind, parts: Parts = NO_PARTS) -> None:
     """Register a kind under its name. Called once, in the app's ``registrations``."""
     _kinds[kind.name], _parts[kind.name] = kind, parts
-
-
-def register_end_listener(act: Callable[[Batch], None]) -> None:
-    """Say what happens when a batch of any kind is done or cancelled; ``act`` runs inside the transaction that ends it."""
-    _end_listeners.append(act)
 
 
 def get_kind(name: str) -> BatchKind:
@@ -222,8 +216,9 @@ def alarm_by_model(find: Callable[[Mapping[str, int]], list[str]]) -> Callable[[
 def announce_end(batch: Batch) -> None:
     """Tell the feature, and all who listen, that a batch has ended; reads batch.project where the feature does."""
     ended = _find_parts(batch.kind).ended
-    for act in ([ended] if ended else []) + _end_listeners:
-        act(batch)
+    if ended:
+        ended(batch)
+    send(batch_ended, batch=batch)
 
 
 def read_links(cell: Cell) -> Sequence[Link]:

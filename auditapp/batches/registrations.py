@@ -10,13 +10,12 @@ from auditapp.batches.models import OPEN_STATES, Batch
 from auditapp.batches.pages import live
 from auditapp.batches.pages.progress import count_percent, read_progress_of
 from auditapp.batches.planning import cancel_abandoned
-from auditapp.batches.runner.recovery import register_sweep
 from transcripts.accounts.models import User
 from transcripts.blinding.viewers import get_viewer
-from transcripts.jobs.runs import register_notifier
+from transcripts.hooks import job_waiting, on, worker_swept
 from transcripts.studies.access import ProjectRequest
 from transcripts.studies.models import Project
-from transcripts.studies.overview import register_card, register_note
+from transcripts.studies.overview import Card, register_overview
 
 BATCHES_SHOWN = 5
 
@@ -69,9 +68,13 @@ def remove_abandoned_imports() -> None:
     remove_abandoned(seconds=1)
 
 
-register_notifier(notify_of_job)
-register_sweep("import jobs", sweep_jobs)
-register_sweep("abandoned imports", remove_abandoned_imports)
-register_sweep("abandoned launches", lambda: cancel_abandoned(seconds=1))
-register_card("batches/_card.html", read_batches, rank=20)
-register_note(read_notes)
+def cancel_abandoned_launches() -> None:
+    """Cancel launches whose process died, for a second at most."""
+    cancel_abandoned(seconds=1)
+
+
+on(job_waiting, notify_of_job)
+on(worker_swept, sweep_jobs)
+on(worker_swept, remove_abandoned_imports)
+on(worker_swept, cancel_abandoned_launches)
+register_overview(Card(20, "batches/_card.html", read_batches), note=read_notes)

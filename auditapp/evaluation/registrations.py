@@ -12,9 +12,9 @@ from auditapp.evaluation.exports import EXPORTS
 from auditapp.evaluation.queries.machine_use import read_machine_notes, read_machine_uses, read_parts
 from auditapp.evaluation.runner import CriticKind, write_critic_schema
 from auditapp.llm.queries import register_scorecard_part
-from transcripts.exchange.rows import register_export, register_machine_notes, register_machine_use
+from transcripts.exchange.rows import register_export, register_machines
 from transcripts.studies.access import ProjectRequest
-from transcripts.studies.overview import register_card
+from transcripts.studies.overview import Card, register_overview
 from transcripts.studies.roles import Permission
 
 
@@ -37,8 +37,7 @@ register_kind(
 )
 for export in EXPORTS:
     register_export(export)
-register_card("evaluation/_differences_card.html", place_differences, rank=45)
-register_machine_use(read_machine_uses)
-register_machine_notes("evaluation/machine_notes.html", read_machine_notes)
 # What became of suggestions is colleagues' decisions.
 register_scorecard_part("suggestions", read_parts, Permission.SEE_ALL_CODINGS)
+register_overview(Card(45, "evaluation/_differences_card.html", place_differences))
+register_machines(uses=read_machine_uses, template="evaluation/machine_notes.html", notes=read_machine_notes)

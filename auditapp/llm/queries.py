@@ -10,8 +10,8 @@ from django.db.models import Count
 from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, Price, ProviderAccount
 from auditapp.llm.providers import DEFAULT_MAX_OUTPUT
 from auditapp.llm.sealing import SealBroken, open_key
+from transcripts.hooks import load_registrations
 from transcripts.studies.models import Project
-from transcripts.studies.registrations import load_registrations
 from transcripts.studies.roles import Permission
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from auditapp.batches.runner.recovery import register_sweep, take_tick
+from auditapp.batches.runner.recovery import take_tick
 from transcripts.accounts.sessions import SessionStore
+from transcripts.hooks import on, worker_swept
 
 HOUR = 3600.0
 
@@ -14,4 +15,4 @@ def delete_old_sessions() -> None:
         SessionStore.clear_expired()
 
 
-register_sweep("old sessions", delete_old_sessions)
+on(worker_swept, delete_old_sessions)

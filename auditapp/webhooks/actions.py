@@ -15,7 +15,7 @@ from django.db import transaction
 from auditapp.llm.sealing import SealBroken, seal_again, seal_key
 from auditapp.outbound.addresses import NoAddress, check_base_url, looks_private, name_address
 from auditapp.outbound.clock import read_now
-from auditapp.webhooks.models import MAX_ADDRESS, TEST, TURNED_OFF, Delivery, Webhook, list_events
+from auditapp.webhooks.models import EVENTS, MAX_ADDRESS, TEST, TURNED_OFF, Delivery, Webhook
 from auditapp.webhooks.pure.protocol import make_signing_secret
 from auditapp.webhooks.queries import find_due
 from transcripts.accounts.models import User
@@ -81,7 +81,7 @@ def add_webhook(*, project: Project, address: str, events: Collection[str], by: 
     """A webhook that tells ``address`` of ``events`` in the study, and the secret that signs what is sent, which is shown once.
     Raises ``Refused``."""
     address = check_address(address)
-    known = list_events()
+    known = EVENTS
     if not events or not set(events) <= set(known):
         raise Refused(f"Choose at least one event, of these: {', '.join(known)}.", field="events")
     # Locked before it is counted: of two who add the last one at once, the second is refused.

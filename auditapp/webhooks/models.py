@@ -9,15 +9,18 @@ from django.db import models
 from django.db.models import Q
 
 from transcripts.studies.models import Project
-from transcripts.studies.registrations import load_registrations
 
 MAX_ADDRESS = 500
 
 TURNED_OFF = "The webhook was turned off before it could be sent."
 # Sent only when a lead asks for it; nobody needs to choose it.
 TEST = "test"
-
-_events: dict[str, str] = {}
+BATCH_ENDED, ROUND_FINISHED = "batch.ended", "round.finished"
+EVENTS = {
+    BATCH_ENDED: "A batch is done or cancelled.",
+    ROUND_FINISHED: "Everything assigned in a round is signed off.",
+}
+"""What a webhook can be told of, and when that happens."""
 
 
 class WebhookQuerySet(models.QuerySet["Webhook"]):
@@ -34,7 +37,7 @@ class Webhook(models.Model):
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="webhooks")
     address = models.CharField(max_length=MAX_ADDRESS, help_text="Where events are sent.")
-    # Names of the registry (`register_event`), in its order.
+    # Names of ``EVENTS``, in their order.
     events = models.JSONField(help_text="Names of the events that are sent to it.")
     secret_sealed = models.TextField()
     added_at = models.DateTimeField(help_text="When it was added.")
@@ -108,14 +111,3 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"delivery {self.pk}"
-
-
-def register_event(name: str, meaning: str) -> None:
-    """Add an event that webhooks can be told of. ``meaning`` says in a sentence when it happens. Called in ``registrations``."""
-    _events[name] = meaning
-
-
-def list_events() -> dict[str, str]:
-    """Every event with its meaning, by its name."""
-    load_registrations()
-    return dict(_events)

@@ -1,16 +1,12 @@
-"""The events that webhooks can be told of, and the sweep that finds what was not sent."""
+"""The events that webhooks announce, and the sweep that finds what was not sent."""
 
 from __future__ import annotations
 
-from auditapp.batches.kinds import register_end_listener
 from auditapp.batches.models import Batch
-from auditapp.batches.runner.recovery import register_sweep
 from auditapp.webhooks.actions import announce, sweep_deliveries
-from auditapp.webhooks.models import register_event
-from transcripts.rounds.actions import register_round_finished
+from auditapp.webhooks.models import BATCH_ENDED, ROUND_FINISHED
+from transcripts.hooks import batch_ended, on, round_finished, worker_swept
 from transcripts.rounds.models import Round
-
-BATCH_ENDED, ROUND_FINISHED = "batch.ended", "round.finished"
 
 
 def announce_batch(batch: Batch) -> None:
@@ -26,8 +22,6 @@ def announce_round(round_: Round) -> None:
     announce(ROUND_FINISHED, project_id=round_.project_id, data=data)
 
 
-register_event(BATCH_ENDED, "A batch is done or cancelled.")
-register_event(ROUND_FINISHED, "Everything assigned in a round is signed off.")
-register_end_listener(announce_batch)
-register_round_finished(announce_round)
-register_sweep("webhooks", sweep_deliveries)
+on(batch_ended, announce_batch)
+on(round_finished, announce_round)
+on(worker_swept, sweep_deliveries)

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from auditapp.webhooks import actions, queries
-from auditapp.webhooks.models import MAX_ADDRESS, Webhook, list_events
+from auditapp.webhooks.models import EVENTS, MAX_ADDRESS, Webhook
 from auditapp.webhooks.pure.protocol import MAX_TRIES
 from transcripts.studies.access import ProjectRequest, post, project_view
 from transcripts.studies.roles import Permission
@@ -16,7 +16,7 @@ from transcripts.studies.roles import Permission
 
 def list_choices() -> list[tuple[str, str]]:
     """The events with what they mean."""
-    return [(name, f"{name}: {meaning}") for name, meaning in list_events().items()]
+    return [(name, f"{name}: {meaning}") for name, meaning in EVENTS.items()]
 
 
 class WebhookForm(forms.Form):

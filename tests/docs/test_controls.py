@@ -23,8 +23,9 @@ from auditapp.site.environment import NUMBERS
 from tests.docs.test_code_rules import read_sources
 from tools.environment import ROOT
 from transcripts.accounts import actions, sealing
+from transcripts.accounts.attempts import LIFE_SECONDS
 from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS
-from transcripts.accounts.passwords import LIFE_SECONDS, OWN_WORDS
+from transcripts.accounts.passwords import OWN_WORDS
 from transcripts.codebook.forms.versions import MAX_FILE_SIZE as LARGEST_CODEBOOK
 from transcripts.corpus.forms import MAX_UPLOAD_SIZE
 from transcripts.exchange.views import MAX_FILE_SIZE as LARGEST_PROJECT

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from django.apps import apps
 from django.core.management import get_commands, load_command_class
+from django.dispatch import Signal
 
 from tools.export_table import build_table, replace_table
+from transcripts import hooks
 from transcripts.ui.commands import Noun
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,15 +104,35 @@ def test_templates_carry_no_inline_code_or_style() -> None:
     assert found == []
 
 
-def test_every_registry_is_in_the_architecture_page() -> None:
-    registries = {
+def test_every_hook_is_on_its_page_and_there_are_nine_at_most() -> None:
+    declared = {
         (name, str(path.relative_to(ROOT)))
         for package in ("transcripts", "auditapp")
         for path in (ROOT / package).rglob("*.py")
         for name in re.findall(r"^def (register_\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
-    listed = set(re.findall(r"^\| `(register_\w+)` \| `([^`]+)` \|", read("docs/architecture.md"), re.MULTILINE))
-    assert listed == registries
+    listed = set(re.findall(r"^\| `(register_\w+)` \| `([^`]+)` \|", read("docs/reference/hooks.md"), re.MULTILINE))
+    assert listed == declared
+    assert len(declared) <= 9
+
+
+def test_every_event_is_on_the_page_of_hooks_with_the_facts_that_its_sender_gives() -> None:
+    listed = dict(
+        re.findall(
+            r"^\| `(\w+)` \| ([^|]*) \|", read("docs/reference/hooks.md").partition("## Events")[2], re.MULTILINE
+        )
+    )
+    assert set(listed) == {name for name, value in vars(hooks).items() if isinstance(value, Signal)}
+    sources = [
+        path.read_text(encoding="utf-8") for part in ("transcripts", "auditapp") for path in (ROOT / part).rglob("*.py")
+    ]
+    for event, facts in listed.items():
+        [given] = {
+            tuple(re.findall(r"(\w+)=", facts))
+            for source in sources
+            for facts in re.findall(rf"\bsend(?:_to_each)?\({event}\b([^\n]*)", source)
+        }
+        assert list(given) == re.findall(r"`(\w+)`", facts), event
 
 
 def test_every_place_that_the_architecture_page_names_exists() -> None:

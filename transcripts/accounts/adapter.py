@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from transcripts.accounts import actions, queries, second_factor
+from transcripts.accounts.attempts import find_known_browser, remember_browser
 from transcripts.accounts.models import User
-from transcripts.accounts.passwords import find_known_browser, remember_browser
 from transcripts.accounts.views import came_by_link
 
 

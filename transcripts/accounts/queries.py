@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple, cast
 
 from allauth.mfa.models import Authenticator
@@ -21,13 +21,10 @@ from transcripts.accounts.sealing import hash_secret
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import SITE, describe_target
+from transcripts.hooks import account_closing, closing_checked, closing_reviewed, send
 
 # Enough to tell one's own sessions apart, and nothing that opens one.
 REFERENCE_LENGTH = 16
-Tell = Callable[[User], list[str]]
-_obstacles: list[Tell] = []
-_notes: list[Tell] = []
-_closers: list[Callable[[User, trail.Actor], None]] = []
 
 
 class OpenSession(NamedTuple):
@@ -174,22 +171,6 @@ def sign_in_address(secret: str) -> str:
     return f"{settings.BASE_URL}{reverse('accounts:use_link', args=[secret])}"
 
 
-def register_closing(
-    *,
-    obstacles: Tell | None = None,
-    notes: Tell | None = None,
-    close: Callable[[User, trail.Actor], None] | None = None,
-) -> None:
-    """Take part in the closing of accounts. Called once, when an app is ready.
-
-    ``obstacles`` gives sentences that forbid it and say what to do first; ``notes`` gives sentences for the person who closes it;
-    ``close`` runs inside the transaction and may still raise ``Refused``.
-    """
-    _obstacles.extend([obstacles] if obstacles else [])
-    _notes.extend([notes] if notes else [])
-    _closers.extend([close] if close else [])
-
-
 def find_obstacles(user: User) -> list[str]:
     """Why the account cannot be closed, with what to do; nothing when it can."""
     alone = (
@@ -198,15 +179,14 @@ def find_obstacles(user: User) -> list[str]:
     own = [
         f"{user.username} is the only owner of the site. Make another one first: manage.py user create NAME --site-owner."
     ]
-    return (own if alone else []) + [sentence for tell in _obstacles for sentence in tell(user)]
+    return (own if alone else []) + [sentence for said in send(closing_checked, user=user) for sentence in said]
 
 
 def list_notes(user: User) -> list[str]:
     """What the person who closes the account should know before."""
-    return [sentence for tell in _notes for sentence in tell(user)]
+    return [sentence for said in send(closing_reviewed, user=user) for sentence in said]
 
 
 def announce_closing(user: User, by: trail.Actor) -> None:
     """Let every part do what it has to. Runs in the transaction that closes the account."""
-    for close in _closers:
-        close(user, by)
+    send(account_closing, user=user, by=by)

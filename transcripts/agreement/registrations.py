@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from transcripts.coding.models import Coding, Decision
 from transcripts.studies.access import ProjectRequest
 from transcripts.studies.models import MethodStance, Project
-from transcripts.studies.overview import register_card
+from transcripts.studies.overview import Card, register_overview
 from transcripts.studies.queries import read_stances
 from transcripts.studies.roles import ROLES, Permission
 
@@ -37,4 +37,4 @@ def _find_coders(project: Project) -> Iterator[int]:
         yield from found.values_list("coder", flat=True).distinct()[:2]
 
 
-register_card("agreement/_card.html", read_agreement, rank=40)
+register_overview(Card(40, "agreement/_card.html", read_agreement))

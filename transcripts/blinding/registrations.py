@@ -5,7 +5,7 @@ from __future__ import annotations
 from transcripts.blinding.own_acts import UNBLINDINGS
 from transcripts.blinding.viewers import keep_what_was_seen
 from transcripts.desk.history import register_history
-from transcripts.studies.actions import register_role_change
+from transcripts.hooks import on, role_changed
 
-register_role_change(keep_what_was_seen)
+on(role_changed, keep_what_was_seen)
 register_history(UNBLINDINGS)

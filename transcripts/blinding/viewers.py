@@ -13,10 +13,10 @@ from transcripts.blinding.actions import unblind_former_reader
 from transcripts.coding.models import Coding, Decision, Memo, Unblinding
 from transcripts.coding.queries import find_closed_turns
 from transcripts.corpus.models import Interview, Turn
+from transcripts.hooks import load_registrations
 from transcripts.studies.access import ProjectRequest
 from transcripts.studies.actions import RoleChange
 from transcripts.studies.models import Project
-from transcripts.studies.registrations import load_registrations
 from transcripts.studies.roles import Permission, Role
 
 

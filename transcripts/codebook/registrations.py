@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from transcripts.codebook.models import CodeProposal
 from transcripts.studies.access import ProjectRequest
-from transcripts.studies.overview import Waiting, register_waiting
+from transcripts.studies.overview import Waiting, register_overview
 from transcripts.studies.roles import Permission
 
 
@@ -19,4 +19,4 @@ def find_proposals(request: ProjectRequest) -> Waiting | None:
     return Waiting(words, reverse("codebook:proposals", args=[request.project.slug])) if count else None
 
 
-register_waiting(find_proposals)
+register_overview(waiting=find_proposals)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -22,8 +22,8 @@ from transcripts.coding.models import CONDITION, Coding, Decision, Link, Memo, S
 from transcripts.coding.values import CHOICE_FIELDS, CodingValues, read_json
 from transcripts.corpus.consent import NO_CODING
 from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.hooks import draft_checked, send
 from transcripts.studies.models import Project
-from transcripts.studies.registrations import load_registrations
 from transcripts.studies.roles import Permission
 
 # A value for one interview (``i``) and one person, whose number is given as often as CLOSURE_PARAMETERS says. What is assigned
@@ -263,9 +263,6 @@ STORED: dict[type[Stored], str] = {
 }
 
 HOLD = "SELECT ({stored}), s.retired_by_id IS NULL FROM corpus_sentence s WHERE s.id = %s"
-DraftFinder = Callable[[int], bool]
-
-_finders: list[DraftFinder] = []
 
 
 class ActiveCoding(NamedTuple):
@@ -514,12 +511,6 @@ def find_next_answer(interview_id: int, sentence: Sentence) -> int | None:
     return answers.order_by("position", "start").values_list("pk", flat=True).first()
 
 
-def register_drafts(find: DraftFinder) -> None:
-    """Make a part known that can tell whether an interview is a draft now. Called once, in an app's ``registrations``."""
-    _finders.append(find)
-
-
 def is_draft(interview_id: int) -> bool:
     """Whether the interview is read as a draft now."""
-    load_registrations()
-    return any(find(interview_id) for find in _finders)
+    return any(send(draft_checked, interview_id=interview_id))

@@ -2,7 +2,7 @@
 
 The list of interviews: what it shows of the work on them, and what is searched, kept and sorted.
 
-How far the work is, is known by rooms above this one; ``register_work_reader`` lets one of them say it.
+How far the work is, is known by rooms above this one; the event ``interviews_listed`` lets one of them say it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -34,8 +34,8 @@ from transcripts.corpus.models import (
 from transcripts.corpus.pure.segmenting import is_answer
 from transcripts.formats.interviews.base import ReadTurn
 from transcripts.formats.numbers import round_percent
+from transcripts.hooks import interviews_listed, send
 from transcripts.studies.models import Project
-from transcripts.studies.registrations import load_registrations
 
 IDS_AT_A_TIME = 500
 # A list of more than these is no choice.
@@ -406,9 +406,6 @@ class Work(NamedTuple):
         return "complete" if self.percent == 100 else "begun"
 
 
-WorkReader = Callable[[Collection[int], User | None], Mapping[int, Work]]
-"""Tells the work on interviews by number: of everybody, or of one person."""
-_readers: list[WorkReader] = []
 NOTHING = Work()
 
 
@@ -427,11 +424,6 @@ class Wanted(NamedTuple):
     def needs_work(self) -> bool:
         """Whether the work on every interview has to be known to tell which are shown first."""
         return bool(self.coder or self.stage or self.sort in {"progress", "activity"})
-
-
-def register_work_reader(reader: WorkReader) -> None:
-    """Let the list show the work on interviews. Called once, in a room's ``registrations``."""
-    _readers[:] = [reader]
 
 
 def read_wanted(asked: Mapping[str, str]) -> Wanted:
@@ -477,8 +469,7 @@ def list_matching(project: Project, wanted: Wanted, only: User | None) -> list[I
 
 def add_work(rows: Sequence[Interview], only: User | None) -> None:
     """Give each of these interviews its ``work``."""
-    load_registrations()
-    found = _readers[0]([row.pk for row in rows], only) if _readers and rows else {}
+    [found] = send(interviews_listed, interviews=[row.pk for row in rows], coder=only) if rows else [{}]
     for row in rows:
         row.work = found.get(row.pk, NOTHING)  # type: ignore[attr-defined]
 

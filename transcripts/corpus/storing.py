@@ -34,8 +34,8 @@ from transcripts.corpus.models import (
 from transcripts.corpus.pure.descriptives import describe
 from transcripts.corpus.pure.segmenting import SentenceRow, cut_turn
 from transcripts.formats.interviews import ReadInterview, ReadTurn
+from transcripts.hooks import interviews_given_up, send
 from transcripts.studies.models import Project
-from transcripts.studies.registrations import load_registrations
 
 # A transaction of a thousand rows takes 10 to 20 ms on SQLite, which lets one writer in at a time.
 ROWS_AT_A_TIME = 1_000
@@ -48,17 +48,6 @@ ABANDONED_AFTER = datetime.timedelta(minutes=10)
 # An interview as it was read, with the sentences of each of its turns.
 Prepared = tuple[ReadInterview, list[list[SentenceRow]]]
 T = TypeVar("T")
-FindWork = Callable[[Sequence[int]], QuerySet[Any]]
-
-_finders: list[FindWork] = []
-
-
-def register_staged_work(find: FindWork) -> None:
-    """Have rows of another room removed with the interviews that they are about, should these never become visible.
-
-    ``find`` gets the numbers of such interviews. Called in an app's ``registrations``.
-    """
-    _finders.append(find)
 
 
 class ImportInterrupted(Exception):
@@ -292,9 +281,8 @@ def remove_work(files: Sequence[ImportedFile]) -> None:
 
 
 def _remove_work(interviews: Sequence[int], files: Sequence[ImportedFile]) -> Iterator[None]:
-    load_registrations()
-    for find in _finders:
-        yield from _delete_by_parts(find(interviews), files)
+    for rows in send(interviews_given_up, interviews=interviews):
+        yield from _delete_by_parts(rows, files)
 
 
 def _delete_by_parts(rows: QuerySet[Any], files: Sequence[ImportedFile] = ()) -> Iterator[None]:

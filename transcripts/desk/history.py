@@ -12,8 +12,8 @@ from django.db.models import Exists, F, OuterRef, Prefetch, Q, QuerySet, TextFie
 from transcripts.accounts.models import User
 from transcripts.coding.models import Coding, Decision, Level, Link, Memo, Reveal, StageOpening
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
+from transcripts.hooks import load_registrations
 from transcripts.studies.models import Project
-from transcripts.studies.registrations import load_registrations
 
 ENTRIES_PER_PAGE = 100
 Rows = QuerySet[Any, Any]

@@ -17,8 +17,8 @@ from django.utils.text import slugify
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Consent, Interview, Standing
 from transcripts.corpus.queries import list_consenting, read_fact
+from transcripts.hooks import load_registrations
 from transcripts.studies.models import Project
-from transcripts.studies.registrations import load_registrations
 from transcripts.studies.roles import Permission
 
 CHUNK = 5_000
@@ -396,17 +396,19 @@ class MachineUse(NamedTuple):
 _machine_uses: list[Callable[[Project], list[MachineUse]]] = []
 
 
-def register_machine_use(read: Callable[[Project], list[MachineUse]]) -> None:
-    """Register a part that lists machines. Called once, in an app's ``registrations``."""
-    _machine_uses.append(read)
-
-
 _machine_notes: list[tuple[str, Callable[[Project], dict[str, Any]]]] = []
 
 
-def register_machine_notes(template: str, read: Callable[[Project], dict[str, Any]]) -> None:
-    """Register a part's sentences about all machines together: a template, and its ``notes``. Called once, in ``registrations``."""
-    _machine_notes.append((template, read))
+def register_machines(
+    *,
+    uses: Callable[[Project], list[MachineUse]] | None = None,
+    template: str = "",
+    notes: Callable[[Project], dict[str, Any]] | None = None,
+) -> None:
+    """Say in the methods paragraph where machines took part: each machine, and a ``template`` with its ``notes``, sentences
+    about all of them together. Called once, in a room's ``registrations``."""
+    _machine_uses.extend([uses] if uses else [])
+    _machine_notes.extend([(template, notes)] if notes else [])
 
 
 def list_machine_notes(project: Project) -> list[tuple[str, dict[str, Any]]]:

@@ -19,10 +19,10 @@ from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 
 from transcripts.accounts.models import User
+from transcripts.hooks import job_waiting, load_registrations, send
 from transcripts.jobs.models import ImportJob, ResultPart, UploadPart
 from transcripts.refusals import Refused
 from transcripts.studies.models import Project
-from transcripts.studies.registrations import load_registrations
 from transcripts.studies.roles import Permission, Role
 
 # A run shows that it is alive every ten seconds.
@@ -273,7 +273,6 @@ class JobKind(NamedTuple):
 
 
 _kinds: dict[str, JobKind] = {}
-_notifiers: list[Callable[[int], object]] = []
 
 
 def register_job_kind(kind: JobKind) -> None:
@@ -287,13 +286,6 @@ def find_kind(name: str) -> JobKind:
     return _kinds[name]
 
 
-def register_notifier(notify: Callable[[int], object]) -> None:
-    """Have ``notify`` called with the id of each job that begins to wait. Called in an app's ``registrations``."""
-    _notifiers.append(notify)
-
-
 def notify_workers(job_id: int) -> None:
     """Tell workers of a job at once. Should that be lost, they find it within seconds all the same."""
-    load_registrations()
-    for notify in _notifiers:
-        notify(job_id)
+    send(job_waiting, job_id=job_id)

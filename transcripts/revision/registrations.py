@@ -7,7 +7,7 @@ from django.urls import reverse
 from transcripts.codebook.queries import current_version
 from transcripts.revision.queries import list_due
 from transcripts.studies.access import ProjectRequest
-from transcripts.studies.overview import Waiting, register_waiting
+from transcripts.studies.overview import Waiting, register_overview
 from transcripts.studies.roles import Permission
 
 
@@ -21,4 +21,4 @@ def find_re_reviews(request: ProjectRequest) -> Waiting | None:
     return Waiting(words, reverse("revision:queue", args=[request.project.slug])) if due else None
 
 
-register_waiting(find_re_reviews)
+register_overview(waiting=find_re_reviews)

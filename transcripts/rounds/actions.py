@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -15,13 +15,13 @@ from transcripts.audit_trail.rows import RowChange, row_changed, row_made
 from transcripts.corpus.consent import explain_missing, list_without
 from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.queries import list_consenting
+from transcripts.hooks import round_finished, send
 from transcripts.refusals import Refused
 from transcripts.rounds import queries
 from transcripts.rounds.models import Assignment, Finish, Round
 from transcripts.rounds.pure.allocation import CannotAllocate, allocate_items, draw_items, fingerprint
 from transcripts.rounds.queries import closes_the_rest, find_dealt_out, read_progress
 from transcripts.studies.models import Membership, Project
-from transcripts.studies.registrations import load_registrations
 from transcripts.ui.typed_text import MAX_SEED, MAX_TEXT, check_reason, check_text
 
 MAX_NAME_LENGTH = 200
@@ -398,9 +398,6 @@ def _record_finish(
     trail.record(action, target=finish, by=by, stream=trail.project_stream(project.pk), details=details, rows=[row])
 
 
-_listeners: list[Callable[[Round], None]] = []
-
-
 def list_notes(user: User) -> list[str]:
     """A sentence for each open round with interviews that only this person is still to code."""
     active = Assignment.objects.filter(withdrawn_at__isnull=True)
@@ -434,17 +431,9 @@ def list_assigned(project: Project, user: User) -> list[str]:
     ]
 
 
-def register_round_finished(listener: Callable[[Round], None]) -> None:
-    """Call ``listener`` inside the transaction that signs off, or takes away, the last open assignment of a round. It is called
-    again where one is returned and signed off anew. Called once, in an app's ``registrations``."""
-    _listeners.append(listener)
-
-
 def announce_if_finished(round_: Round) -> None:
     """Tell every part that asked for it, if nothing of the round is left to be signed off. The round's row is locked."""
     counted = round_.assignments.counted()
     if counted.filter(signed_at__isnull=True).exists() or not counted.exists():
         return
-    load_registrations()
-    for listener in _listeners:
-        listener(round_)
+    send(round_finished, round_=round_)

@@ -7,10 +7,7 @@ class RoundsConfig(AppConfig):
     name = "transcripts.rounds"
 
     def ready(self) -> None:
-        from transcripts.accounts.queries import register_closing
         from transcripts.audit_trail.rows import register_rows
-        from transcripts.rounds import actions
         from transcripts.rounds.models import Finish
 
-        register_closing(notes=actions.list_notes)
         register_rows(Finish, "interview coder finished_at shown_at withdrawn_at", study="interview.study_id")

@@ -246,13 +246,13 @@ def measure_coverage(label_of: Mapping[int, str], active: list[Assignment]) -> d
     return {"models": models, "loads": loads}
 
 
-def read_work(interview_ids: Collection[int], only: User | None) -> Mapping[int, Work]:
+def read_work(interviews: Collection[int], coder: User | None) -> Mapping[int, Work]:
     """Who is to code these interviews, how far each person is, and when a label was last added: four queries for each five
-    hundred. ``only``: of one person."""
+    hundred. With ``coder``: of that person alone."""
     found: dict[int, Work] = {}
-    ids = sorted(interview_ids)
+    ids = sorted(interviews)
     for first in range(0, len(ids), INTERVIEWS_AT_A_TIME):
-        found |= _read_some(ids[first : first + INTERVIEWS_AT_A_TIME], only)
+        found |= _read_some(ids[first : first + INTERVIEWS_AT_A_TIME], coder)
     return found
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from transcripts.corpus.queries import register_work_reader
-from transcripts.rounds.actions import list_assigned
+from transcripts.hooks import closing_reviewed, interviews_listed, leaving_reviewed, on
+from transcripts.rounds.actions import list_assigned, list_notes
 from transcripts.rounds.queries import place_all_work, read_notes, read_own_work, read_work
-from transcripts.studies.actions import register_leaving
-from transcripts.studies.overview import register_card, register_note
+from transcripts.studies.overview import Card, register_overview
 
-register_card("rounds/_own_work_card.html", read_own_work, rank=10)
-register_card("rounds/_all_work_card.html", place_all_work, rank=30)
-register_note(read_notes)
-register_leaving(list_assigned)
-register_work_reader(read_work)
+on(closing_reviewed, list_notes)
+on(leaving_reviewed, list_assigned)
+on(interviews_listed, read_work)
+register_overview(
+    Card(10, "rounds/_own_work_card.html", read_own_work),
+    Card(30, "rounds/_all_work_card.html", place_all_work),
+    note=read_notes,
+)

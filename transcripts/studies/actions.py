@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from django.core.exceptions import PermissionDenied
@@ -23,12 +22,12 @@ from transcripts.accounts.actions import (
 from transcripts.accounts.models import User
 from transcripts.accounts.queries import find_user
 from transcripts.audit_trail import trail
+from transcripts.hooks import leaving_reviewed, role_changed, send
 from transcripts.refusals import Refused, WrongInput
 from transcripts.studies.access import find_role
 from transcripts.studies.models import Invitation, Membership, MethodStance, Project
 from transcripts.studies.overview import STEPS
 from transcripts.studies.queries import knows_family, may_renew_invitation, read_stances
-from transcripts.studies.registrations import load_registrations
 from transcripts.studies.roles import OWNER, ROLES, Permission, Role
 from transcripts.ui.typed_text import check_reason
 
@@ -357,28 +356,11 @@ class RoleChange(NamedTuple):
         return Permission.SEE_ALL_CODINGS in self.before.permissions and not may_only_read
 
 
-_listeners: list[Callable[[RoleChange], None]] = []
-_leaving: list[Callable[[Project, User], list[str]]] = []
-
-
-def register_role_change(listener: Callable[[RoleChange], None]) -> None:
-    """Register a function to call for every change, inside its transaction. Called once, in an app's ``registrations``."""
-    _listeners.append(listener)
-
-
-def register_leaving(tell: Callable[[Project, User], list[str]]) -> None:
-    """Register what is to be said before a member is taken out of a study: sentences on what that leaves undone."""
-    _leaving.append(tell)
-
-
 def list_leaving(project: Project, user: User) -> list[str]:
     """What the person who removes a member should know before."""
-    load_registrations()
-    return [sentence for tell in _leaving for sentence in tell(project, user)]
+    return [sentence for said in send(leaving_reviewed, project=project, user=user) for sentence in said]
 
 
 def announce_role_change(change: RoleChange) -> None:
     """Tell every part that asked for it."""
-    load_registrations()
-    for listener in _listeners:
-        listener(change)
+    send(role_changed, change=change)

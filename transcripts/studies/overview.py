@@ -8,10 +8,10 @@ from typing import NamedTuple
 from django.db.models import Case, Count, Exists, Min, OuterRef, Q, When
 
 from transcripts.accounts.models import User
+from transcripts.hooks import load_registrations
 from transcripts.studies.access import ProjectRequest
 from transcripts.studies.models import Membership, MethodStance, Project
 from transcripts.studies.queries import find_stance
-from transcripts.studies.registrations import load_registrations
 from transcripts.studies.roles import Permission
 
 Read = Callable[[ProjectRequest], Mapping[str, object] | None]
@@ -38,30 +38,25 @@ class Waiting(NamedTuple):
     address: str
 
 
-_cards: dict[str, Card] = {}
+_cards: list[Card] = []
 _waiting: list[Callable[[ProjectRequest], Waiting | None]] = []
 _notes: list[ReadNotes] = []
 
 
-def register_card(template: str, read: Read, *, rank: int) -> None:
-    """Show a part on every overview."""
-    _cards[template] = Card(rank, template, read)
-
-
-def register_waiting(read: Callable[[ProjectRequest], Waiting | None]) -> None:
-    """Show a line under "Waiting for you" where there is something."""
-    _waiting.append(read)
-
-
-def register_note(read: ReadNotes) -> None:
-    """Say something of each study in the list of studies, by its number: read for all at once."""
-    _notes.append(read)
+def register_overview(
+    *parts: Card, waiting: Callable[[ProjectRequest], Waiting | None] | None = None, note: ReadNotes | None = None
+) -> None:
+    """Add to the overview of a study: cards; a line under "Waiting for you" where there is something; and what the list of
+    studies says of each, by its number, read for all at once. Called once, in a room's ``registrations``."""
+    _cards.extend(parts)
+    _waiting.extend([waiting] if waiting else [])
+    _notes.extend([note] if note else [])
 
 
 def read_cards(request: ProjectRequest) -> list[tuple[str, Mapping[str, object]]]:
     """The parts of the overview that have something to show, in order: template and contents."""
     load_registrations()
-    read = ((card.template, card.read(request)) for card in sorted(_cards.values(), key=lambda card: card.rank))
+    read = ((card.template, card.read(request)) for card in sorted(_cards, key=lambda card: card.rank))
     return [(template, contents) for template, contents in read if contents is not None]
 
 

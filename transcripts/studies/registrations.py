@@ -1,17 +1,10 @@
-"""What apps add to each other's registries: exports, batch kinds, parts of a model card, reactions to a role change.
-
-Each app lists its own in a module ``registrations``. They are imported when a registry is first read, and not when the
-program starts: together they import most of the program, which a command such as ``segment`` never uses.
-"""
+"""What the memberships of studies say when an account is closed."""
 
 from __future__ import annotations
 
-from functools import cache
+from transcripts.hooks import account_closing, closing_checked, closing_reviewed, on
+from transcripts.studies.queries import close, find_obstacles, list_notes
 
-from django.utils.module_loading import autodiscover_modules
-
-
-@cache
-def load_registrations() -> None:
-    """Import the module ``registrations`` of every app that has one. Every function that reads a registry calls this."""
-    autodiscover_modules("registrations")
+on(closing_checked, find_obstacles)
+on(closing_reviewed, list_notes)
+on(account_closing, close)

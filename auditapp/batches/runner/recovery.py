@@ -23,7 +23,7 @@ from auditapp.batches.models import Attempt, Batch, Cell, Tick, WorkQueue
 from auditapp.batches.pure.spool import SpoolContent, is_abandoned, read_spool, spool_path
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 from auditapp.outbound.clock import read_now
-from transcripts.studies.registrations import load_registrations
+from transcripts.hooks import send_to_each, worker_swept
 
 logger = logging.getLogger(__name__)
 
@@ -210,22 +210,10 @@ def _free_cells(batch_id: int, runner: str, now: datetime.datetime) -> None:
 SWEEP = "sweep"
 LONG_AGO = datetime.timedelta(days=1)
 
-_sweeps: dict[str, Callable[[], object]] = {}
-
-
-def register_sweep(name: str, sweep: Callable[[], object]) -> None:
-    """Call ``sweep`` in whichever worker sweeps. Called in an app's ``registrations``; the function is quick and safe to repeat."""
-    _sweeps[name] = sweep
-
 
 def sweep_others() -> None:
-    """Call each once. One that fails does not stop the others, and is tried again at the next sweep."""
-    load_registrations()
-    for name, sweep in _sweeps.items():
-        try:
-            sweep()
-        except Exception:
-            logger.exception("Sweeping %s failed; the next sweep tries it again", name)
+    """Let every room sweep. One that fails does not stop the others, and is tried again at the next sweep."""
+    send_to_each(worker_swept)
 
 
 def take_tick(name: str, *, every: float) -> datetime.timedelta | None:

@@ -17,7 +17,7 @@ from django.db import connections
 
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.runner import heartbeat, slots
-from transcripts.studies.registrations import load_registrations
+from transcripts.hooks import load_registrations
 
 logger = logging.getLogger(__name__)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from auditapp.batches.kinds import Parts, register_kind
-from auditapp.batches.runner.recovery import register_sweep
 from auditapp.benchmarks.scenarios.actions.storing import store_when_ended, sweep_plays
 from auditapp.benchmarks.scenarios.exports import EXPORTS, SCENARIO_OUTCOMES, find_held
 from auditapp.benchmarks.scenarios.queries.method import read_notes
@@ -11,13 +10,14 @@ from auditapp.benchmarks.scenarios.queries.runs import find_run_threads, find_ru
 from auditapp.benchmarks.scenarios.queries.talks import find_play_visibility, list_play_interviews
 from auditapp.benchmarks.scenarios.runner import PlayKind, ScenarioKind
 from transcripts.blinding.viewers import register_labels
-from transcripts.exchange.rows import register_export, register_machine_notes
+from transcripts.exchange.rows import register_export, register_machines
+from transcripts.hooks import on, worker_swept
 
 register_kind(PlayKind(), Parts(find_play_visibility, list_play_interviews))
 register_kind(ScenarioKind(), Parts(find_run_visibility, list_run_interviews, ended=store_when_ended))
-register_sweep("plays", sweep_plays)
+on(worker_swept, sweep_plays)
 for export in (*EXPORTS, SCENARIO_OUTCOMES):
     register_export(export)
-register_machine_notes("scenarios/machine_notes.html", read_notes)
 register_labels(find_held)
 register_labels(find_run_threads)
+register_machines(template="scenarios/machine_notes.html", notes=read_notes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from auditapp.batches.kinds import Parts, register_kind
-from auditapp.batches.runner.recovery import register_sweep
 from auditapp.benchmarks.sob.answers.pages import link_answer, link_formatter
 from auditapp.benchmarks.sob.judging.kind import (
     UNREADABLE_BY_FORMATTER,
@@ -24,9 +23,10 @@ from auditapp.benchmarks.sob.report.store import request_after_change, request_a
 from auditapp.benchmarks.sob.texts.actions.datasets import TEXTS_KIND
 from auditapp.llm.queries import register_scorecard_part
 from transcripts.exchange.rows import register_export
+from transcripts.hooks import on, worker_swept
 from transcripts.jobs.runs import register_job_kind
 from transcripts.studies.access import ProjectRequest
-from transcripts.studies.overview import register_card
+from transcripts.studies.overview import Card, register_overview
 
 
 def remove_abandoned() -> None:
@@ -61,6 +61,6 @@ register_scorecard_part("sob", read_parts)
 register_export(SOB_ANSWERS)
 register_job_kind(TEXTS_KIND)
 register_job_kind(BUNDLE_KIND)
-register_card("sob/_card.html", place_newest, rank=50)
-register_sweep("abandoned datasets", remove_abandoned)
-register_sweep("reports", request_missing_report)
+on(worker_swept, remove_abandoned)
+on(worker_swept, request_missing_report)
+register_overview(Card(50, "sob/_card.html", place_newest))

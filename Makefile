@@ -77,11 +77,11 @@ bench: setup
 	@$(BIN)/python -m benchmarks
 
 chaos: setup
-	@$(BIN)/python -m tests.storm --cells $(CELLS) --seed $(SEED)
+	@$(BIN)/python -m tests.support.storm --cells $(CELLS) --seed $(SEED)
 
 real: setup
 	@$(BIN)/python -m tools.launch local-model
-	@$(BIN)/python -m tests.real_model
+	@$(BIN)/python -m tests.support.real_model
 
 lock:
 	$(LOCK) --extra learn --extra parquet --group dev pyproject.toml -o requirements/dev.txt

@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks import ratios
 from benchmarks.results import Measured, Row, format_headings, format_row
 from benchmarks.setup import FULL, SMALL, Setup
-from tests.instance import ROOT
+from tests.support.instance import ROOT
 
 MEASURES = {
     "save": "benchmarks.saving",

@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks.results import Measured, Row, find_median
 from benchmarks.setup import Setup
 from benchmarks.study import run_inside
-from tests.instance import Instance
+from tests.support.instance import Instance
 
 MOST_SECONDS = 3.0
 CODERS = 10

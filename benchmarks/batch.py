@@ -17,7 +17,7 @@ from benchmarks.results import Measured, Row, find_median
 from benchmarks.setup import Setup
 from benchmarks.study import run_inside
 from benchmarks.yard import Yard, open_yard
-from tests.servers import OwnServers
+from tests.support.servers import OwnServers
 
 LEAST_SHARE = 0.92
 MOST_PROCESSOR = 3.0

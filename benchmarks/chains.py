@@ -18,7 +18,7 @@ from benchmarks.results import Measured, Row, find_median
 from benchmarks.setup import Setup
 from benchmarks.study import run_inside
 from benchmarks.yard import LATENCY_SECONDS, MODEL, Yard, await_worker, open_yard
-from tests.instance import ROOT
+from tests.support.instance import ROOT
 
 QUESTIONS = 6
 IN_FLIGHT = 100
@@ -71,7 +71,7 @@ def measure_plays(setup: Setup, yard: Yard, database: str) -> Measured:
     """Plays from their launch to the last stored answer, as a multiple of the time that so many calls take at least; in turn with a
     bare loop of the same plays, which other programs on the machine slow down as well."""
     plays = setup.sizes.plays
-    yard.worker = yard.instance.start("-m", "tests.talking_worker")
+    yard.worker = yard.instance.start("-m", "tests.support.conversation_worker")
     await_worker(yard.instance)
     floor = plays * QUESTIONS * LATENCY_SECONDS / IN_FLIGHT
     walls, spans, bare = [], [], []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.results import Measured, Row, find_median
 from benchmarks.setup import Setup
 from benchmarks.study import run_inside
-from tests.instance import Instance
+from tests.support.instance import Instance
 
 SLOWEST_MS = 20.0
 ROUNDS = 20

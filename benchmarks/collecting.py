@@ -14,7 +14,7 @@ from benchmarks.results import Measured, Row, find_median
 from benchmarks.serving import PRODUCT, Server, serve
 from benchmarks.setup import Setup
 from benchmarks.study import run_inside
-from tests.instance import Instance
+from tests.support.instance import Instance
 
 LEAST = 20_000
 # Of the speed of the bare loop.

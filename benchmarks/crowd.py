@@ -13,7 +13,7 @@ from benchmarks.results import Measured, Row, find_median, find_percentile
 from benchmarks.serving import PRODUCT, serve
 from benchmarks.setup import Setup
 from benchmarks.study import Person, prepare_study
-from tests.instance import ROOT
+from tests.support.instance import ROOT
 
 THINKING_SECONDS = 3.0
 INTERVIEWS = 200

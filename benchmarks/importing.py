@@ -6,7 +6,7 @@ from benchmarks.corpus import write_interviews
 from benchmarks.results import Measured, Row, find_median
 from benchmarks.setup import Setup
 from benchmarks.study import run_inside
-from tests.instance import Instance
+from tests.support.instance import Instance
 
 LEAST = 20_000
 

@@ -16,7 +16,7 @@ from benchmarks.results import Measured, Row, find_median, find_percentile
 from benchmarks.serving import PRODUCT, serve
 from benchmarks.setup import Setup
 from benchmarks.study import Person, Study, prepare_study, run_inside
-from tests.instance import Instance, kill_group
+from tests.support.instance import Instance, kill_group
 
 CODERS = 10
 INTERVIEWS = 60

@@ -14,7 +14,7 @@ from benchmarks.long_files import write_account, write_trajectories
 from benchmarks.results import Measured, Row
 from benchmarks.setup import Setup
 from benchmarks.study import run_inside
-from tests.instance import Instance
+from tests.support.instance import Instance
 
 LEAST_UNITS = 20_000
 MOST_RISE_MB = 150.0

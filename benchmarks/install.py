@@ -13,7 +13,7 @@ from benchmarks.results import Measured, Row
 from benchmarks.serving import PRODUCT, serve
 from benchmarks.setup import Setup
 from benchmarks.yard import await_worker
-from tests.instance import ROOT, Instance
+from tests.support.instance import ROOT, Instance
 
 REQUIREMENTS = ROOT / "requirements" / "base.txt"
 PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==", re.MULTILINE)

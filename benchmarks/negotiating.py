@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from benchmarks.corpus import SEED
 from benchmarks.results import Measured, Row, find_median
 from benchmarks.setup import Setup
-from tests.instance import ROOT, Instance
+from tests.support.instance import ROOT, Instance
 
 MAX_SECONDS = 3.0
 ROUNDS = 3

@@ -19,7 +19,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.instance import ROOT, Instance
+from tests.support.instance import ROOT, Instance
 
 TASKS = ("acceptability", "non_acceptability")
 LAST = "SELECT id, state FROM batches_batch ORDER BY id DESC LIMIT 1"

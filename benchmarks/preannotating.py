@@ -11,7 +11,7 @@ from benchmarks.batch import open_databases
 from benchmarks.results import Measured, Row, find_median
 from benchmarks.setup import Setup
 from benchmarks.study import run_inside
-from tests.instance import Instance
+from tests.support.instance import Instance
 
 LONGEST_PLANNING = 2.0
 LONGEST_FIT = 5.0

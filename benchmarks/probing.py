@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from benchmarks.corpus import SEED
 from benchmarks.results import Measured, Row, find_median
 from benchmarks.setup import Setup
-from tests.instance import ROOT, Instance
+from tests.support.instance import ROOT, Instance
 
 MAX_WINNOWING = 15.0
 MAX_MEGABYTES = 100.0

@@ -17,7 +17,7 @@ from benchmarks.results import Measured, Row, find_median, find_percentile
 from benchmarks.serving import FLOOR, PRODUCT, Server, serve
 from benchmarks.setup import Setup
 from benchmarks.study import Person, Study
-from tests.instance import ROOT, Instance
+from tests.support.instance import ROOT, Instance
 
 SLOWEST = 5.0
 LEAST_THROUGHPUT = 0.2

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.instance import ROOT, kill_group
+from tests.support.instance import ROOT, kill_group
 from tools.start import HOST
 
 PATIENCE_SECONDS = 60.0

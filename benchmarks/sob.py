@@ -12,7 +12,7 @@ from benchmarks.batch import open_databases
 from benchmarks.results import Measured, Row, find_median
 from benchmarks.setup import Setup
 from benchmarks.study import run_inside
-from tests.instance import Instance
+from tests.support.instance import Instance
 
 MIN_PARSED = 20_000
 MAX_PLANNING_LENGTH = 1.0

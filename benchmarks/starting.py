@@ -15,7 +15,7 @@ from urllib.request import urlopen
 from benchmarks.results import Measured, Row, find_median
 from benchmarks.serving import find_free_port
 from benchmarks.setup import Setup
-from tests.instance import ROOT, Instance
+from tests.support.instance import ROOT, Instance
 
 MAX_TIMES_BARE = 2.0
 MAX_RESTART_SECONDS = 3.0

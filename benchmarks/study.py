@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from benchmarks.client import Connection, build_get, build_post
 from benchmarks.corpus import QUESTIONS, write_interviews
-from tests.instance import ROOT, Instance
+from tests.support.instance import ROOT, Instance
 
 PATIENCE_SECONDS = 240.0
 

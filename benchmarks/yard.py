@@ -19,8 +19,8 @@ import psutil
 
 from benchmarks.corpus import SEED, make_sentence
 from benchmarks.processes import find_family, read_memory, read_processor_seconds
-from tests.instance import ROOT, FakeProvider, Instance, Process, kill_group
-from tests.servers import OwnServers
+from tests.support.instance import ROOT, FakeProvider, Instance, Process, kill_group
+from tests.support.servers import OwnServers
 
 LATENCY_SECONDS = 0.2
 PATIENCE_SECONDS = 60.0

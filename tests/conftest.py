@@ -27,11 +27,11 @@ from pytest_django import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from auditapp.batches import grants
-from tests.any_order import unordered_rows_reversed
 from tests.auditapp.batches.ground import prepare
-from tests.databases import databases, ensure_template, is_postgres, stored
-from tests.instance import HOST, FakeProvider, Instance, Preloaded, find_free_port
-from tests.services import uses_database
+from tests.support.databases import databases, ensure_template, is_postgres, stored
+from tests.support.instance import HOST, FakeProvider, Instance, Preloaded, find_free_port
+from tests.support.services import uses_database
+from tests.support.unordered_rows import unordered_rows_reversed
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import seed_codebook

@@ -18,7 +18,7 @@ from django.urls import reverse
 
 from auditapp.benchmarks.sob.models import StoredReport
 from tests.conftest import make_member, make_user
-from tests.stage import ADDRESSES, Stage, add_coding, add_decision, add_export, add_memo, set_stage
+from tests.support.whole_study import ADDRESSES, Stage, add_coding, add_decision, add_export, add_memo, set_stage
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import Scope, User
 from transcripts.codebook.actions import start_study

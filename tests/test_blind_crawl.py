@@ -36,7 +36,7 @@ from tests.auditapp.annotators.question_cast import answer, find_arm
 from tests.auditapp.annotators.question_cast import launch as launch_challenges
 from tests.auditapp.evaluation.critic_cast import add_critic, judge, launch, list_sentences, open_to, suggest
 from tests.auditapp.suggestions.panel_cast import add_annotator, show_all
-from tests.stage import ADDRESSES, Stage, add_export, set_stage
+from tests.support.whole_study import ADDRESSES, Stage, add_export, set_stage
 from tests.test_access_matrix import LEADS_ON, NOT_SHOWN_TO_HER, OF_A_STUDY, Visitor, undone
 from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
 from tests.transcripts.negotiation.score_cast import score

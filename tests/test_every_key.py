@@ -26,7 +26,7 @@ import transcripts
 from auditapp.benchmarks.experiments.pure.plans import read_plan
 from auditapp.benchmarks.scenarios.pure.outcomes import read_expected
 from auditapp.benchmarks.scenarios.pure.scripts import ScriptText, read_guide, read_scripts
-from tests.instance import ROOT
+from tests.support.instance import ROOT
 from transcripts.ui.commands import Noun
 
 OURS = ("auditapp", "transcripts")

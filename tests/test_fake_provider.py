@@ -7,8 +7,8 @@ import json
 from auditapp.annotators.pure.prompts import write_user_prompt
 from auditapp.llm.providers.base import ChatAnswer
 from tests.auditapp.llm.asking import ask, open_account, write_request
-from tests.instance import FakeProvider
-from tests.obeying import load_payloads
+from tests.support.instance import FakeProvider
+from tests.support.obedient_model import load_payloads
 
 PAYLOADS = {payload.name: payload for payload in load_payloads()}
 

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.instance import ROOT
-from tests.stage import ADDRESSES
+from tests.support.instance import ROOT
+from tests.support.whole_study import ADDRESSES
 from transcripts.ui.navigation import TASKS, find_help
 
 

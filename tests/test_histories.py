@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from syrupy.assertion import SnapshotAssertion
 
-from tests.histories import HISTORIES, History
+from tests.support.histories import HISTORIES, History
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.history.models import Numbered, WrittenMeanwhile

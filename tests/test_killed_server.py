@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.instance import HOST, PATIENCE, Instance, find_free_port, kill_group, wait_until
+from tests.support.instance import HOST, PATIENCE, Instance, find_free_port, kill_group, wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.full]
 

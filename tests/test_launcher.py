@@ -24,7 +24,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.instance import PATIENCE, ROOT, find_free_port, wait_until
+from tests.support.instance import PATIENCE, ROOT, find_free_port, wait_until
 from tools import bytecode, environment
 from tools.children import end_children, start_child, wait_for_first_end
 from tools.data_folder import lock_data_folder

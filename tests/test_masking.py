@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from auditapp.webhooks.actions import add_webhook
 from auditapp.webhooks.models import Delivery
-from tests.masked_cast import (
+from tests.support.masked_threads import (
     CONDITIONS,
     FILE_NAME,
     SECRETS,
@@ -25,7 +25,7 @@ from tests.masked_cast import (
     list_quotes,
     make_thread,
 )
-from tests.stage import Stage, set_stage
+from tests.support.whole_study import Stage, set_stage
 from tests.test_access_matrix import OF_A_STUDY, Visitor
 from tests.test_blind_crawl import Crawl
 from tests.transcripts.coding.desk_cast import decide, find_code, put

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import Resolver404, resolve, reverse
 
 from tests.conftest import make_member
-from tests.stage import set_stage
+from tests.support.whole_study import set_stage
 from tests.test_access_matrix import OF_A_STUDY
 from transcripts.accounts.models import User
 from transcripts.studies.models import Project

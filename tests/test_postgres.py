@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.postgres import (
+from tests.support.postgres import (
     ALSO,
     EVERYWHERE,
     REACHED_THROUGH,
@@ -17,7 +17,9 @@ def test_all_sql_of_our_own_is_reached_by_a_module_that_runs_on_postgresql() -> 
     own_sql = find_own_sql()
     assert len(own_sql) > 10
     reached = set().union(*find_modules_of_own_sql().values()) | REACHED_THROUGH.keys() | {EVERYWHERE}
-    assert own_sql - reached == set(), "name a test module that reaches them in tests/postgres.py (REACHED_THROUGH)"
+    assert own_sql - reached == set(), (
+        "name a test module that reaches them in tests/support/postgres.py (REACHED_THROUGH)"
+    )
 
 
 def test_the_list_of_modules_reached_by_a_page_is_not_stale() -> None:

@@ -22,9 +22,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from auditapp.site.serving import STRANGERS_BYTES
-from tests.instance import HOST, ROOT, find_free_port, wait_until
-from tests.stuck import LARGE
-from tests.test_serving import serve
+from tests.auditapp.site.test_serving import serve
+from tests.support.instance import HOST, ROOT, find_free_port, wait_until
+from tests.support.stuck_pages import LARGE
 from transcripts.ui.forms import MEGABYTE, USUAL_BYTES, read_largest_request
 
 CONFIGURATION = (ROOT / "proxy" / "nginx.conf").read_text(encoding="utf-8")
@@ -137,7 +137,7 @@ def start_proxy(folder: Path, web: int) -> Iterator[Proxy]:
 
 @pytest.fixture(scope="module")
 def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
-    """The proxy in front of a server of ``tests.stuck``."""
+    """The proxy in front of a server of ``tests.support.stuck_pages``."""
     with ExitStack() as stack:
         web, _ = stack.enter_context(serve())
         made = stack.enter_context(start_proxy(tmp_path_factory.mktemp("proxy"), web))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.instance import ROOT
+from tests.support.instance import ROOT
 
 NUMBERS = {"numpy", "scipy", "pandas", "sklearn", "fastparquet"}
 NOT_EVERYWHERE = NUMBERS | {"lxml", "psycopg", "cryptography", "rest_framework", "drf_spectacular", "resvg_py"}

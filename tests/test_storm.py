@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.services import database_kind
-from tests.storm import Plan, run_storm
+from tests.support.services import database_kind
+from tests.support.storm import Plan, run_storm
 
 pytestmark = [
     pytest.mark.processes,

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import psutil
 import pytest
 
-from tests.services import quick_on
+from tests.support.services import quick_on
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -14,8 +14,8 @@ from django import forms
 from django.test import Client
 from django.urls import get_resolver
 
-from tests.form_values import read_form
-from tests.stage import set_stage
+from tests.support.form_values import read_form
+from tests.support.whole_study import set_stage
 from transcripts.accounts import second_factor_views  # noqa: F401 - its forms are loaded late, by a setting
 from transcripts.accounts.models import User
 from transcripts.studies.models import Project

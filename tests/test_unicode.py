@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import pytest
 from django.db import connection
 
-from tests.unicode_strings import Marked, make_strings
+from tests.support.unicode_strings import Marked, make_strings
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code

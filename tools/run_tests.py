@@ -31,7 +31,7 @@ class SuiteRun:
 def plan_runs(command: str) -> list[SuiteRun]:
     """The runs of ``make test``, ``make test-ci`` or ``make test-all``."""
     # Not above, for a place that only runs the product may have no tests.
-    from tests.postgres import LEFT_OUT, choose_tests
+    from tests.support.postgres import LEFT_OUT, choose_tests
 
     # Screens, the launcher and the rights of roles do not change with the database.
     ignored = tuple(f"--ignore={path.rstrip('/')}" for path in LEFT_OUT)

@@ -12,7 +12,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from auditapp.demo.actions import load_demo
 from tests.approved.copies import copy_schema, list_copies
-from tests.services import database_kind
+from tests.support.services import database_kind
 
 
 class TextFile(SingleFileSnapshotExtension):

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.site.clients import CLIENT
-from tests.instance import ROOT
+from tests.support.instance import ROOT
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

@@ -22,8 +22,8 @@ from playwright.sync_api import Browser, BrowserContext, JSHandle, Page, expect,
 
 from tests.browser.stage import CUT_STUDY, NEGOTIATION_STUDY, REAL_STUDY, SHUT_STUDY, STUDY, SUGGEST_STUDY
 from tests.conftest import copy_instance
-from tests.instance import ROOT, Instance, find_free_port, wait_until
-from tests.services import chromium_path
+from tests.support.instance import ROOT, Instance, find_free_port, wait_until
+from tests.support.services import chromium_path
 from tools.start import HOST
 
 PATIENCE_SECONDS = 60.0

@@ -214,7 +214,7 @@ def prepare_negotiation() -> dict[str, object]:
 def prepare_threads() -> dict[str, int]:
     """A study with everything that pages of negotiation show: the numbers of a thread, a stance and a masked interview."""
     from auditapp.demo.team import AMINA, JONAS, follow_moves
-    from tests.masked_cast import CONDITIONS, bring_in_masked, make_thread
+    from tests.support.masked_threads import CONDITIONS, bring_in_masked, make_thread
     from transcripts.accounts.actions import create_user
     from transcripts.accounts.models import User
     from transcripts.audit_trail import trail

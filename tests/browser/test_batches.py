@@ -12,7 +12,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from tests.auditapp.batches.ground import TEXTS
 from tests.browser.conftest import OpenContext, find_violations, is_answering
 from tests.conftest import refilled
-from tests.instance import FakeProvider, Instance, Preloaded, kill_group, wait_until
+from tests.support.instance import FakeProvider, Instance, Preloaded, kill_group, wait_until
 from tools.start import HOST
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]

@@ -11,7 +11,7 @@ from tests.browser.conftest import OpenContext
 from tests.browser.desk import CURRENT, await_saved, press
 from tests.browser.test_batches import Place, listen, look
 from tests.browser.test_batches import place as place  # noqa: PLC0414 - a fixture
-from tests.instance import FakeProvider, wait_until
+from tests.support.instance import FakeProvider, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 

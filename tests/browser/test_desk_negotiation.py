@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import SignIn, Site, find_violations
 from tests.browser.desk import CURRENT, await_saved, press
-from tests.shared import shared
+from tests.support.shared import shared
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page
 from tests.browser.conftest import Site, carry_session
 from tests.browser.desk import await_saved, open_desk, read_codes
 from tests.browser.screen_reader import BROWSER_ARGUMENTS, ScreenReader, list_missing, run_screen_reader
-from tests.services import chromium_path
+from tests.support.services import chromium_path
 
 MISSING = list_missing()
 pytestmark = [

@@ -6,7 +6,7 @@ import pytest
 
 from tests.browser.conftest import SignIn, Site
 from tests.browser.desk import open_desk
-from tests.unicode_strings import make_strings
+from tests.support.unicode_strings import make_strings
 from transcripts.desk.forms import find_points, find_span
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]

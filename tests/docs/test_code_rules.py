@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tools.environment import ROOT
 
-# HTML that Python writes: each escapes every word it puts in (tests/transcripts/coding/test_page.py for the desk,
+# HTML that Python writes: each escapes every word it puts in (tests/transcripts/desk/test_page.py for the desk,
 # tests/transcripts/charts for charts).
 WRITES_HTML = {
     "auditapp/llm/failures.py",

@@ -15,7 +15,7 @@ from threading import Timer
 
 import pytest
 
-from tests.instance import PATIENCE, ROOT, Instance, find_free_port
+from tests.support.instance import PATIENCE, ROOT, Instance, find_free_port
 from tools.environment import VENV, is_up_to_date
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

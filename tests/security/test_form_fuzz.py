@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.security.filling import Filler, read_to_end, write_urlencoded
-from tests.stage import ADDRESSES, Stage, set_stage
+from tests.support.whole_study import ADDRESSES, Stage, set_stage
 from tests.test_access_matrix import OF_A_PERSON, OF_A_STUDY, OF_THE_SITE_OWNER, undone
 from tools.environment import ROOT
 from transcripts.accounts.models import User

@@ -11,7 +11,7 @@ import pytest
 
 from auditapp.api.schema import build_schema
 from benchmarks.serving import PRODUCT, serve
-from tests.instance import ROOT, Instance
+from tests.support.instance import ROOT, Instance
 from transcripts.accounts.models import Scope
 
 # Per kind of request and operation. A limit of time would leave operations out on a slow machine.

@@ -23,7 +23,7 @@ from tests.conftest import make_member, make_user
 from tests.docs.test_code_rules import read_sources
 from tests.security.filling import Fields, read_to_end, write_urlencoded
 from tests.security.test_form_fuzz import FORMS, PAGES, Fuzzer
-from tests.stage import ADDRESSES, set_stage
+from tests.support.whole_study import ADDRESSES, set_stage
 from tests.test_access_matrix import OF_A_STUDY, undone
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study

@@ -19,7 +19,7 @@ from auditapp.site.environment import env_secret_key
 from tests.conftest import make_member
 from tests.docs.test_asvs import is_a_test
 from tests.docs.test_code_rules import read_sources
-from tests.stage import ADDRESSES, set_stage
+from tests.support.whole_study import ADDRESSES, set_stage
 from tools.environment import ROOT
 from transcripts.accounts.models import User
 from transcripts.studies.models import Project

@@ -9,7 +9,7 @@ from typing import Any
 from auditapp.annotators.runner.turns import PreannotationKind
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Cell
-from tests.obeying import MATERIAL
+from tests.support.obedient_model import MATERIAL
 from transcripts.audit_trail import trail
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.consent import save_redaction

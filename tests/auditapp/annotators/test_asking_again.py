@@ -15,7 +15,7 @@ from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch, Cell
 from tests.auditapp.annotators.answer_cast import KIND, coding, read_material, say, standing
 from tests.auditapp.annotators.reading_cast import add_reader
-from tests.databases import stored
+from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.studies.models import Project

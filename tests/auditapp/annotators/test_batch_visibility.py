@@ -22,7 +22,7 @@ from tests.auditapp.annotators.call_cast import answer_all
 from tests.auditapp.annotators.reading_cast import add_interviews
 from tests.auditapp.evaluation.critic_cast import add_critic, launch, list_sentences, open_to, suggest
 from tests.auditapp.suggestions.panel_cast import add_annotator, decide, read_offline, show_all, withhold_all
-from tests.databases import stored
+from tests.support.databases import stored
 from tests.transcripts.blinding.unblinding_cast import unblind_on
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.actions import create_token

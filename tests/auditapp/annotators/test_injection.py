@@ -27,9 +27,9 @@ from auditapp.llm.providers.base import CallOutcome, ChatAnswer
 from auditapp.suggestions.models import Response
 from tests.auditapp.annotators.reading_cast import add_interviews, add_reader
 from tests.auditapp.llm.asking import ask, open_account, write_request
-from tests.instance import FakeProvider
-from tests.obeying import MATERIAL, Payload, load_payloads
-from tests.shared import shared
+from tests.support.instance import FakeProvider
+from tests.support.obedient_model import MATERIAL, Payload, load_payloads
+from tests.support.shared import shared
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.auditapp.annotators.test_injection import BY_NAME, OUTCOMES
-from tests.instance import FakeProvider, Instance, wait_until
+from tests.support.instance import FakeProvider, Instance, wait_until
 
 pytestmark = pytest.mark.processes
 

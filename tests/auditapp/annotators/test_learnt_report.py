@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from auditapp.annotators.pure.learning import halve, read_texts
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.formats.problems import ReadError
 
 COLUMNS = ["unit", "group", "text", "codes"]

@@ -11,7 +11,7 @@ from auditapp.annotators.models import Annotator, CriticReading
 from auditapp.annotators.queries.machine_labels import MachineLabels, read_machine_labels
 from auditapp.batches.models import Cell
 from tests.auditapp.evaluation.calibration_cast import BALANCE, COMPASSION, bring_in, make_annotator, read, read_offline
-from tests.databases import stored
+from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import BoundaryEdit, Sentence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.instance import Instance, wait_until
-from tests.services import quick_on
+from tests.support.instance import Instance, wait_until
+from tests.support.services import quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 

@@ -14,7 +14,7 @@ from auditapp.annotators.models import Annotator, OfflineRun
 from auditapp.batches.models import Batch
 from tests.auditapp.annotators.reading_cast import OFF_SITE, add_interviews, add_reader, allow
 from tests.auditapp.annotators.teaching import set_rules
-from tests.instance import Instance
+from tests.support.instance import Instance
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import edit_code, publish_version, start_draft
 from transcripts.codebook.models import Code

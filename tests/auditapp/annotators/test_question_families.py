@@ -38,7 +38,7 @@ from tests.auditapp.annotators.question_cast import (
     read_calibration,
 )
 from tests.auditapp.suggestions.panel_cast import decide, look, show_all, withhold_all
-from tests.instance import Instance
+from tests.support.instance import Instance
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

@@ -28,7 +28,7 @@ from tests.auditapp.annotators.answer_cast import (
     store,
 )
 from tests.auditapp.annotators.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
-from tests.databases import stored
+from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.coding.models import Coding
 from transcripts.corpus.actions import merge_sentences, split_sentence

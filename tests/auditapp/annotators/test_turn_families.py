@@ -26,7 +26,7 @@ from tests.auditapp.annotators.question_cast import read_calibration
 from tests.auditapp.annotators.reading_cast import add_interviews, add_reader
 from tests.auditapp.evaluation.test_machine_exports import take_out
 from tests.auditapp.suggestions.panel_cast import decide, look, show_all, withhold_all
-from tests.instance import Instance
+from tests.support.instance import Instance
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

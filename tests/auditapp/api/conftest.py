@@ -19,7 +19,7 @@ from auditapp.benchmarks.sob.models import Dataset, Judgment
 from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
 from auditapp.llm.actions import add_model
 from tests.auditapp.batches.queues import borrowed_connection
-from tests.databases import stored
+from tests.support.databases import stored
 from transcripts.accounts.actions import create_token, note_token_use
 from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail import trail

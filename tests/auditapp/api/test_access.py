@@ -16,7 +16,7 @@ from auditapp.batches.models import Batch
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
 from tests.auditapp.evaluation.calibration_cast import make_annotator
 from tests.conftest import make_user
-from tests.stage import add_experiment, add_export, add_play, add_probe, add_provider_job, add_run
+from tests.support.whole_study import add_experiment, add_export, add_play, add_probe, add_provider_job, add_run
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.analysis.notebook.actions import write_memo

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.gender_cues.models import Purpose
 from tests.auditapp.api.conftest import Program, ProgramOf
-from tests.stage import add_probe
+from tests.support.whole_study import add_probe
 from transcripts.accounts.models import User
 from transcripts.studies.models import Project
 

@@ -27,7 +27,7 @@ from auditapp.benchmarks.sob.models import Dataset
 from auditapp.llm.actions import add_model
 from benchmarks.serving import PRODUCT, serve
 from tests.auditapp.batches.queues import borrowed_connection
-from tests.instance import Instance
+from tests.support.instance import Instance
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail import trail

@@ -10,7 +10,7 @@ from auditapp.batches import kinds
 from tests.auditapp.batches.counting import Numbers
 from tests.auditapp.batches.ground import Ground, stand_on
 from tests.conftest import refilled
-from tests.instance import FakeProvider, Instance, Preloaded
+from tests.support.instance import FakeProvider, Instance, Preloaded
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tests.instance import PATIENCE, FakeProvider, Instance, Process, find_children, wait_until
+from tests.support.instance import PATIENCE, FakeProvider, Instance, Process, find_children, wait_until
 
 TEXTS = 120
 IN_FLIGHT = 20
@@ -29,7 +29,7 @@ class Ground:
         return int(self.instance.ask("sob", "launch", *asked, "--confirm-terms", *more)["batch"])
 
     def load(self, name: str, texts: Sequence[str]) -> None:
-        """A dataset of these texts; a text may hold a script of faults (tests/fake_provider.py)."""
+        """A dataset of these texts; a text may hold a script of faults (tests/support/fake_provider.py)."""
         write_texts(self.instance, name, texts)
 
     def show(self, batch: int) -> dict[str, Any]:

@@ -6,11 +6,11 @@ import json
 import urllib.request
 from typing import Any
 
-from tests.instance import FakeProvider
+from tests.support.instance import FakeProvider
 
 
 class Shop:
-    """Speaks to the routes of ``tests/fake_jobs.py``."""
+    """Speaks to the routes of ``tests/support/fake_jobs.py``."""
 
     def __init__(self, provider: FakeProvider) -> None:
         self.provider = provider

@@ -1,12 +1,12 @@
 """Plays in an instance of its own: launched, asked again, and compared with what its calls sent. Their workers are those of
-``tests.talking_worker``."""
+``tests.support.conversation_worker``."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from tests.instance import Instance
+from tests.support.instance import Instance
 
 LAUNCH = (
     "import sys\n"

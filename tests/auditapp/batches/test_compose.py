@@ -21,8 +21,8 @@ from django.conf import settings
 from auditapp.batches.runner import worker_process
 from auditapp.site.environment import SECRETS, find_faults
 from auditapp.site.serving import ROOM_FOR_ANSWERS, ROOM_FOR_BODIES, ROOM_LEFT
-from tests.instance import PATIENCE, ROOT, Instance, find_free_port, wait_until
-from tests.services import quick_on
+from tests.support.instance import PATIENCE, ROOT, Instance, find_free_port, wait_until
+from tests.support.services import quick_on
 from transcripts.ui.forms import MEGABYTE
 
 LONG_RUNNING = ("proxy", "web", "worker", "beat", "postgres", "redis")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.auditapp.batches.ground import ANSWER_NANO, IN_FLIGHT, TEXTS, Ground
-from tests.instance import kill_group
-from tests.services import quick_on
+from tests.support.instance import kill_group
+from tests.support.services import quick_on
 
 pytestmark = pytest.mark.processes
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.auditapp.batches.ground import Ground, kill_a_child
 from tests.auditapp.batches.plays import CELLS, count_hasty_calls, find_wrong_histories, launch_plays
-from tests.instance import kill_group, wait_until
-from tests.services import quick_on
+from tests.support.instance import kill_group, wait_until
+from tests.support.services import quick_on
 
 pytestmark = pytest.mark.processes
 
@@ -30,7 +30,7 @@ def play_through_kills(ground: Ground, *, plays: int, questions: int, in_flight:
     """A process of the worker is killed, then the worker as a whole, while the paid API turns calls away."""
     chance, cells = random.Random(19), plays * questions
     ground.provider.order(latency=latency, p429=0.05, p500=0.02, retry_after=1)
-    worker = ground.instance.start("-m", "tests.talking_worker")
+    worker = ground.instance.start("-m", "tests.support.conversation_worker")
     batch = launch_plays(ground.instance, "m", plays=plays, questions=questions, in_flight=in_flight)
     ground.wait_for_results(cells // 4)
     time.sleep(chance.uniform(0, latency))
@@ -38,7 +38,7 @@ def play_through_kills(ground: Ground, *, plays: int, questions: int, in_flight:
     ground.wait_for_results(cells // 2)
     time.sleep(chance.uniform(0, latency))
     kill_group(worker)
-    ground.instance.start("-m", "tests.talking_worker")
+    ground.instance.start("-m", "tests.support.conversation_worker")
     wait_until(lambda: ground.read_state(batch) == "done", what="all plays came to their end")
     check_plays(ground, batch, cells=cells)
 

@@ -8,8 +8,8 @@ import pytest
 
 from auditapp.batches.routes import live_run
 from tests.auditapp.batches.ground import ANSWER_NANO, IN_FLIGHT, TEXTS, Ground
-from tests.instance import Process, find_children, wait_until
-from tests.services import database_kind, quick_on
+from tests.support.instance import Process, find_children, wait_until
+from tests.support.services import database_kind, quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 

@@ -7,12 +7,12 @@ import json
 import pytest
 
 from tests.auditapp.batches.ground import Ground
-from tests.instance import kill_group, wait_until
+from tests.support.instance import kill_group, wait_until
 
 pytestmark = pytest.mark.processes
 
 TURNS = 20
-# One sentence of each answer holds the word of one of four themes (tests/pretending.py).
+# One sentence of each answer holds the word of one of four themes (tests/support/biased_models.py).
 PER_CODE, POSITIVES = TURNS, 4 * TURNS
 BEFORE_THE_KILL = 30
 IN_FLIGHT = 10

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.auditapp.batches.ground import TEXTS, Ground
-from tests.hasty_worker import TIMES
-from tests.instance import find_children, wait_until
-from tests.services import database_kind
+from tests.support.instance import find_children, wait_until
+from tests.support.redelivering_worker import TIMES
+from tests.support.services import database_kind
 
 pytestmark = [
     pytest.mark.processes,
@@ -24,7 +24,7 @@ def test_messages_delivered_five_times_and_again_while_worked_on_make_each_call_
     """Two workers, and with each its own sweeper. Redis gives a message out again after two seconds."""
     deliveries = tmp_path / "deliveries"
     ground.provider.order(latency=0.8)
-    workers = [ground.instance.start("-m", "tests.hasty_worker", str(deliveries)) for _ in range(2)]
+    workers = [ground.instance.start("-m", "tests.support.redelivering_worker", str(deliveries)) for _ in range(2)]
     wait_until(lambda: all(find_children(worker) for worker in workers), what="two workers have children")
     batch = ground.launch(in_flight=4)
     [(queue,)] = ground.instance.query(f"SELECT id FROM batches_workqueue WHERE batch_id = {batch}")

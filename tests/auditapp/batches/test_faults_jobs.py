@@ -9,8 +9,8 @@ import pytest
 
 from tests.auditapp.batches.ground import Ground
 from tests.auditapp.batches.job_shop import Shop
-from tests.instance import PATIENCE, kill_group, wait_until
-from tests.services import quick_on
+from tests.support.instance import PATIENCE, kill_group, wait_until
+from tests.support.services import quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 

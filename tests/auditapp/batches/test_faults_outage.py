@@ -9,8 +9,8 @@ import pytest
 
 from auditapp.batches.pure.outage import CELLS_IN_A_ROW
 from tests.auditapp.batches.ground import IN_FLIGHT, TEXTS, Ground, add_model
-from tests.instance import FakeProvider, kill_group, wait_until
-from tests.services import quick_on
+from tests.support.instance import FakeProvider, kill_group, wait_until
+from tests.support.services import quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 

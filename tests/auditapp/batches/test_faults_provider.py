@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from tests.auditapp.batches.ground import ANSWER_NANO, IN_FLIGHT, TEXTS, Ground, add_model
-from tests.instance import PATIENCE, find_children, wait_until
-from tests.services import quick_on
+from tests.support.instance import PATIENCE, find_children, wait_until
+from tests.support.services import quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("postgres")]
 

@@ -11,9 +11,9 @@ import pytest
 
 from tests.auditapp.batches.ground import IN_FLIGHT, TEXTS, Ground, prepare, stand_on
 from tests.conftest import create_database, find_database
-from tests.instance import FakeProvider, Instance, wait_until
-from tests.servers import OwnServers
-from tests.services import database_kind
+from tests.support.instance import FakeProvider, Instance, wait_until
+from tests.support.servers import OwnServers
+from tests.support.services import database_kind
 
 pytestmark = [
     pytest.mark.processes,

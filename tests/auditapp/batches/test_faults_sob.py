@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.auditapp.batches.ground import TEXTS, Ground
-from tests.instance import kill_group
-from tests.shared import SHARED
+from tests.support.instance import kill_group
+from tests.support.shared import SHARED
 
 pytestmark = pytest.mark.processes
 

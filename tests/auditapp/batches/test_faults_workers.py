@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.auditapp.batches.ground import IN_FLIGHT, TEXTS, Ground, kill_a_child
-from tests.instance import find_children, kill_group, wait_until
-from tests.services import database_kind, quick_on
+from tests.support.instance import find_children, kill_group, wait_until
+from tests.support.services import database_kind, quick_on
 
 pytestmark = pytest.mark.processes
 
@@ -113,8 +113,8 @@ def test_repeated_messages_two_workers_and_two_beats_make_each_call_once(ground:
 def test_a_worker_whose_clock_is_an_hour_off_claims_nothing_twice(ground: Ground) -> None:
     """It can neither think the other's leases over, nor hold its own for an hour."""
     ground.provider.order(latency=0.2, faults={"500": 0.1})
-    ahead = ground.instance.start("-m", "tests.skewed_worker", "3600")
-    behind = ground.instance.start("-m", "tests.skewed_worker", "-3600")
+    ahead = ground.instance.start("-m", "tests.support.wrong_clock_worker", "3600")
+    behind = ground.instance.start("-m", "tests.support.wrong_clock_worker", "-3600")
     batch = ground.launch()
     other = ground.launch(model="other")
     ground.wait_for_results(TEXTS // 3)

@@ -30,7 +30,7 @@ from auditapp.batches.runner.recovery import take_tick
 from auditapp.celery import app as celery_app
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import Numbers, launch
-from tests.instance import PATIENCE
+from tests.support.instance import PATIENCE
 from transcripts.studies.models import Project
 
 pytestmark = pytest.mark.django_db

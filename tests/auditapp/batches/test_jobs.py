@@ -30,7 +30,7 @@ from auditapp.llm.providers.jobs_base import JobState, JobStatus
 from auditapp.llm.providers.openai_jobs import OpenAIJobs
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.job_shop import Shop
-from tests.instance import FakeProvider
+from tests.support.instance import FakeProvider
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail import trail

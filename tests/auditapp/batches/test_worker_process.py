@@ -9,8 +9,8 @@ import psutil
 import pytest
 
 from tests.auditapp.batches.ground import IN_FLIGHT, TEXTS, Ground, kill_a_child
-from tests.instance import PATIENCE, find_children, wait_until
-from tests.services import quick_on
+from tests.support.instance import PATIENCE, find_children, wait_until
+from tests.support.services import quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 

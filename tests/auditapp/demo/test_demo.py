@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.instance import Instance
-from tests.services import quick_on
+from tests.support.instance import Instance
+from tests.support.services import quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 

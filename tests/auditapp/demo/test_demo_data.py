@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.codebook.pure.seed import load_seed
 from transcripts.corpus.pure.segmenting import segment
 

@@ -14,7 +14,7 @@ from auditapp.demo.actions import load_demo
 from auditapp.evaluation.models import Disagreement, PositiveAudit, PositiveMark
 from auditapp.llm.models import ModelVariant
 from auditapp.suggestions.models import Response
-from tests.services import database_kind
+from tests.support.services import database_kind
 from transcripts.accounts.models import User
 from transcripts.agreement.models import Adjudication
 from transcripts.analysis.models import Theme, ThemeQuote

@@ -11,8 +11,8 @@ from django.utils import timezone
 from auditapp.batches.kinds import Answered, get_kind
 from auditapp.batches.ledger.prompts import hash_prompt
 from auditapp.batches.models import Attempt, Batch, Cell, Result
-from tests.obeying import obey
-from tests.pretending import KNOWN, pretend
+from tests.support.biased_models import KNOWN, pretend
+from tests.support.obedient_model import obey
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview
@@ -40,7 +40,7 @@ def bring_in(project: Project, by: User, *, turns: int = 20, name: str = "marked
 
 
 def answer_all(batch: Batch, part: str) -> None:
-    """Let a model of ``tests.pretending``, or the one that obeys, answer every call of a batch, as a worker would store
+    """Let a model of ``tests.support.biased_models``, or the one that obeys, answer every call of a batch, as a worker would store
     it."""
     kind, calls = get_kind(batch.kind), Counter[str]()
     arms = {arm.pk: arm for arm in batch.arms.select_related("variant__account")}

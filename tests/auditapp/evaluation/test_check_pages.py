@@ -25,8 +25,8 @@ from auditapp.evaluation.forms import CheckForm
 from auditapp.evaluation.queries.check_answers import read_reask
 from auditapp.llm.actions import add_model
 from tests.auditapp.evaluation.check_cast import answer_all, bring_in
-from tests.databases import stored
-from tests.obeying import load_payloads
+from tests.support.databases import stored
+from tests.support.obedient_model import load_payloads
 from tests.transcripts.blinding.unblinding_cast import unblind_on
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

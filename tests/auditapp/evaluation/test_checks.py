@@ -20,7 +20,7 @@ from auditapp.batches.models import Batch, Cell
 from auditapp.evaluation.actions.checks import draw_turns, launch_check
 from auditapp.llm.actions import add_model
 from tests.auditapp.evaluation.check_cast import PER_TURN, answer_all, bring_in
-from tests.databases import stored
+from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Consent, Interview, Sentence, Turn
 from transcripts.refusals import Refused

@@ -9,7 +9,7 @@ import pytest
 
 from tests.auditapp.batches.ground import add_model
 from tests.auditapp.evaluation.check_cast import write_interview
-from tests.instance import FakeProvider, Instance
+from tests.support.instance import FakeProvider, Instance
 
 pytestmark = pytest.mark.processes
 
@@ -18,7 +18,7 @@ CONDITIONS = 6
 
 
 def run_check(instance: Instance, provider: FakeProvider, part: str) -> dict[str, Any]:
-    """A check of a model of ``tests.pretending``; what the command prints."""
+    """A check of a model of ``tests.support.biased_models``; what the command prints."""
     provider.order(reset=True, pretends=part)
     asked = ("--project", "culture", "--annotator", "m", "--family", "themes", "--sample", "20", "--wait")
     return dict(instance.ask("annotator", "check", *asked))

@@ -26,7 +26,7 @@ from auditapp.llm.pure.json_schemas import conforms
 from tests.auditapp.evaluation.calibration_cast import bring_in
 from tests.auditapp.evaluation.critic_cast import add_critic, answer, judge, launch, list_sentences, open_to, suggest
 from tests.auditapp.suggestions.panel_cast import add_annotator, show_all, withhold_all
-from tests.databases import stored
+from tests.support.databases import stored
 from tests.transcripts.blinding.unblinding_cast import unblind_on
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

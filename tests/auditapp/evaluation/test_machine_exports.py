@@ -18,7 +18,7 @@ from auditapp.suggestions.models import Response, Showing
 from tests.auditapp.evaluation.critic_cast import add_critic, judge, list_sentences, open_to, suggest
 from tests.auditapp.evaluation.test_audits import ClientOf
 from tests.auditapp.suggestions.panel_cast import add_annotator, decide, look, read_offline, show_all, withhold_all
-from tests.databases import stored
+from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Reveal, Unblinding

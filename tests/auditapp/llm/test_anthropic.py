@@ -10,7 +10,7 @@ from auditapp.llm.providers.anthropic import complete_base_url, read_answer, wri
 from auditapp.llm.providers.base import Account, CallOutcome, ChatRequest, ErrorClass, NextStep, Traits
 from auditapp.llm.providers.reasoning import SettingRefused
 from tests.auditapp.llm.asking import REQUEST, ask, open_account, write_request
-from tests.instance import FakeProvider
+from tests.support.instance import FakeProvider
 
 BUDGET = Traits(reasoning="budget")
 

@@ -19,8 +19,8 @@ import redis
 
 from auditapp.llm.pure.key_removal import REMOVED, list_forms
 from tests.conftest import copy_instance
-from tests.instance import ROOT, Instance, Preloaded, wait_until
-from tests.services import quick_on
+from tests.support.instance import ROOT, Instance, Preloaded, wait_until
+from tests.support.services import quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 

@@ -13,7 +13,7 @@ from auditapp.llm.providers.base import Account, CallOutcome, ChatAnswer, ErrorC
 from auditapp.llm.providers.http import CallFailed, HttpAccount
 from auditapp.outbound.guard import Guard, is_public
 from tests.auditapp.llm.asking import REQUEST, ask, listen, open_account
-from tests.instance import FakeProvider
+from tests.support.instance import FakeProvider
 
 PUBLIC = "93.184.216.34"
 

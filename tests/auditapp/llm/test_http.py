@@ -20,7 +20,7 @@ from auditapp.llm.providers import open_provider
 from auditapp.llm.providers.base import Account, CallOutcome, ChatAnswer, ErrorClass, NextStep, ProviderNotReady
 from auditapp.llm.providers.http import KEPT_OF_TOO_LARGE, MAX_BODY, cap_body
 from tests.auditapp.llm.asking import REQUEST, ask, open_account, write_request
-from tests.instance import FakeProvider
+from tests.support.instance import FakeProvider
 
 KEY = "canary-key-4711/abcdef"
 

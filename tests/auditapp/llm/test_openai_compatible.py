@@ -8,7 +8,7 @@ from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, Nex
 from auditapp.llm.providers.openai_compatible import read_answer, write_body
 from auditapp.llm.providers.reasoning import SettingRefused
 from tests.auditapp.llm.asking import REQUEST, ask, open_account, write_request
-from tests.instance import FakeProvider
+from tests.support.instance import FakeProvider
 
 
 def completion(**changes: object) -> bytes:

@@ -17,7 +17,7 @@ from auditapp.batches.launching import LaunchOptions, PlannedArm, check_launch
 from auditapp.llm.actions import add_model, disallow_address, probe_model, set_capabilities
 from auditapp.llm.models import Capabilities, ModelVariant
 from auditapp.llm.pure.json_schemas import conforms, make_example, make_object, strip_limits
-from tests.instance import FakeProvider
+from tests.support.instance import FakeProvider
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent

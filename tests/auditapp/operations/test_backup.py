@@ -20,9 +20,9 @@ from django.db import OperationalError
 from auditapp.batches.models import Batch
 from auditapp.operations import actions, archive
 from tests.conftest import copy_instance
-from tests.databases import is_postgres, run_on_server
-from tests.instance import ROOT, Instance
-from tests.stage import add_batch
+from tests.support.databases import is_postgres, run_on_server
+from tests.support.instance import ROOT, Instance
+from tests.support.whole_study import add_batch
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused

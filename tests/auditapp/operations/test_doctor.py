@@ -26,9 +26,9 @@ from auditapp.llm.models import ProviderAccount
 from auditapp.operations import actions, doctor
 from tests.auditapp.operations.test_backup import leave_remains
 from tests.conftest import make_user
-from tests.databases import is_postgres
-from tests.instance import Instance
-from tests.stage import add_batch
+from tests.support.databases import is_postgres
+from tests.support.instance import Instance
+from tests.support.whole_study import add_batch
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent

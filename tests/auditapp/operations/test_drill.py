@@ -17,8 +17,8 @@ from benchmarks.serving import PRODUCT, serve
 from benchmarks.study import Person, prepare_study
 from tests.auditapp.operations.test_backup import find_tools_of_throwaway_server
 from tests.conftest import create_database
-from tests.databases import is_postgres
-from tests.instance import Instance
+from tests.support.databases import is_postgres
+from tests.support.instance import Instance
 
 CODERS = 6
 SECONDS = 25.0

@@ -11,8 +11,8 @@ from pytest_django.fixtures import Settings
 
 from auditapp.site.environment import MARKER, refuse_lost_database
 from tests.conftest import make_user
-from tests.databases import is_postgres
-from tests.instance import Instance, Preloaded
+from tests.support.databases import is_postgres
+from tests.support.instance import Instance, Preloaded
 
 
 @pytest.fixture

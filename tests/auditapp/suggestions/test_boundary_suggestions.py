@@ -29,7 +29,7 @@ from tests.auditapp.suggestions.panel_cast import (
     show_all,
     withhold_all,
 )
-from tests.databases import stored
+from tests.support.databases import stored
 from tests.transcripts.coding.desk_cast import find_code, put, standing_codes
 from transcripts.accounts.models import User
 from transcripts.coding.models import Coding, Unblinding

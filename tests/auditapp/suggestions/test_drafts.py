@@ -14,7 +14,7 @@ from auditapp.annotators.queries.machine_labels import read_machine_labels
 from auditapp.suggestions.actions import keep_suggestion
 from auditapp.suggestions.models import Showing
 from tests.auditapp.suggestions.panel_cast import add_annotator, decide, look, read, show_all, withhold_all
-from tests.databases import stored
+from tests.support.databases import stored
 from tests.transcripts.coding.desk_cast import find_code, last_event, put, take_off
 from transcripts.accounts.models import User
 from transcripts.coding.actions import NotDecided

@@ -28,8 +28,8 @@ from tests.auditapp.suggestions.panel_cast import (
     show_all,
     withhold_all,
 )
-from tests.databases import stored
-from tests.following import list_followed
+from tests.support.calls import list_followed
+from tests.support.databases import stored
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import publish_version, start_draft

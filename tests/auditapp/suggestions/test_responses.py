@@ -14,7 +14,7 @@ from auditapp.annotators.models import Annotator, Reading, Suggestion
 from auditapp.suggestions.actions import dismiss_suggestion, keep_suggestion, redo_response, undo_response
 from auditapp.suggestions.models import Response, Showing
 from tests.auditapp.suggestions.panel_cast import REASON, add_annotator, decide, look, read, show_all, withhold_all
-from tests.databases import stored
+from tests.support.databases import stored
 from tests.transcripts.coding.desk_cast import find_code, last_event, put, standing_codes, take_off
 from tests.transcripts.rounds.round_cast import find_assignment, open_round
 from transcripts.accounts.models import User

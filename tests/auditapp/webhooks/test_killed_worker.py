@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.auditapp.webhooks.receiving import receive
-from tests.instance import Instance, kill_group, wait_until
+from tests.support.instance import Instance, kill_group, wait_until
 
 ADD = """
 import sys

@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from tests.conftest import make_user
-from tests.stage import set_stage
+from tests.support.whole_study import set_stage
 from tests.test_access_matrix import LEADS_ON, OF_A_STUDY
 from tests.transcripts.accounts.conftest import PASSWORD
 from tests.transcripts.rounds.round_cast import bring_in, open_round

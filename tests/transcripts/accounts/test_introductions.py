@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from tests.stage import ADDRESSES
+from tests.support.whole_study import ADDRESSES
 from transcripts.accounts.actions import dismiss_introduction
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

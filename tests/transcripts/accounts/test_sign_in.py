@@ -167,7 +167,7 @@ def test_host_header_with_another_port_starts_no_new_count(client: Client, perso
 
 
 def test_an_address_is_the_one_that_the_web_server_names_and_never_that_of_a_header(client: Client, db: None) -> None:
-    """The web server asks a trusted proxy for it (tests/test_serving.py)."""
+    """The web server asks a trusted proxy for it (tests/auditapp/site/test_serving.py)."""
 
     def try_often(**environ: str) -> int:
         for number in range(61):

@@ -11,7 +11,7 @@ from django.test import RequestFactory
 from django.urls import reverse
 
 from tests.transcripts.coding.desk_cast import count_events, find_code, last_event, put
-from tests.transcripts.coding.desk_pages import ClientOf
+from tests.transcripts.desk.desk_pages import ClientOf
 from tests.transcripts.rounds.round_cast import bring_in, open_round
 from transcripts.accounts.models import User
 from transcripts.analysis.notebook.actions import write_memo

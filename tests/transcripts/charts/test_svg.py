@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.instance import ROOT
+from tests.support.instance import ROOT
 from tests.transcripts.charts.samples import CHARTS, DOTS, HEAT
 from transcripts.charts.figures import (
     Cell,

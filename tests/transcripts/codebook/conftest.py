@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.databases import stored
+from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import CodebookVersion

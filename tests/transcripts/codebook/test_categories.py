@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.shared import shared
+from tests.support.shared import shared
 from tests.transcripts.codebook.drafting import edit
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.instance import PATIENCE, Instance
+from tests.support.instance import PATIENCE, Instance
 
 pytestmark = [pytest.mark.processes, pytest.mark.full]
 

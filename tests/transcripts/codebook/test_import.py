@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tests.shared import shared
+from tests.support.shared import shared
 from tests.transcripts.codebook.drafting import content_of, edit, find, list_events, list_steps, new_code
 from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries

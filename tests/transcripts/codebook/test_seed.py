@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.codebook.forms.codes import PALETTE
 from transcripts.codebook.models import CodeExample
 from transcripts.codebook.pure.checking import find_problems

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from tests.transcripts.coding.desk_cast import decide, put, standing_codes, take_off
-from tests.transcripts.coding.desk_pages import ClientOf, act, address, read
+from tests.transcripts.desk.desk_pages import ClientOf, act, address, read
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding import actions

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from tests.transcripts.coding.desk_cast import count_events, decide, find_code, last_event, put, take_off
-from tests.transcripts.coding.desk_pages import ClientOf, address, read
+from tests.transcripts.desk.desk_pages import ClientOf, address, read
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding import actions

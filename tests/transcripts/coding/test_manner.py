@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from tests.transcripts.coding.desk_cast import find_code, last_event, put, standing_codes, take_off
-from tests.transcripts.coding.desk_pages import ClientOf, act, address
+from tests.transcripts.desk.desk_pages import ClientOf, act, address
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.models import Coding

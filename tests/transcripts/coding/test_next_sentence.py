@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.transcripts.coding.desk_cast import decide, find_code, put
-from tests.transcripts.coding.desk_pages import ClientOf
+from tests.transcripts.desk.desk_pages import ClientOf
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding import actions

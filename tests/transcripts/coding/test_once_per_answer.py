@@ -10,10 +10,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.instance import PATIENCE, Instance, Process
-from tests.services import quick_on
+from tests.support.instance import PATIENCE, Instance, Process
+from tests.support.services import quick_on
 from tests.transcripts.coding.desk_cast import count_events, find_code, put, standing_codes, take_off
-from tests.transcripts.coding.desk_pages import ClientOf, act, post
+from tests.transcripts.desk.desk_pages import ClientOf, act, post
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding import actions, queries

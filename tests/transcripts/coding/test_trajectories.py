@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.transcripts.coding.desk_pages import address, read
+from tests.transcripts.desk.desk_pages import address, read
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import StageOpening

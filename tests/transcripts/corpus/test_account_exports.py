@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.formats.interviews import ReadError, ReadFile, ReadTurn, read_bytes
 from transcripts.formats.interviews.documents import FROM_WORD
 

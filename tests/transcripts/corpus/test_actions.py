@@ -6,7 +6,7 @@ import json
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import SYSTEM

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.corpus.management.commands.interview import format_import
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.planning import ImportReport

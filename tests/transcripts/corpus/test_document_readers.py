@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_files, plan_imports
 from transcripts.corpus.models import ImportedFile

@@ -18,7 +18,7 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.masked_cast import (
+from tests.support.masked_threads import (
     CONDITIONS,
     FILE_NAME,
     SECRETS,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.formats import interviews as readers
 from transcripts.formats import json_lines
 from transcripts.formats.interviews import (

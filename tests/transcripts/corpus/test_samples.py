@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.shared import SHARED, shared
+from tests.support.shared import SHARED, shared
 from tests.transcripts.corpus import plain_reading as plain
 from transcripts.formats.interviews import ReadError, ReadFile, ReadInterview, read_bytes
 from transcripts.formats.interviews.chat_content import pair_results

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.corpus.pure import markdown_lines
 from transcripts.corpus.pure.segmenting import Kind, Span, segment
 

@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from auditapp.annotators.runner.turns import render_turn_prompts
 from auditapp.batches.models import Arm
-from tests.stage import ADDRESSES, Stage, set_stage
+from tests.support.whole_study import ADDRESSES, Stage, set_stage
 from tests.test_access_matrix import OF_A_STUDY, Visitor, undone
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User

@@ -12,8 +12,8 @@ from django.db import connection
 from django.db.models import Model
 from django.utils import timezone
 
-from tests.databases import is_postgres
-from tests.instance import Instance
+from tests.support.databases import is_postgres
+from tests.support.instance import Instance
 from tests.transcripts.corpus.test_actions import count_rows, make_file, make_line
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.exchange.pure.refi_texts import DividedText, divide
 from transcripts.formats.qdpx_content import QdpxSource
 

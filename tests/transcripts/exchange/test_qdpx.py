@@ -20,7 +20,7 @@ from django.test import Client
 from django.urls import reverse
 from lxml import etree
 
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.accounts.models import User
 from transcripts.analysis.themes.actions import ThemeText, create_theme
 from transcripts.audit_trail import trail

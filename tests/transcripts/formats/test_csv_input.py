@@ -12,7 +12,7 @@ import pytest
 from auditapp.benchmarks.gender_cues.pure.reviews import ReviewFile
 from auditapp.benchmarks.sob.pure.importing_results.rows import ResultError
 from auditapp.benchmarks.sob.pure.importing_results.sob_results import read_sob_results
-from tests.instance import ROOT
+from tests.support.instance import ROOT
 from transcripts.formats.codebook_csv import COLUMNS, CodebookFileError, read_codebook
 from transcripts.formats.interviews import read_bytes
 from transcripts.formats.text_input import MAX_CELL_LENGTH, CsvError, explain_error, find_delimiter, read_csv

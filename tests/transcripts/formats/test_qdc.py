@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from tests.shared import SHARED, shared
+from tests.support.shared import SHARED, shared
 from tests.transcripts.formats.refi_structure import find_breaches
 from transcripts.codebook.pure.seed import load_seed
 from transcripts.formats.codebook_csv import CodebookFileError

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lxml import etree
 
-from tests.shared import SHARED
+from tests.support.shared import SHARED
 from tests.transcripts.formats.qdpx_cases import (
     NOON,
     TRICKY,

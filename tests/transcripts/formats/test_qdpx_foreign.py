@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shared import shared
+from tests.support.shared import shared
 from tests.transcripts.formats.qdpx_cases import Study, export, read
 from transcripts.formats.problems import show_count
 from transcripts.formats.qdc import read_qdc

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.conftest import make_user
-from tests.instance import Instance, wait_until
+from tests.support.instance import Instance, wait_until
 from tests.transcripts.corpus.test_actions import make_file, make_line
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

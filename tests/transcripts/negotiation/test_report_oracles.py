@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.shared import shared
+from tests.support.shared import shared
 from tests.transcripts.negotiation.report_lines import Coder, look, make_thread
 from transcripts.negotiation.pure.entry_agreement import measure_entry_agreement
 from transcripts.negotiation.pure.episodes import Episode, measure_episodes

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from django.db import IntegrityError, transaction
 
-from tests.masked_cast import bring_in_masked, make_thread
+from tests.support.masked_threads import bring_in_masked, make_thread
 from tests.transcripts.audit_trail.test_replay import compare
 from tests.transcripts.coding.desk_cast import count_events, find_code, last_event, put, take_off
 from tests.transcripts.negotiation.score_cast import add_challenges, list_sentences, score, write

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, mannwhitneyu
 
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.negotiation.pure.records import CRITERIA, Pair, Records, Score, Thread
 from transcripts.negotiation.pure.scoring import (
     Counts,

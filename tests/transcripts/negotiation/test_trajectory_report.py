@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.shared import shared
+from tests.support.shared import shared
 from tests.transcripts.negotiation.loading import load
 from tests.transcripts.negotiation.report_lines import DATA, Coder, encode, make_thread
 from transcripts.accounts.models import User

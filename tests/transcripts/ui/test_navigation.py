@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from django.urls import get_resolver, resolve
 
-from tests.stage import ADDRESSES
+from tests.support.whole_study import ADDRESSES
 from transcripts.studies.roles import CODER, LEAD, OWNER, READER, Role
 from transcripts.ui.navigation import DESTINATIONS, Bar, Group, Page, build_bar
 

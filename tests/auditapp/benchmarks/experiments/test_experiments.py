@@ -31,7 +31,7 @@ from auditapp.benchmarks.experiments.pure.plans import Plan, PlanRefused, Unit, 
 from auditapp.benchmarks.experiments.queries import read_report, read_sample
 from auditapp.demo.probe import PLAN as DEMO_PLAN
 from auditapp.demo.probe import UNITS_FILE
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.actions import import_files

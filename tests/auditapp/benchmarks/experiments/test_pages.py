@@ -18,7 +18,7 @@ from django.urls import reverse
 from auditapp.benchmarks.experiments.models import Experiment
 from auditapp.benchmarks.experiments.queries import read_report
 from tests.auditapp.benchmarks.experiments.test_experiments import PLAN, SCALES, UNITS
-from tests.instance import ROOT
+from tests.support.instance import ROOT
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.studies.models import Project

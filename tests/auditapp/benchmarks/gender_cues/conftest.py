@@ -12,7 +12,7 @@ from auditapp.benchmarks.gender_cues.pure.reviews import check_rules
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.benchmarks.gender_cues.making import RULES, write_csv
-from tests.databases import stored
+from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import seed_codebook
 from transcripts.studies.actions import create_project

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from auditapp.benchmarks.gender_cues.pure.design import load_prompts, load_published_themes
 from auditapp.benchmarks.gender_cues.pure.parsing import STATUSES, parse_answer
 from tests.auditapp.benchmarks.gender_cues.making import write_answer
-from tests.shared import shared
+from tests.support.shared import shared
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from auditapp.benchmarks.gender_cues.pure.parsing import parse_answer
 from auditapp.benchmarks.gender_cues.pure.reviews import make_funnel
 from auditapp.benchmarks.gender_cues.pure.tables import compare_counts, compare_shares, make_table2, measure_counts
 from tests.auditapp.benchmarks.gender_cues.making import make_trial
-from tests.shared import shared
+from tests.support.shared import shared
 
 
 def read_check(file: str, number: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from tests.auditapp.batches.counting import make_variant
 from tests.auditapp.batches.ground import Ground, stand_on
 from tests.auditapp.benchmarks.scenarios.suite_cast import launch, load_suite
 from tests.conftest import refilled
-from tests.instance import FakeProvider, Instance, Preloaded
+from tests.support.instance import FakeProvider, Instance, Preloaded
 from transcripts.studies.models import Project
 
 

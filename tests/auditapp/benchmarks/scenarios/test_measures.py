@@ -24,7 +24,7 @@ from auditapp.benchmarks.scenarios.pure.measures import (
     measure_retention,
     report_plays,
 )
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.formats.comparisons import judge_comparison
 
 

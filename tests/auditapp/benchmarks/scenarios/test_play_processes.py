@@ -7,8 +7,8 @@ import uuid
 import pytest
 
 from tests.auditapp.batches.ground import Ground
-from tests.instance import kill_group, wait_until
-from tests.services import quick_on
+from tests.support.instance import kill_group, wait_until
+from tests.support.services import quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 STUDY = "held"

@@ -11,7 +11,7 @@ from auditapp.batches.models import Batch
 from auditapp.benchmarks.scenarios.actions.storing import store_plays
 from tests.auditapp.batches.counting import make_variant
 from tests.auditapp.benchmarks.scenarios.suite_cast import PROMPTED, REASON, launch, load_suite, run
-from tests.stage import Stage, set_stage
+from tests.support.whole_study import Stage, set_stage
 from tests.test_access_matrix import Visitor
 from tests.test_blind_crawl import Crawl
 from tests.transcripts.rounds.round_cast import find_assignment, open_round

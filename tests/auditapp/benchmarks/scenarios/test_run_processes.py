@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.auditapp.batches.ground import Ground
-from tests.instance import wait_until
-from tests.services import quick_on
+from tests.support.instance import wait_until
+from tests.support.services import quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 STUDY = "scenarios"

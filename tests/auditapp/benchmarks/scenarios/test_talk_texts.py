@@ -19,7 +19,7 @@ from auditapp.benchmarks.scenarios.pure.outcomes import (
     write_line,
 )
 from auditapp.benchmarks.scenarios.pure.scripts import choose_opening, read_published_openings
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.formats.interviews import Content, Reading
 
 

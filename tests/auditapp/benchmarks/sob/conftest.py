@@ -10,7 +10,7 @@ from auditapp.benchmarks.sob.judging.kind import SobKind
 from auditapp.benchmarks.sob.models import Dataset
 from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
 from auditapp.llm.actions import add_model
-from tests.databases import stored
+from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.studies.models import Project
 

@@ -18,7 +18,7 @@ from auditapp.benchmarks.sob.pure.measures.secondary import list_top_values
 from auditapp.benchmarks.sob.pure.measures.tallies import tally_observations
 from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTE_ALIASES, ATTRIBUTES, Outcome, parse_answer
 from tests.auditapp.benchmarks.sob.measures.answering import answer_in_turn, score
-from tests.shared import SHARED
+from tests.support.shared import SHARED
 
 FILE = SHARED / "design" / "acceptance_checks.json"
 NAMES = {

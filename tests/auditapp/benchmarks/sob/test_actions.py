@@ -17,7 +17,7 @@ from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
 from auditapp.benchmarks.sob.texts.queries import count_targets
 from auditapp.llm.actions import add_model
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused

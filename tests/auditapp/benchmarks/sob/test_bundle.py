@@ -33,7 +33,7 @@ from auditapp.benchmarks.sob.tables.actions import save_mapping, save_targets
 from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant, ProviderAccount
-from tests.databases import stored
+from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused

@@ -15,7 +15,7 @@ from auditapp.benchmarks.sob.pure.instruments import (
     write_wording,
 )
 from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES
-from tests.shared import shared
+from tests.support.shared import shared
 
 PUBLISHED_HASHES = {
     ("acceptability", "paper"): "d2afd4b7d7f5876889a9495730e829094728bd81bf6405aa1e18aadcc827a740",

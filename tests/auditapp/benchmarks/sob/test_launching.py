@@ -27,8 +27,8 @@ from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
 from auditapp.llm.actions import add_model, probe_model, set_capabilities
 from auditapp.llm.providers import write_body
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts
-from tests.instance import Instance
-from tests.services import quick_on
+from tests.support.instance import Instance
+from tests.support.services import quick_on
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused

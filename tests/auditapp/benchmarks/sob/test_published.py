@@ -5,7 +5,7 @@ import json
 import pytest
 
 from auditapp.benchmarks.sob.pure.instruments import TARGETS, PublishedRow, published_rows, published_source
-from tests.shared import shared
+from tests.support.shared import shared
 
 
 def find_row(model: str, task: str) -> PublishedRow:

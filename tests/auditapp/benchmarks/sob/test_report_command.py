@@ -26,7 +26,7 @@ from tests.auditapp.benchmarks.sob.reports import (
     store,
     write_responses,
 )
-from tests.databases import stored
+from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 

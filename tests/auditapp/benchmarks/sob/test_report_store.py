@@ -39,7 +39,7 @@ from auditapp.benchmarks.sob.report.store import (
 )
 from auditapp.benchmarks.sob.tables.queries import UnknownTargets
 from tests.auditapp.benchmarks.sob.reports import add_arm, answer_all, finish, launch, read_again, store
-from tests.databases import stored
+from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 

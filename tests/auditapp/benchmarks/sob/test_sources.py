@@ -12,7 +12,7 @@ from auditapp.benchmarks.sob.pure.loading import published_sources
 from auditapp.benchmarks.sob.pure.loading.normalising import Draw, make_labels
 from auditapp.benchmarks.sob.pure.loading.published_sources import PREPARED_PROVENANCE, Provenance
 from auditapp.benchmarks.sob.pure.loading.sources import PREPARED_FORMAT, DatasetText, read_dataset
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.formats.problems import ReadError
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "sob"

@@ -23,7 +23,7 @@ from auditapp.benchmarks.sob.pure.measures.scores import GroupTable, score_talli
 from auditapp.benchmarks.sob.pure.measures.tallies import tally_observations
 from auditapp.benchmarks.sob.pure.metrics import read_observations
 from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES, PARSER_VERSION, Outcome, parse_answer
-from tests.shared import shared
+from tests.support.shared import shared
 
 DOCUMENTATION = Path(__file__).resolve().parents[3] / "docs" / "reference" / "sob.md"
 

@@ -14,7 +14,7 @@ from auditapp.benchmarks.sob.pure.showing.figures import Counting, Figures
 from auditapp.benchmarks.sob.pure.showing.heat_map import STEPS, arrange_heat_map, choose_targets
 from auditapp.benchmarks.sob.report.computing import compute_report
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts
-from tests.following import list_followed
+from tests.support.calls import list_followed
 from transcripts.accounts.models import User
 from transcripts.studies.models import Project
 

@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.databases import stored
+from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding

@@ -11,7 +11,7 @@ from auditapp.benchmarks.sob.pure.loading.normalising import SAME_AGAIN, Draw
 from auditapp.benchmarks.sob.pure.loading.published_sources import Provenance
 from auditapp.benchmarks.sob.texts.actions.datasets import describe_dataset, load_dataset
 from auditapp.benchmarks.sob.texts.actions.derived import combine_datasets, sample_dataset
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused

@@ -12,7 +12,7 @@ from auditapp.benchmarks.sob.pure.loading.normalising import (
     make_labels,
     simplify_label,
 )
-from tests.shared import shared
+from tests.support.shared import shared
 
 
 @pytest.mark.parametrize(

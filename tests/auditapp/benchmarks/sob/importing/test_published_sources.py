@@ -22,7 +22,7 @@ from auditapp.benchmarks.sob.pure.loading.published_sources import (
 )
 from auditapp.benchmarks.sob.pure.loading.row_files import Row
 from auditapp.benchmarks.sob.pure.loading.sources import DatasetFile, read_dataset
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.formats.problems import ReadError
 
 RAW = Path(__file__).resolve().parents[3] / "data" / "sob" / "raw"

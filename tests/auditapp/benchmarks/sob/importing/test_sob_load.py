@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from auditapp.benchmarks.sob.models import Dataset
 from auditapp.benchmarks.sob.tables.actions import save_targets
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.accounts.models import User
 from transcripts.studies.models import Project
 

@@ -11,7 +11,7 @@ from django.core.management import call_command
 
 from auditapp.benchmarks.sob.models import Dataset, Text
 from auditapp.benchmarks.sob.pure.instruments import TARGETS
-from tests.shared import shared
+from tests.support.shared import shared
 from transcripts.studies.models import Project
 
 RAW = {

@@ -25,7 +25,7 @@ from auditapp.benchmarks.sob.pure.measures.mapping import (
     published_shares,
     read_mapping,
 )
-from tests.shared import shared
+from tests.support.shared import shared
 
 ACC, NON_ACC = "acceptability", "non_acceptability"
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from tests.obeying import MATERIAL
+from tests.support.obedient_model import MATERIAL
 
 CODE = re.compile(r"^code (\S+): (.*)$", re.MULTILINE)
 # Word of a sentence: name and words of the definition of the code that it stands for.

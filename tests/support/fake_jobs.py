@@ -1,6 +1,6 @@
 """The batch services of the fake paid API: files and batches as OpenAI has them, message batches as Anthropic has them.
 
-``tests.fake_provider`` puts the routes in; what is billed here is counted in its ``/stats`` too.
+``tests.support.fake_provider`` puts the routes in; what is billed here is counted in its ``/stats`` too.
 
 POST /jobs/orders  changes how jobs go (``Orders``); ``{"reset": true}`` forgets jobs, orders and counts first
 GET  /jobs/stats   files (uploaded), kept (files that are there), deleted, jobs, lists, downloads, cancelled, billed, billed_twice,
@@ -22,8 +22,8 @@ from typing import Any
 
 from aiohttp import web
 
-from tests import fake_faults
-from tests.fake_provider import DESK, Entry
+from tests.support import fake_faults
+from tests.support.fake_provider import DESK, Entry
 
 PAGE = 2
 COUNTED = ("files", "deleted", "jobs", "lists", "downloads", "cancelled", "checks")

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-PAYLOADS = Path(__file__).parent / "data" / "injection_payloads.json"
+PAYLOADS = Path(__file__).parents[1] / "data" / "injection_payloads.json"
 MATERIAL = re.compile(r"<<<MATERIAL (\w+)\n(.*)\n\1 MATERIAL>>>", re.DOTALL)
 NAMED = re.compile(r"sentence\W{1,4}(\d+)")
 ANSWER = re.compile(r"@([A-Z+]+)(?::(.*))?@", re.DOTALL)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from auditapp.site.environment import KNOWN, check_environment, find_faults, find_misspelt_names
-from tests.instance import ROOT
+from tests.support.instance import ROOT
 
 SECRET = "hunter2-hunter2"
 WRONG = [

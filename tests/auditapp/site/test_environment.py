@@ -14,7 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from auditapp.site import environment
 from auditapp.site.environment import env_field_keys, env_secret_key, make_data_folder, read_last_address
-from tests.instance import ROOT
+from tests.support.instance import ROOT
 
 SITE_VARIABLES = {"AUDITAPP_DATA", "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "FIELD_KEY"}
 

@@ -1,4 +1,4 @@
-"""A seeded storm over a running batch: ``python -m tests.storm --cells 10000 --seed 1``.
+"""A seeded storm over a running batch: ``python -m tests.support.storm --cells 10000 --seed 1``.
 
 Workers and their children are killed every few seconds, Redis is killed, flushed and away for a while, PostgreSQL is
 restarted, the paid API turns calls away. Three batches run through it: one that must come to its end with every cell
@@ -32,8 +32,8 @@ import psycopg
 
 from tests.auditapp.batches.ground import ANSWER_NANO, Ground, add_model, compare_books, find_breaks, write_texts
 from tests.auditapp.batches.plays import count_hasty_calls, find_wrong_histories, launch_plays, retry_plays
-from tests.instance import FakeProvider, Instance, Process, find_children, kill_group, wait_until
-from tests.servers import OwnServers
+from tests.support.instance import FakeProvider, Instance, Process, find_children, kill_group, wait_until
+from tests.support.servers import OwnServers
 
 MODELS = ("m1", "m2", "m3")
 CAPPED_MODEL = "capped"
@@ -138,7 +138,7 @@ class Storm:
         wait_until(lambda: self.provider.stats()["in_flight"] == 0, what="the paid API is at rest")
 
     def start_worker(self) -> Process:
-        return self.instance.start("-m", "tests.talking_worker")
+        return self.instance.start("-m", "tests.support.conversation_worker")
 
     def shuffle_faults(self) -> Iterator[tuple[str, Callable[[], None]]]:
         """Every fault once, in an order of chance; then workers' ends mostly, and the short ends of servers."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from aiohttp import web
 
 if TYPE_CHECKING:
-    from tests.fake_provider import State
+    from tests.support.fake_provider import State
 
 FAULTS = {
     "hang": "nothing comes for hang_seconds, then 504",

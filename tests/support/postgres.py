@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 OWN_SQL = re.compile(r"connection\.cursor\(|objects\.raw\(|RawSQL|connection\.vendor")
 DATABASE_MATTERS = re.compile(
     r"IntegrityError|DatabaseError|OperationalError|transaction=True|connection\.cursor\("

@@ -26,7 +26,7 @@ from typing import Any
 import psutil
 import psycopg
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 # Long, for what comes at last on a machine that is busy with everything else is right all the same.
 PATIENCE = 120.0
 # Django's own checks load every page of the site, which takes half of a command's time; `make check` runs them.
@@ -159,7 +159,7 @@ class Instance:
 
 
 class Forked:
-    """A process forked by ``tests.preloaded``, to be used like one of ``subprocess``."""
+    """A process forked by ``tests.support.preloaded``, to be used like one of ``subprocess``."""
 
     def __init__(self, pid: int, report: int, *, name: str) -> None:
         self.pid, self.returncode, self.name = pid, None, name
@@ -196,7 +196,7 @@ Process = subprocess.Popen[bytes] | Forked
 
 
 class Preloaded(Instance):
-    """An instance whose commands and workers are forked from a process that has loaded the product (``tests.preloaded``).
+    """An instance whose commands and workers are forked from a process that has loaded the product (``tests.support.preloaded``).
 
     Folder, database and broker stay the same as long as it lives; what they hold is that of another instance after each
     ``refill``.
@@ -247,7 +247,7 @@ class Preloaded(Instance):
         self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.server = subprocess.Popen(
-                [sys.executable, "-m", "tests.preloaded", str(theirs.fileno())],
+                [sys.executable, "-m", "tests.support.preloaded", str(theirs.fileno())],
                 cwd=ROOT,
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
@@ -303,7 +303,7 @@ class FakeProvider:
 
     def __init__(self, port: int = 0) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.fake_provider", "--port", str(port)],
+            [sys.executable, "-m", "tests.support.fake_provider", "--port", str(port)],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             start_new_session=True,

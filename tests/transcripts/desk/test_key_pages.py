@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from tests.transcripts.coding.desk_pages import ClientOf, address, read
+from tests.transcripts.desk.desk_pages import ClientOf, address, read
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.models import DeskSettings

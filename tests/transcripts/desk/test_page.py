@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from tests.transcripts.coding.desk_cast import decide, find_code, put
-from tests.transcripts.coding.desk_pages import ClientOf, act, address, post, read
+from tests.transcripts.desk.desk_pages import ClientOf, act, address, post, read
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.actions import start_study

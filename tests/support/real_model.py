@@ -21,7 +21,7 @@ from typing import Any
 from urllib.error import URLError
 
 from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED, SHIPPED_FILE
-from tests.instance import ROOT, Instance, Process, kill_group, wait_until
+from tests.support.instance import ROOT, Instance, Process, kill_group, wait_until
 from tools.environment import LOCAL_MODEL_FOLDER
 from tools.local_model import SMALL, LocalModel, choose_model
 

@@ -1,4 +1,4 @@
-"""A worker on a machine whose clock is wrong: ``python -m tests.skewed_worker SECONDS``.
+"""A worker on a machine whose clock is wrong: ``python -m tests.support.wrong_clock_worker SECONDS``.
 
 Every clock that Python asks for the time of day is ahead by that much, in the worker and in its children; the monotonic
 clock and the clock of the database server are not.

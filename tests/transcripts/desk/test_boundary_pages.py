@@ -9,7 +9,7 @@ import pytest
 from django.urls import reverse
 
 from tests.transcripts.coding.desk_cast import find_code, put
-from tests.transcripts.coding.desk_pages import ClientOf, act, address, post, read
+from tests.transcripts.desk.desk_pages import ClientOf, act, address, post, read
 from transcripts.accounts.models import User
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence

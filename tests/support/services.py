@@ -1,10 +1,10 @@
-"""What a test session runs on: a pytest plugin, loaded with ``-p tests.services`` before the settings are read.
+"""What a test session runs on: a pytest plugin, loaded with ``-p tests.support.services`` before the settings are read.
 
 TEST_DATABASE chooses: ``sqlite`` (the default, Celery over files) or ``postgres`` (with Redis). For ``postgres``,
 DATABASE_URL and REDIS_URL are used when given, and what is missing is started for the session by
 tools/throwaway_servers.py. No test reads or writes the data folder of a real run.
 
-TEST_CASES=first runs one case of each test with parameters on PostgreSQL (tests/postgres.py).
+TEST_CASES=first runs one case of each test with parameters on PostgreSQL (tests/support/postgres.py).
 
 Where there is no Redis or no Chromium, the tests that need it are left out; with CI=true that fails the session.
 """
@@ -25,7 +25,7 @@ from types import FrameType
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 IN_CI = os.environ.get("CI") == "true"
 # Set by a person for a real site; a test that needs one sets it itself.
 NOT_FOR_TESTS = (
@@ -106,7 +106,7 @@ def _give_data_folder(folder: Path) -> None:
 
 
 def _leave_no_databases() -> None:
-    from tests.databases import drop_databases
+    from tests.support.databases import drop_databases
 
     drop_databases()
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import redis
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class OwnServers:

@@ -1,4 +1,4 @@
-"""A worker behind a broker that delivers again and again: ``python -m tests.hasty_worker FILE``.
+"""A worker behind a broker that delivers again and again: ``python -m tests.support.redelivering_worker FILE``.
 
 Every message is sent five times. A message counts as lost after two seconds and is acknowledged only when its work is
 done, so the broker delivers it again while it is being worked on. FILE gets a line for each delivery.

@@ -33,7 +33,7 @@ from django.db.models import Model
 from pytest_django.plugin import blocking_manager_key
 
 RUN_FOLDER = "AUDITAPP_TEST_RUN"
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / ".pytest_cache"
 IMPORTED = re.compile(r"^\s*(?:from|import) ((?:transcripts|auditapp)\.[\w.]+)", re.MULTILINE)
 

@@ -1,7 +1,7 @@
 """A paid API that is not one: chat completions and Anthropic messages on loopback; it answers late, fails on order, counts.
 
-Run ``python -m tests.fake_provider`` (prints its port). What it counts is the billing truth of the engine's tests: a call is
-billed when an answer was begun, usable or not; never for a refusal (429, 5xx, 401 ...), a hang or a dropped connection.
+Run ``python -m tests.support.fake_provider`` (prints its port). What it counts is the billing truth of the engine's tests: a
+call is billed when an answer was begun, usable or not; never for a refusal (429, 5xx, 401 ...), a hang or a dropped connection.
 
 POST /orders      changes latency and faults (``ORDERS``); ``{"reset": true}`` forgets orders and counts first
 GET  /stats       the counts
@@ -33,7 +33,9 @@ from typing import Any
 from aiohttp import web
 
 from auditapp.llm.pure.json_schemas import LIMITS, conforms, make_example
-from tests import fake_faults, obeying, pretending
+from tests.support import biased_models as pretending
+from tests.support import fake_faults
+from tests.support import obedient_model as obeying
 
 SCRIPT = re.compile(r"\[\[([a-z0-9]+)(?::(\d+))?\]\]")
 
@@ -330,8 +332,8 @@ def make_app() -> web.Application:
     app.router.add_get("/requests", tell_requests)
     app.router.add_get("/prompts", tell_prompts)
     app.router.add_post("/orders", order)
-    if importlib.util.find_spec("tests.fake_jobs") is not None:
-        importlib.import_module("tests.fake_jobs").add_routes(app)
+    if importlib.util.find_spec("tests.support.fake_jobs") is not None:
+        importlib.import_module("tests.support.fake_jobs").add_routes(app)
     return app
 
 
@@ -352,4 +354,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     # The module under its own name, which other modules import too: there must be one key of the state, not two.
-    importlib.import_module("tests.fake_provider").main()
+    importlib.import_module("tests.support.fake_provider").main()

@@ -1,4 +1,4 @@
-"""The product loaded once and forked for each process that a test asks for: ``python -m tests.preloaded DESCRIPTOR``.
+"""The product loaded once and forked for each process that a test asks for: ``python -m tests.support.preloaded DESCRIPTOR``.
 
 Loading Django and the product takes longer than most commands do. A forked process is a real one: it has its own number and
 its own group, it can be killed, and nothing it does reaches its siblings. The settings are those of the environment in which

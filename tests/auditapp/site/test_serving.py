@@ -31,8 +31,8 @@ from auditapp.site.serving import (
     Parser,
     is_trusted_proxy,
 )
-from tests.instance import HOST, ROOT, find_free_port, wait_until
-from tests.stuck import LARGE
+from tests.support.instance import HOST, ROOT, find_free_port, wait_until
+from tests.support.stuck_pages import LARGE
 from transcripts.ui.forms import MEGABYTE, USUAL_BYTES, read_largest_request
 
 COOKIE = "Cookie: session=of-ann\r\n"
@@ -40,9 +40,16 @@ COOKIE = "Cookie: session=of-ann\r\n"
 
 @contextmanager
 def serve(**environment: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
-    """A server of ``tests.stuck``: its port, and its process."""
+    """A server of ``tests.support.stuck_pages``: its port, and its process."""
     number = find_free_port()
-    command = [sys.executable, "-m", "auditapp.site.serving", "tests.stuck:application", "--port", str(number)]
+    command = [
+        sys.executable,
+        "-m",
+        "auditapp.site.serving",
+        "tests.support.stuck_pages:application",
+        "--port",
+        str(number),
+    ]
     process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment})
     try:
         wait_until(lambda: ask(number, "/livez").startswith("HTTP/1.1 200"), what="the server answers")
@@ -301,7 +308,14 @@ def test_sigterm_ends_the_server() -> None:
 
 
 def test_a_taken_port_is_told_in_a_sentence(port: int) -> None:
-    command = [sys.executable, "-m", "auditapp.site.serving", "tests.stuck:application", "--port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "auditapp.site.serving",
+        "tests.support.stuck_pages:application",
+        "--port",
+        str(port),
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.strip()) == (1, f"Cannot listen on {HOST}:{port} (Address already in use).")
 

@@ -12,7 +12,7 @@ import pytest
 from auditapp.benchmarks.sob.pure.parsing import parse_answer
 
 ANSWERS: list[dict[str, Any]] = json.loads(
-    (Path(__file__).resolve().parents[2] / "data" / "sob" / "answers.json").read_text(encoding="utf-8")
+    (Path(__file__).resolve().parents[3] / "data" / "sob" / "answers.json").read_text(encoding="utf-8")
 )
 DEFAULT_FINISH = "stop"
 

@@ -25,7 +25,7 @@ from transcripts.accounts.models import User
 from transcripts.refusals import Refused
 from transcripts.studies.models import Project
 
-PREPARED = Path(__file__).resolve().parents[2] / "data" / "sob" / "prepared.csv"
+PREPARED = Path(__file__).resolve().parents[3] / "data" / "sob" / "prepared.csv"
 TASK = "acceptability"
 MEGABYTE = 2**20
 

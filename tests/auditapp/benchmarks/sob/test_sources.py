@@ -15,7 +15,7 @@ from auditapp.benchmarks.sob.pure.loading.sources import PREPARED_FORMAT, Datase
 from tests.support.shared import shared
 from transcripts.formats.problems import ReadError
 
-DATA = Path(__file__).resolve().parents[2] / "data" / "sob"
+DATA = Path(__file__).resolve().parents[3] / "data" / "sob"
 
 
 def read_prepared() -> list[DatasetText]:

@@ -25,7 +25,7 @@ from auditapp.benchmarks.sob.pure.metrics import read_observations
 from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES, PARSER_VERSION, Outcome, parse_answer
 from tests.support.shared import shared
 
-DOCUMENTATION = Path(__file__).resolve().parents[3] / "docs" / "reference" / "sob.md"
+DOCUMENTATION = Path(__file__).resolve().parents[4] / "docs" / "reference" / "sob.md"
 
 REFUSED = "I'm sorry, but I cannot assist with that request."
 

@@ -18,7 +18,7 @@ from transcripts.refusals import Refused
 from transcripts.studies.actions import create_project
 from transcripts.studies.models import Project
 
-RAW = Path(__file__).resolve().parents[3] / "data" / "sob" / "raw"
+RAW = Path(__file__).resolve().parents[4] / "data" / "sob" / "raw"
 
 
 def write_rows(*rows: tuple[str, str], source: str = "s") -> bytes:

@@ -11,7 +11,7 @@ from auditapp.benchmarks.sob.pure.loading import opening, row_files
 from auditapp.benchmarks.sob.pure.loading.opening import open_file, unpack_gzip
 from transcripts.formats.problems import ReadError
 
-RAW = Path(__file__).resolve().parents[3] / "data" / "sob" / "raw"
+RAW = Path(__file__).resolve().parents[4] / "data" / "sob" / "raw"
 PARQUET = (RAW / "ishate.parquet").read_bytes()
 
 

@@ -8,7 +8,7 @@ from auditapp.benchmarks.sob.pure.loading.previewing import Preview, preview_fil
 from auditapp.benchmarks.sob.pure.loading.sources import read_dataset
 from transcripts.formats.problems import ReadError
 
-SOB = Path(__file__).resolve().parents[3] / "data" / "sob"
+SOB = Path(__file__).resolve().parents[4] / "data" / "sob"
 TABLE = b"""Comment,Group,ID
 Cat people collect string.,cats,7
 Dog people collect sticks.,dogs,8

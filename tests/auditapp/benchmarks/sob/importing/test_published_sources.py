@@ -25,7 +25,7 @@ from auditapp.benchmarks.sob.pure.loading.sources import DatasetFile, read_datas
 from tests.support.shared import shared
 from transcripts.formats.problems import ReadError
 
-RAW = Path(__file__).resolve().parents[3] / "data" / "sob" / "raw"
+RAW = Path(__file__).resolve().parents[4] / "data" / "sob" / "raw"
 DOWNLOADED = {
     "hatecheck": "hatecheck_test.csv",
     "ishate": "ishate_test.csv.gz",

@@ -25,7 +25,7 @@ from transcripts.jobs import running, runs
 from transcripts.jobs.models import ImportJob
 from transcripts.studies.models import Project
 
-FILES = Path(__file__).parents[3] / "data" / "sob"
+FILES = Path(__file__).parents[4] / "data" / "sob"
 PREPARED = (FILES / "prepared.csv").read_bytes()
 MAPPED = (FILES / "mapped.jsonl").read_bytes()
 USUAL: dict[str, Any] = {"columns": None, "targets": "", "all_rows": False, "drops_repeated": False, "draw": None}

@@ -13,7 +13,7 @@ from tests.support.shared import shared
 from transcripts.accounts.models import User
 from transcripts.studies.models import Project
 
-RAW = Path(__file__).resolve().parents[3] / "data" / "sob" / "raw"
+RAW = Path(__file__).resolve().parents[4] / "data" / "sob" / "raw"
 
 
 def run(path: Path, *words: str, name: str = "texts") -> dict[str, object]:

@@ -19,10 +19,10 @@ from transcripts.studies.downloads import CONTENT_TYPES
 PAGES = {
     "agreement.table": 1,
     "negotiation.study": 1,
-    "preannotation.calibration": 1,
-    "preannotation.rates": 1,
+    "evaluation.calibration": 1,
+    "evaluation.rates": 1,
     "experiments.show": 1,
-    "probe.report": 4,
+    "gender_cues.report": 4,
     "sob.files": 16,
 }
 """How many tables each offers, by the name of its route."""

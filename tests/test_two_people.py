@@ -46,7 +46,9 @@ ONE_VALUE_OR_OWN = """
 auditapp.audits: BaseMarkForm
 auditapp.batches: CapForm ConcurrencyForm GrantForm NameForm
 auditapp.llm: AddressForm KeyForm KeyVariableForm PriceForm
-auditapp.preannotation: ChoiceForm FamilyReasonForm MarkForm WithholdingForm
+auditapp.evaluation: ChoiceForm MarkForm
+auditapp.annotators: FamilyReasonForm
+auditapp.suggestions: WithholdingForm
 auditapp.benchmarks.sob: MarkForm ReadingForm
 transcripts.analysis.notebook: MemoForm
 transcripts.negotiation: ScoreForm
@@ -60,9 +62,13 @@ auditapp.audits: OpenResultsForm
 auditapp.batches: AnswersForm AttemptChoice ConfirmForm LaunchForm LaunchOptionsForm
 auditapp.benchmarks.experiments: DrawForm PlanForm UnitsForm
 auditapp.llm: ModelForm
-auditapp.preannotation: CalibrationForm CellForm CheckForm CriticForm DraftForm DrawForm FilterForm
-auditapp.preannotation: FinishedForm OfflineForm PlantedForm PreannotationForm ResponseForm ReversalChoice
-auditapp.preannotation: SmallPilotOptions SpreadForm SuggestionsForm ThresholdForm
+auditapp.evaluation: CalibrationForm CellForm CheckForm CriticForm DrawForm FilterForm
+auditapp.suggestions: DraftForm
+auditapp.evaluation: FinishedForm ReversalChoice
+auditapp.annotators: OfflineForm PlantedForm PreannotationForm
+auditapp.suggestions: ResponseForm
+auditapp.annotators: SmallPilotOptions
+auditapp.evaluation: SpreadForm SuggestionsForm ThresholdForm
 auditapp.benchmarks.gender_cues: LaunchForm LoadForm RationalesForm ReportForm WithdrawForm
 auditapp.benchmarks.scenarios: AskForm CloseForm DiscardForm KeyedForm LaunchForm LoadForm OpenPlayForm ReportForm ScriptForm
 auditapp.benchmarks.sob: AuditForm CombineForm DrawFields FileForm FormatterForm ImportForm LaunchForm LoadForm MappingRowForm

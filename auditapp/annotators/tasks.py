@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 RING_AGAIN_SECONDS = 20
 
 
-@app.task(name="preannotation.run_offline")
+@app.task(name="annotators.run_offline")
 def work_on_run(run_id: int) -> None:
     """Do what is left of a run."""
     problem = worker_signs.find_problem()

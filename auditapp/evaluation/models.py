@@ -24,7 +24,7 @@ MAX_PER_CODE = 1_000
 class PositiveAudit(BaseAudit):
     """A sample of an annotator's suggestions, at most ``per_code`` of each code. Reads annotator."""
 
-    events: ClassVar = "preannotation.audit"
+    events: ClassVar = "evaluation.audit"
     opened_event: ClassVar = "results_opened"
 
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="positive_audits")

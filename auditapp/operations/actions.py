@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import sqlite3
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,21 @@ from auditapp.batches.actions import pause_batches
 from auditapp.batches.models import Batch
 from auditapp.operations import archive
 from auditapp.operations.archive import copy_database, describe_database, load_database, name_database
-from auditapp.operations.year_zero import COMMIT, is_from_before
 from auditapp.site.environment import make_data_folder, mark_data_folder
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
 
 BACKED_UP = "site.backed_up"
+# A room of the versions before release 1.0, whose tables have other names now.
+FORMER_ROOM = "projects"
+MOVE_STUDIES = (
+    "Use the version that made it to export each study as a REFI-QDA project and its codebook, then import both here."
+)
+
+
+def is_older_than_release(rooms: Iterable[str]) -> bool:
+    """Whether a database with migrations of these rooms was made before release 1.0."""
+    return FORMER_ROOM in set(rooms)
 
 
 def back_up(file: Path) -> dict[str, Any]:
@@ -146,14 +156,8 @@ def _refuse_other_releases(file: Path, manifest: dict[str, Any]) -> None:
     if is_sqlite != (connection.vendor == "sqlite"):
         kind = "SQLite" if is_sqlite else "PostgreSQL"
         raise Refused(f"{file} is a backup of a {kind} database. Set DATABASE_URL to one of that kind.")
-    try:
-        if is_from_before({(app, name) for app, _, name in (each.partition(".") for each in manifest["migrations"])}):
-            return
-    except Refused as error:
-        raise Refused(
-            f"{file} is older than the commit {COMMIT}. Restore it with that commit, run manage.py migrate and manage.py backup "
-            "with it, then restore that backup here."
-        ) from error
+    if is_older_than_release(each.partition(".")[0] for each in manifest["migrations"]):
+        raise Refused(f"{file} was made before release 1.0, whose tables have other names. {MOVE_STUDIES}")
     known = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}
     own = {name.split(".")[0] for name in known}
     newer = sorted(each for each in manifest["migrations"] if each.split(".")[0] in own and each not in known)

@@ -118,7 +118,7 @@ def _store_look(
         shown_at=now,
     )
     trail.record(
-        "preannotation.shown",
+        "suggestions.shown",
         target=look,
         by=by,
         stream=trail.project_stream(project.pk),
@@ -140,7 +140,7 @@ def close_showings(*, project: Project, by: User) -> int:
     if not Showing.objects.filter(pk__in=closed, closed_at__isnull=True).update(closed_at=timezone.now()):
         return 0
     trail.record(
-        "preannotation.closed",
+        "suggestions.closed",
         target=by,
         by=by,
         stream=trail.project_stream(project.pk),

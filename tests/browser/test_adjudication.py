@@ -64,7 +64,7 @@ def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(
 
 @pytest.mark.full
 def test_differences_with_a_machine_are_sorted_by_key_with_the_sentence_in_view(visit: Visit) -> None:
-    page = visit.open("/p/trust/preannotation/disagreements/?state=open")
+    page = visit.open("/p/trust/evaluation/disagreements/?state=open")
     left = page.locator("article").first.get_attribute("id")
     first, card = page.locator("article").nth(1).get_attribute("id"), page.locator(CARD)
     page.keyboard.press("ArrowDown")

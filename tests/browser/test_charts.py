@@ -14,8 +14,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.processes]
 AGREEMENT = "/p/trust/agreement/?family=themes"
 CHARTED = [
     AGREEMENT,
-    "/p/trust/preannotation/calibration/?annotator=4",
-    "/p/trust/preannotation/influence/?annotator=4",
+    "/p/trust/evaluation/calibration/?annotator=4",
+    "/p/trust/evaluation/influence/?annotator=4",
     "/p/demo/sob/batches/2/values/",
     "/p/demo/sob/batches/2/sensitivity/",
     "/p/trust/themes/presence/?rows=codes&coder=all",

@@ -194,7 +194,7 @@ def test_nothing_but_the_callers_of_models_opens_connections_to_an_address() -> 
         for path, source in read_sources().items()
         if any(name in clients or name.split(".")[0] in clients for name in source.imports)
     }
-    elsewhere = {path for path in using if not path.startswith("auditapp/llm/")}
+    elsewhere = {path for path in using if not path.startswith(("auditapp/llm/", "auditapp/outbound/"))}
     # One shares a client for the calls of a batch, one tells the name of its machine, and the web server listens.
     listed = {
         "auditapp/batches/routes/live_run.py",

@@ -110,7 +110,7 @@ def adjudicate(
 
 def read_readings(project: Project, family: CodeFamily, sentence: Sentence) -> Readings:
     """The blind readings of a family at a sentence as they are now, in the order of A, B, C; empty without any."""
-    from transcripts.agreement.queries import read_table
+    from transcripts.agreement.reading import read_table
 
     table = read_table(project, Selection(family), interviews=[sentence.turn.interview_id])
     place = next((place for place, pk in enumerate(table.sentence_ids) if pk == sentence.pk), None)

@@ -10,7 +10,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from django.utils import timezone
 
 from transcripts.audit_trail.models import AuditEvent, AuditHead
-from transcripts.audit_trail.pure import BadCheckpoint, Heads, hash_checkpoint, read_checkpoint, write_checkpoint
+from transcripts.audit_trail.pure.checkpoints import (
+    BadCheckpoint,
+    Heads,
+    hash_checkpoint,
+    read_checkpoint,
+    write_checkpoint,
+)
 from transcripts.audit_trail.rows import format_time
 
 NAME = "checkpoint-{:06d}.json"

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from django.db import models
 
-from transcripts.audit_trail.pure import CANONICAL
+from transcripts.audit_trail.pure.chain import CANONICAL
 
 EMPTY: tuple[object, ...] = (None, "", [], {})
 """What a row that was just made is not said to hold."""

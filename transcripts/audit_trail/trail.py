@@ -15,7 +15,7 @@ from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from transcripts.audit_trail.models import AuditEvent, AuditHead
-from transcripts.audit_trail.pure import CANONICAL, Entry, Link, find_break, hash_written
+from transcripts.audit_trail.pure.chain import CANONICAL, Entry, Link, find_break, hash_written
 from transcripts.audit_trail.rows import ROWS, RowChange, format_time, seal
 
 SITE = "site"

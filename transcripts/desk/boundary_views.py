@@ -117,7 +117,9 @@ def merge(request: ProjectRequest, sentence: Sentence) -> BoundaryEdit:
 def show_boundary_edits(request: ProjectRequest, interview_id: int) -> HttpResponse:
     """Every boundary edit in an interview, with the sentences before and after."""
     interview = get_object_or_404(Interview, project=request.project, pk=interview_id)
-    return render(request, "desk/html", {"interview": interview, "edits": list_boundary_edits(interview)})
+    return render(
+        request, "desk/boundary_edits.html", {"interview": interview, "edits": list_boundary_edits(interview)}
+    )
 
 
 def _describe(edit: BoundaryEdit, made: list[Sentence], user: User) -> dict[str, object]:

@@ -123,7 +123,7 @@ def _list_units(project: Project, family: CodeFamily, interviews: Collection[int
     """The units of a family that somebody decided; those that are not settled have no coders."""
     import numpy as np
 
-    from transcripts.agreement.queries import read_table
+    from transcripts.agreement.reading import read_table
 
     active = find_active(project, family.identifier)
     known = set(Code.objects.filter(family=family).values_list("identifier", flat=True))

@@ -180,7 +180,7 @@ def _end(job: ImportJob, state: str, of: Sequence[str], *, problem: str) -> bool
 
 
 def _record(job: ImportJob, what: str, *, by: trail.Actor, **details: object) -> None:
-    trail.record(f"imports.job.{what}", target=job, by=by, details=details)
+    trail.record(f"jobs.job.{what}", target=job, by=by, details=details)
 
 
 @contextmanager

@@ -76,7 +76,7 @@ DESTINATIONS = (
             Page(
                 "Interviews",
                 "corpus:interviews",
-                holds=("corpus:", "coding:", "jobs:", "blinding:", "negotiation:case_sheet"),
+                holds=("corpus:", "desk:", "jobs:", "blinding:", "negotiation:case_sheet"),
             ),
             Group(
                 "Held here",

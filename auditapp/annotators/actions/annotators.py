@@ -310,7 +310,7 @@ def record_calibration(*, project: Project, annotator: Annotator | None, family:
     needed = "Say why figures are computed although this family is coded reflexively."
     reason = check_reason(reason, needed=needed, one_line=True)
     trail.record(
-        "preannotation.calibration.computed",
+        "annotators.calibration.computed",
         target=annotator if annotator is not None else f"family:{family}",
         by=by,
         stream=trail.project_stream(project.pk),
@@ -349,9 +349,7 @@ def plant_own_set(*, project: Project, by: trail.Actor) -> list[PlantedSentence]
     if not rows:
         raise Refused("Every built-in sentence that fits this codebook is already planted.")
     PlantedSentence.objects.bulk_create(rows)
-    trail.record(
-        "preannotation.planted.set_added", target=project, by=by, details={"sentences": [row.pk for row in rows]}
-    )
+    trail.record("annotators.planted.set_added", target=project, by=by, details={"sentences": [row.pk for row in rows]})
     return rows
 
 
@@ -374,7 +372,7 @@ def withdraw_planted(*, planted: PlantedSentence, by: trail.Actor) -> None:
         raise Refused("This sentence has already been withdrawn.")
     row.withdrawn_at = timezone.now()
     row.save(update_fields=["withdrawn_at"])
-    trail.record("preannotation.planted.withdrawn", target=row, by=by, details={})
+    trail.record("annotators.planted.withdrawn", target=row, by=by, details={})
 
 
 def _list_known_codes(project: Project) -> set[str]:
@@ -400,5 +398,5 @@ def _store_planted(project: Project, text: str, codes: Sequence[str], by: trail.
         created_by_name=by.get_username(),
     )
     stream = trail.project_stream(project.pk)
-    trail.record("preannotation.planted.added", target=row, by=by, stream=stream, details={"codes": len(row.codes)})
+    trail.record("annotators.planted.added", target=row, by=by, stream=stream, details={"codes": len(row.codes)})
     return row

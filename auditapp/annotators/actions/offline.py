@@ -101,7 +101,7 @@ def cancel_run(*, run: OfflineRun, by: trail.Actor) -> None:
     if not ended:
         raise Refused("This run has already ended.")
     stream = trail.project_stream(run.annotator.project_id)
-    trail.record("preannotation.offline_run.cancelled", target=run, by=by, stream=stream)
+    trail.record("annotators.offline_run.cancelled", target=run, by=by, stream=stream)
 
 
 def _digest(kind: str, minimum: int, ids: list[int] | None) -> str:
@@ -186,7 +186,7 @@ def _store_run(
     run.interviews.set(left)
     details: dict[str, object] = {"annotator": annotator.pk, "kind": str(kind), "interviews": len(left)}
     stream = trail.project_stream(project.pk)
-    trail.record("preannotation.offline_run.launched", target=run, by=by, stream=stream, details=details)
+    trail.record("annotators.offline_run.launched", target=run, by=by, stream=stream, details=details)
     transaction.on_commit(partial(_notify_workers, run.pk))
     return run
 

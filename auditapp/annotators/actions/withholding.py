@@ -37,7 +37,7 @@ def set_withholding(
     Project.objects.select_for_update().get(pk=project.pk)
     plan = _make_plan(project, share_percent, reason, by, seed)
     trail.record(
-        "preannotation.withholding.planned",
+        "annotators.withholding.planned",
         target=plan,
         by=by,
         stream=trail.project_stream(project.pk),
@@ -81,7 +81,7 @@ def _draw(project: Project, interviews: Collection[int] | None, by: trail.Actor)
         ]
     TurnArm.objects.bulk_create(arms, batch_size=1_000)
     trail.record(
-        "preannotation.arms.drawn",
+        "annotators.arms.drawn",
         target=plan,
         by=by,
         stream=trail.project_stream(project.pk),
@@ -150,7 +150,7 @@ def close_draft_reading(*, project: Project, reading: DraftReading, by: trail.Ac
 
 def _record(what: str, reading: DraftReading, project: Project, by: trail.Actor) -> None:
     trail.record(
-        f"preannotation.draft.{what}",
+        f"annotators.draft.{what}",
         target=reading,
         by=by,
         stream=trail.project_stream(project.pk),

@@ -25,7 +25,7 @@ NICENESS = 10
 NOTIFY_AGAIN_SECONDS = 20
 
 
-@app.task(name="imports.run_job")
+@app.task(name="jobs.run_job")
 def work_on_job(job_id: int) -> None:
     """Do what is left of a job, where the system can fork in a process of its own: reading a large file takes half a
     gigabyte, which a process of the worker would keep, and what is made less urgent cannot be made urgent again."""

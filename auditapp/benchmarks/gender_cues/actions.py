@@ -95,7 +95,7 @@ def withdraw_purpose(*, project: Project, number: int, reason: str, by: User) ->
     for batch in cancelled:
         cancel_batch(batch=batch, by=by)
     trail.record(
-        "probe.withdrawn",
+        "gender_cues.withdrawn",
         target=purpose,
         by=by,
         stream=trail.project_stream(project.pk),
@@ -182,7 +182,7 @@ def load_reviews(
             batch_size=ROWS_AT_ONCE,
         )
         trail.record(
-            "probe.reviews.loaded",
+            "gender_cues.reviews.loaded",
             target=stored,
             by=by,
             stream=trail.project_stream(project.pk),
@@ -476,7 +476,7 @@ def store_rationales(*, batch: Batch, into: Project, by: trail.Actor, seed: int)
     }
     # The other study's own event is that of the import, which names neither the batch nor anything of the probe.
     trail.record(
-        "probe.rationales.stored",
+        "gender_cues.rationales.stored",
         target=batch,
         by=by,
         stream=trail.project_stream(batch.project_id),

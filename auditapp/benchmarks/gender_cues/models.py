@@ -58,7 +58,7 @@ class Purpose(Numbered, MadeByPerson):
     wording = ("text", "is_withdrawn")
     place = "text"
     signed = "made"
-    event = "probe.allowed"
+    event = "gender_cues.allowed"
     reason_from = None
 
     class Meta:

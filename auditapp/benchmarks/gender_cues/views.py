@@ -349,9 +349,9 @@ def download(request: ProbeRequest, batch_id: int, what: str, format: str) -> Ht
         reviews = _find_reviews(request, batch.parameters.get("reviews"))
         if reviews is None:
             raise Http404("This batch has no funnel.")
-        return send(FUNNEL, reviews.funnel, format, "probe.downloaded")
+        return send(FUNNEL, reviews.funnel, format, "gender_cues.downloaded")
     table, (report, _) = TABLES[what], _read(request, batch_id)
-    return send(table, report, format, "probe.downloaded", caption=caption_table(table, report))
+    return send(table, report, format, "gender_cues.downloaded", caption=caption_table(table, report))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

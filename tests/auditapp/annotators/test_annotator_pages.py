@@ -241,4 +241,4 @@ class TestPages:
     ) -> None:
         client = client_of(coder)
         for name, args in (("annotators", []), ("annotator", [annotator.pk]), ("annotator_readings", [annotator.pk])):
-            assert client.get(reverse(f"preannotation:{name}", args=[project.slug, *args])).status_code == 403
+            assert client.get(reverse(f"annotators:{name}", args=[project.slug, *args])).status_code == 403

@@ -169,7 +169,7 @@ class TestAskedAgain:
         assert not PlantedSentence.objects.exists()
         batch = launch(project, variant=variant)
         assert PlantedSentence.objects.count() == 40
-        event = AuditEvent.objects.get(action="preannotation.planted.set_added")
+        event = AuditEvent.objects.get(action="annotators.planted.set_added")
         assert event.details == {"sentences": list(PlantedSentence.objects.values_list("pk", flat=True))}
         again = batch.arms.get(settings__condition="reask")
         turn = again.cells.get().input_id

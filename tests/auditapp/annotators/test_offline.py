@@ -277,7 +277,7 @@ class TestRuns:
         set_rules(project, balance=["balance"])
         run = launch(project, lead, "rules")
         assert TurnArm.objects.count() == 3
-        event = AuditEvent.objects.get(action="preannotation.offline_run.launched")
+        event = AuditEvent.objects.get(action="annotators.offline_run.launched")
         assert event.details == {"annotator": run.annotator_id, "kind": "rules", "interviews": 1}
         assert find_idle_runs(read_now()) == [run.pk]
 

@@ -157,11 +157,11 @@ def test_how_a_reflexive_family_was_learnt_stays_out_until_there_is_a_reason(
     assert (empty.status_code, "100.0 %" in empty.content.decode()) == (422, False)
     wrong = client.post(asked, {"family": "moves", "reason": "A reviewer asks."})
     assert "There is no such family" in wrong.content.decode()
-    assert not AuditEvent.objects.filter(action="preannotation.calibration.computed").exists()
+    assert not AuditEvent.objects.filter(action="annotators.calibration.computed").exists()
     page = client.post(asked, {"family": "themes", "reason": "A reviewer asks."}).content.decode()
     assert "100.0 %" in page
     assert "<q>A reviewer asks.</q>" in page
-    kept = AuditEvent.objects.get(action="preannotation.calibration.computed")
+    kept = AuditEvent.objects.get(action="annotators.calibration.computed")
     assert kept.details == {"family": "themes", "stance": "reflexive", "reason": "A reviewer asks."}
     assert "100.0 %" not in client.get(told).content.decode()
 

@@ -73,7 +73,7 @@ def test_a_sentence_that_somebody_said_is_not_invented(project: Project, sentenc
 
 def test_the_trail_knows_the_act_and_not_the_text(project: Project, owner: User) -> None:
     plant_sentence(project=project, text="Invented words.", codes=["theme.balance"], by=owner)
-    event = AuditEvent.objects.get(action="preannotation.planted.added")
+    event = AuditEvent.objects.get(action="annotators.planted.added")
     assert event.details == {"codes": 1}
 
 

@@ -197,5 +197,5 @@ def test_a_run_without_a_model_says_where_to_watch_it(project: Project, rules: N
     out = StringIO()
     call_command("annotator", "run", "--project", project.slug, "--annotator", "rules", stdout=out)
     run = OfflineRun.objects.get()
-    assert f"/p/{project.slug}/preannotation/runs/{run.pk}/" in out.getvalue()
+    assert f"/p/{project.slug}/annotators/runs/{run.pk}/" in out.getvalue()
     assert "0 answers" not in out.getvalue()

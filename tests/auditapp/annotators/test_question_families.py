@@ -438,7 +438,7 @@ class TestCalibration:
         self, project: Project, arm: Arm, owner: User, client_of: ClientOf, name: str
     ) -> None:
         arguments = [project.slug, Annotator.objects.get().pk] if name == "checks" else [project.slug]
-        page = client_of(owner).get(reverse(f"preannotation:{name}", args=arguments)).content.decode()
+        page = client_of(owner).get(reverse(f"evaluation:{name}", args=arguments)).content.decode()
         assert "Challenges (turns of the interviewer)" in page
 
     def test_measures_of_sentences_leave_challenges_out(

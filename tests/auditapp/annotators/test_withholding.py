@@ -36,7 +36,7 @@ class TestDraw:
         assert {arm.probability for arm in arms.values()} == {0.2}
         assert set(arms) == set(model_turns(interview))
         event = last_event(project)
-        assert (event.action, event.details["turns"]) == ("preannotation.arms.drawn", 2)
+        assert (event.action, event.details["turns"]) == ("annotators.arms.drawn", 2)
 
     def test_a_turn_is_drawn_once_whatever_the_plan_says_later(
         self, project: Project, interview: Interview, lead: User

@@ -132,7 +132,7 @@ class TestMarking:
             mark(item, lead, "perhaps")
         assert mark(item, lead, note="Words about it.").verdict == "applies"
         assert not Coding.objects.exists()
-        event = AuditEvent.objects.get(action="preannotation.audit.marked")
+        event = AuditEvent.objects.get(action="evaluation.audit.marked")
         assert event.details == {"audit": audit.pk, "item": item.pk, "number": 1}
         coding = put(item.suggestion.sentence, find_code(project, "theme.compassion"), lead, reason="Saw it.")
         assert coding.layer == "assisted"
@@ -156,7 +156,7 @@ class TestMarking:
 
 class TestPages:
     def path(self, name: str, project: Project, *more: int) -> str:
-        return reverse(f"preannotation:{name}", args=[project.slug, *more])
+        return reverse(f"evaluation:{name}", args=[project.slug, *more])
 
     def test_the_whole_walk(
         self, annotator: Annotator, project: Project, interview: Interview, lead: User, client_of: ClientOf
@@ -200,7 +200,7 @@ class TestPages:
         assert client.post(look).status_code == 422
         assert client.post(look, {"confirmed": "on"}).status_code == 302
         client.post(look, {"confirmed": "on"})
-        assert AuditEvent.objects.filter(action="preannotation.audit.results_opened").count() == 1
+        assert AuditEvent.objects.filter(action="evaluation.audit.results_opened").count() == 1
         assert ResultsOpening.objects.get().opened_by == lead
         with CaptureQueriesContext(connection) as captured:
             page = client.get(where).content.decode()
@@ -220,7 +220,7 @@ class TestPages:
         for item in audit.items.order_by("position"):
             mark(item, lead, "does_not" if item.suggestion.code.identifier == "theme.balance" else "applies")
         open_results(audit=audit, by=lead)
-        assert not AuditEvent.objects.filter(action="preannotation.audit.results_opened").exists()
+        assert not AuditEvent.objects.filter(action="evaluation.audit.results_opened").exists()
         page = client_of(lead).get(self.path("audit", project, audit.pk)).content.decode()
         assert "100.0 %" in page
         assert "51.0 to 100.0 %," in page

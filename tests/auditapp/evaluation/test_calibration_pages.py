@@ -170,7 +170,7 @@ class TestComparing:
 
 
 def page(client: Client, project: Project, name: str = "calibration", **query: str) -> str:
-    answer = client.get(reverse(f"preannotation:{name}", args=[project.slug]), query)
+    answer = client.get(reverse(f"evaluation:{name}", args=[project.slug]), query)
     assert answer.status_code == 200
     return answer.content.decode()
 
@@ -260,7 +260,7 @@ class TestPage:
         assert row["layer"] == "blind"
         assert [line["code_id"] for line in rows] == [line["code_id"] for line in found]
         assert rows[0]["precision_n"] == str(found[0]["precision_n"])
-        assert AuditEvent.objects.filter(action="preannotation.calibration.exported").count() == 2
+        assert AuditEvent.objects.filter(action="evaluation.calibration.exported").count() == 2
         assert client.post(path, {"format": "exe"}).status_code == 404
 
     def test_a_sentence_read_for_two_families_is_one_sentence(
@@ -332,7 +332,7 @@ class TestReflexive:
         assert client.post(path, {"family": "nothing", "reason": "To see."}).status_code == 422
         shown = client.post(path, {"family": "themes", "reason": "A reviewer asks."}).content.decode()
         assert "Precision" in shown
-        event = AuditEvent.objects.get(action="preannotation.calibration.computed")
+        event = AuditEvent.objects.get(action="annotators.calibration.computed")
         assert event.details == {"family": "themes", "stance": "reflexive", "reason": "A reviewer asks."}
         assert "Precision" not in page(client, project)
 

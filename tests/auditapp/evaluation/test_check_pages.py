@@ -59,7 +59,7 @@ def check(project: Project, marked: Interview, annotator: Annotator, owner: User
 
 
 def get(client: Client, name: str, batch: Batch, **asked: str) -> tuple[int, str]:
-    answer = client.get(reverse(f"preannotation:{name}", args=[batch.project.slug, batch.pk]), asked)
+    answer = client.get(reverse(f"evaluation:{name}", args=[batch.project.slug, batch.pk]), asked)
     return answer.status_code, answer.content.decode()
 
 

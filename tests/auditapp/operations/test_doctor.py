@@ -227,7 +227,7 @@ def test_a_newer_or_older_database_is_told(project: Project) -> None:
         )
     assert "A newer release has migrated this database (corpus.9999_of_the_future)" in ask()["migrations"].found
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM django_migrations WHERE name LIKE '9999%%' OR app = 'imports'")
+        cursor.execute("DELETE FROM django_migrations WHERE name LIKE '9999%%' OR app = 'jobs'")
     finding = ask()["migrations"]
     assert "migrations are missing, such as " in finding.found
     assert "run manage.py migrate" in finding.advice

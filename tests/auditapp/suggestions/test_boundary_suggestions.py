@@ -431,7 +431,7 @@ class TestAnswers:
 class TestPages:
     def _visit(self, client: Client, project: Project, annotator: Annotator) -> dict[str, str]:
         named = {"annotator": "annotator", "annotator_readings": "annotator_readings"}
-        pages = {name: reverse(f"preannotation:{name}", args=[project.slug, annotator.pk]) for name in named}
+        pages = {name: reverse(f"annotators:{name}", args=[project.slug, annotator.pk]) for name in named}
         pages["calibration"] = reverse("evaluation:calibration", args=[project.slug]) + f"?annotator={annotator.pk}"
         return {name: " ".join(client.get(address).content.decode().split()) for name, address in pages.items()}
 

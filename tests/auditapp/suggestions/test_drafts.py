@@ -167,7 +167,7 @@ class TestOpening:
         open_draft_reading(project=project, interview=interview, reason="So.", by=lead)
         with pytest.raises(Refused, match="already"):
             open_draft_reading(project=project, interview=interview, reason="So.", by=lead)
-        assert last_event(project).action == "preannotation.draft.opened"
+        assert last_event(project).action == "annotators.draft.opened"
         assert "So." not in str(last_event(project).details)
 
     def test_after_it_was_closed_it_can_be_opened_again(

@@ -188,7 +188,7 @@ class TestTakingBack:
 class TestPanelPage:
     def post(self, client: Client, name: str, project: Project, pk: int, **data: str) -> tuple[int, str, str]:
         htmx = {"HX-Request": "true"} if data.pop("by", "") else {}
-        answer = client.post(reverse(f"preannotation:{name}", args=[project.slug, pk]), data, headers=htmx)
+        answer = client.post(reverse(f"suggestions:{name}", args=[project.slug, pk]), data, headers=htmx)
         return answer.status_code, answer.content.decode(), answer.headers.get("HX-Trigger", "{}")
 
     def test_before_the_decision_the_page_says_so_and_no_more(

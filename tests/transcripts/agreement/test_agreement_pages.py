@@ -20,7 +20,7 @@ from tests.transcripts.coding.desk_cast import find_code, last_event, put
 from tests.transcripts.rounds.round_cast import answers, open_round
 from transcripts.accounts.models import User
 from transcripts.agreement.models import Adjudication
-from transcripts.agreement.queries import count_turns, count_uses
+from transcripts.agreement.reading import count_turns, count_uses
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.actions import unblind_interview
 from transcripts.charts.verdicts import judge_reliability

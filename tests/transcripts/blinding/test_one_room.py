@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 NAMES = re.compile(r"\bUnblinding\b|\bcoding_unblinding\b|\.unblindings\b")
-ROOMS = ("transcripts/blinding/", "transcripts/coding/", "transcripts/exchange/")
+ROOMS = ("transcripts/blinding/", "transcripts/coding/", "transcripts/desk/", "transcripts/exchange/")
 # Still to be ported; nothing may be added.
 LEFT = {
     "auditapp/annotators/queries/batch_visibility.py",

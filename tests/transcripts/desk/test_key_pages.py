@@ -18,7 +18,7 @@ from transcripts.studies.models import Project
 
 
 def page(project: Project, name: str = "keys") -> str:
-    return reverse(f"coding:{name}", args=[project.slug])
+    return reverse(f"desk:{name}", args=[project.slug])
 
 
 def value(html: str, name: str) -> str:

@@ -93,7 +93,7 @@ def test_the_file_is_the_one_that_a_download_brings_and_both_steps_are_on_record
     assert ResultPart.objects.count() > 2
     data = take(client, job)
     assert data == write_directly(project, None, tmp_path / "codings.csv")
-    written, taken = (AuditEvent.objects.get(action=each) for each in ("export.written", "imports.job.taken"))
+    written, taken = (AuditEvent.objects.get(action=each) for each in ("export.written", "jobs.job.taken"))
     assert (written.actor_name, written.details["rows"]) == ("reader", 3)
     assert written.details["sha256"] == taken.details["sha256"] == hashlib.sha256(data).hexdigest()
     assert "Codings as CSV" in client.get(reverse("exchange:exports", args=[project.slug])).content.decode()
@@ -161,7 +161,7 @@ def test_with_another_role_the_file_can_neither_be_made_nor_taken(
     assert "Your role in this study is another one" in ImportJob.objects.get(pk=waiting.pk).problem
     path = reverse("jobs:take_file", args=[project.slug, made.pk])
     assert "Your role in this study is another one" in follow(client_of(reader), path)
-    assert not AuditEvent.objects.filter(action="imports.job.taken").exists()
+    assert not AuditEvent.objects.filter(action="jobs.job.taken").exists()
 
 
 @commits

@@ -316,7 +316,7 @@ def test_what_nobody_goes_on_with_is_given_up_and_its_files_deleted(project: Pro
     assert set(UploadPart.objects.values_list("job", flat=True)) == {waiting.pk}
     assert "broke off" in ImportJob.objects.get(pk=uploading.pk).problem
     assert "within a day" in ImportJob.objects.get(pk=checked.pk).problem
-    assert AuditEvent.objects.filter(action="imports.job.cancelled", actor_name="system").count() == 2
+    assert AuditEvent.objects.filter(action="jobs.job.cancelled", actor_name="system").count() == 2
 
 
 def test_so_many_run_at_once_and_the_others_wait(project: Project, lead: User) -> None:

@@ -11,8 +11,11 @@ from tests.support.whole_study import ADDRESSES
 from transcripts.studies.roles import CODER, LEAD, OWNER, READER, Role
 from transcripts.ui.navigation import DESTINATIONS, Bar, Group, Page, build_bar
 
-ROOMS = ("corpus", "coding", "codebook", "revision", "retrieval", "themes", "memos", "rounds", "agreement", "batches")
-MACHINE_ROOMS = {"batches": "Models", "preannotation": "Models", "llm": "Models", "sob": "Benchmark"}
+ROOMS = ("corpus", "desk", "codebook", "revision", "search", "themes", "notebook", "rounds", "agreement", "batches")
+MACHINE_ROOMS = {
+    **dict.fromkeys(("batches", "annotators", "suggestions", "evaluation", "llm"), "Models"),
+    "sob": "Benchmark",
+}
 
 
 def list_pages(*, of_batch: bool) -> Iterator[tuple[str, Page]]:

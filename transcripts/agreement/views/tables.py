@@ -136,7 +136,7 @@ def list_units(request: ProjectRequest) -> HttpResponse:
 
 
 def _find_places(visible: VisibleReadings, wanted: dict[str, object]) -> list[int]:
-    from transcripts.agreement.queries import find_cell, find_shared
+    from transcripts.agreement.reading import find_cell, find_shared
 
     code, a, b = str(wanted["code"]), wanted["a"], wanted["b"]
     if isinstance(a, int) and isinstance(b, int):

@@ -78,7 +78,7 @@ class VisibleReadings:
     """
 
     def __init__(self, viewer: Viewer, selection: Selection, *, within: Collection[int] | None = None) -> None:
-        from transcripts.agreement.queries import find_shared_interviews, keep_interviews, read_table
+        from transcripts.agreement.reading import find_shared_interviews, keep_interviews, read_table
 
         interviews = find_interviews(viewer.project, selection)
         if not viewer.sees_all:
@@ -112,7 +112,7 @@ class MeasuredReadings(VisibleReadings):
     """
 
     def __init__(self, viewer: Viewer, page_request: PageRequest) -> None:
-        from transcripts.agreement.queries import count_shared, keep_interviews
+        from transcripts.agreement.reading import count_shared, keep_interviews
 
         assert page_request.selection is not None  # noqa: S101 - figures are of a family
         self.every = VisibleReadings(viewer, page_request.selection)

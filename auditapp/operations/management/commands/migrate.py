@@ -1,13 +1,15 @@
-"""``manage.py migrate``: Django's own, after a database from before the joined migrations was brought to them."""
+"""``manage.py migrate``: Django's own, which leaves a database from before release 1.0 as it is."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import CommandError
 from django.core.management.commands import migrate
+from django.db import connections
+from django.db.migrations.recorder import MigrationRecorder
 
-from auditapp.operations.year_zero import bring_to_year_zero, needs_year_zero
+from auditapp.operations.actions import MOVE_STUDIES, is_older_than_release
+from transcripts.refusals import Refused
 from transcripts.ui.commands import ActCommand
 
 
@@ -15,10 +17,9 @@ class Command(ActCommand, migrate.Command):
     """Update the database."""
 
     def handle(self, *args: Any, **options: Any) -> str | None:
-        if (options["check_unapplied"] or options["plan"]) and needs_year_zero(options["database"]):
-            raise CommandError(
-                "The list of migrations is from before those of each room were joined. Run manage.py migrate."
+        applied = MigrationRecorder(connections[options["database"]]).applied_migrations()
+        if is_older_than_release(app for app, _ in applied):
+            raise Refused(
+                f"This database was made before release 1.0, whose tables have other names. Nothing was changed. {MOVE_STUDIES}"
             )
-        if bring_to_year_zero(options["database"]) and options["verbosity"]:
-            self.stdout.write("The list of migrations was written again: those of each room are one now.")
         return super().handle(*args, **options)

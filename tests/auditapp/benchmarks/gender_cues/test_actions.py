@@ -105,7 +105,7 @@ def test_only_what_the_rules_keep_is_stored_and_the_funnel_counts_the_rest(revie
     assert reviews.funnel[0]["unknown"] == 1
     assert reviews.reviews.count() == 85
     assert sorted(reviews.reviews.values_list("position", flat=True)) == list(range(1, 86))
-    event = AuditEvent.objects.get(action="probe.reviews.loaded")
+    event = AuditEvent.objects.get(action="gender_cues.reviews.loaded")
     assert event.details["kept"] == 85
     assert "constructed" not in json.dumps(event.details)
 

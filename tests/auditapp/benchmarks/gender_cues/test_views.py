@@ -175,7 +175,7 @@ def test_tables_are_downloaded_without_any_text_and_recorded(
     text = answered.content.decode()
     assert "constructed" not in text
     assert ("\\toprule" in text) == (form == "tex")
-    assert AuditEvent.objects.filter(action="probe.downloaded").count() == 1
+    assert AuditEvent.objects.filter(action="gender_cues.downloaded").count() == 1
     assert client_of(owner).post(address(project, "file", probe.pk, "trials", "csv")).status_code == 404
 
 

@@ -63,7 +63,7 @@ def test_only_an_owner_withdraws_with_a_reason_and_what_she_has_read(
         withdraw_purpose(project=project, number=1, reason=REASON, by=owner)
     assert not Purpose.objects.filter(withdrawn_at__isnull=False).exists()
     withdraw_purpose(project=project, number=2, reason=REASON, by=owner)
-    event = AuditEvent.objects.get(action="probe.withdrawn")
+    event = AuditEvent.objects.get(action="gender_cues.withdrawn")
     assert (event.details["number"], event.details["reason"], event.details["cancelled"]) == (2, REASON, [])
     with pytest.raises(Refused, match="was withdrawn on"):
         withdraw_purpose(project=project, number=2, reason=REASON, by=owner)
@@ -101,7 +101,7 @@ def test_open_batches_are_cancelled_and_failed_cells_are_not_asked_again(
     withdraw(project, owner)
     probe.refresh_from_db()
     assert probe.state == Batch.State.CANCELLED
-    assert AuditEvent.objects.get(action="probe.withdrawn").details["cancelled"] == [probe.pk]
+    assert AuditEvent.objects.get(action="gender_cues.withdrawn").details["cancelled"] == [probe.pk]
     # One that had ended before could be asked again but for its purpose.
     Batch.objects.filter(pk=probe.pk).update(state=Batch.State.DONE)
     Cell.objects.filter(batch=probe).update(state=Cell.State.FAILED)

@@ -1,0 +1,1 @@
+"""Arithmetic, parsing and formats of this room: no Django, no database."""

@@ -555,7 +555,7 @@ class TestQueue:
     def test_decision_reads_the_interview_of_its_passage_and_no_other(
         self, dispute: Dispute, client: Client, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from transcripts.agreement import queries
+        from transcripts.agreement import reading
         from transcripts.coding.blind import read_blind
 
         hidden, asked = self.form(client), []
@@ -564,7 +564,7 @@ class TestQueue:
             asked.append(given["interviews"])
             return read_blind(project, **given)
 
-        monkeypatch.setattr(queries, "read_blind", watch)
+        monkeypatch.setattr(reading, "read_blind", watch)
         answer = client.post(f"{QUEUE}decide/", {**hidden, "outcome": "both", "reason": "So."})
         assert answer["Location"] == f"{QUEUE}?family=themes&after={hidden['at']}"
         assert asked == [[dispute.talks[0].pk]] * 2

@@ -20,7 +20,8 @@ from auditapp.probe.kind import ProbeKind
 from auditapp.probe.models import RationaleTurn, Review, ReviewSet
 from auditapp.probe.queries.trials import read_report
 from tests.auditapp.probe.test_views import ClientOf
-from tests.auditapp.probe.test_worked_examples import list_differences, read_check
+from tests.auditapp.probe.test_worked_examples import list_differences
+from tests.worked_examples import read_example
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
@@ -74,7 +75,7 @@ def test_stored_trials_give_the_tables_of_the_worked_examples_on_page_and_comman
     client_of: ClientOf,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    table1, table2 = (read_check("negotiation_checks", number) for number in ("NC14", "NC15"))
+    table1, table2 = (read_example(number) for number in ("NC14", "NC15"))
     lines = [json.loads(line) for line in table1["files"]["trials.jsonl"].splitlines()]
     cells = store_trials(lines, reviews, variant, probe)
     report, _ = read_report(probe, user=owner)

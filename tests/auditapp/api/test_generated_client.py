@@ -25,7 +25,7 @@ from auditapp.batches.models import Batch, Result
 from auditapp.batches.routes import live
 from auditapp.llm.actions import add_model
 from auditapp.sob.models import Dataset
-from benchmarks.serving import PRODUCT, serve
+from perf.serving import PRODUCT, serve
 from tests.auditapp.batches.queues import borrowed_connection
 from tests.instance import Instance
 from transcripts.accounts.actions import create_token

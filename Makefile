@@ -23,7 +23,7 @@ help:
 	@echo "make check   linters, types, import contracts, migrations, figures of each room; changes nothing"
 	@echo "make ratchet write tools/ratchet.toml, how much of each kind every room has, as it is"
 	@echo "make fix     put code and templates into their standard form"
-	@echo "make bench   measure speed and memory, and compare with benchmarks/ratios.json"
+	@echo "make bench   measure speed and memory, and compare with perf/ratios.json"
 	@echo "make chaos   10,000 calls through killed workers and restarted servers (CELLS=10000, SEED=1)"
 	@echo "make real    a real, very small model answers, is killed and comes back; installs about 130 MB"
 	@echo "make setup   only make .venv with everything the above need"
@@ -74,7 +74,7 @@ fix: setup
 	find templates -name '*.html' -exec $(BIN)/djade --target-version 5.2 {} +
 
 bench: setup
-	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m perf
 
 chaos: setup
 	@$(BIN)/python -m tests.support.storm --cells $(CELLS) --seed $(SEED)

@@ -26,7 +26,7 @@ def show_late(name: str) -> Callable[..., HttpResponse]:
 class LazyResolver(URLResolver):
     """Loads its URLs at the first request to one of them, or the first link.
 
-    The API's libraries take a sixth of a web server's memory and of its start (benchmarks/install.py), and many sites
+    The API's libraries take a sixth of a web server's memory and of its start (perf/install.py), and many sites
     never use the API.
     """
 
@@ -35,7 +35,7 @@ class LazyResolver(URLResolver):
 
 
 human_half = [
-    # First, because every key at the desk is a request there (python -m benchmarks save).
+    # First, because every key at the desk is a request there (python -m perf save).
     path("", include("transcripts.desk.urls")),
     path("", include("transcripts.accounts.urls")),
     path("", include("transcripts.studies.urls")),

@@ -21,7 +21,7 @@ def test_every_file_that_the_image_copies_is_let_through() -> None:
 
 
 def test_neither_the_history_nor_data_nor_tests_come_into_the_image() -> None:
-    for path in (".git", ".git/config", "var/auditapp.sqlite3", "tests/conftest.py", ".env", ".venv", "benchmarks"):
+    for path in (".git", ".git/config", "var/auditapp.sqlite3", "tests/conftest.py", ".env", ".venv", "perf"):
         assert not any(fnmatch(path, kept) or path.startswith(f"{kept}/") for kept in read_let_through()), path
 
 

@@ -71,7 +71,7 @@ FILES = {
     "static/js/desk.js": "first()\n",
     "static/css/desk.css": "p {\n}\n",
     "tests/memos/test_writing.py": "x = 1  # type: ignore[misc]\n",
-    "benchmarks/pages.py": "x = 1\n",
+    "perf/pages.py": "x = 1\n",
     "tools/start.py": "x = 1\n",
     "docs/guide/first.md": "Words that mean\nso many\nthings, so\nmany.\n",
     "README.md": "",
@@ -127,7 +127,7 @@ def test_each_measure_is_counted_in_its_room(checkout: Path) -> None:
     assert figures["templates.memos"] == Counter(template_lines=2, phrases=1)
     assert figures["static"] == Counter(script_lines=1, style_lines=2)
     assert figures["tests.memos"] == Counter(test_lines=1, suppressions=1)
-    assert figures["benchmarks"] == Counter(benchmark_lines=1)
+    assert figures["perf"] == Counter(perf_lines=1)
     assert figures["tools"] == Counter(tool_lines=1)
     assert figures["docs"] == Counter(phrases=2)
     assert figures["project"] == Counter(contract_lines=5)

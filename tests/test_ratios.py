@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from auditapp.site.serving import APPLICATION
-from benchmarks.ratios import compare, describe_ratios, keep, read_kept
-from benchmarks.results import Row
-from benchmarks.serving import FLOOR, PRODUCT
+from perf.ratios import compare, describe_ratios, keep, read_kept
+from perf.results import Row
+from perf.serving import FLOOR, PRODUCT
 
 SAVE, SHARE = "save one code", "share of a bare loop"
 
@@ -63,7 +63,7 @@ def test_a_first_run_compares_with_nothing() -> None:
 
 @pytest.mark.parametrize("served", [APPLICATION, PRODUCT, FLOOR])
 def test_what_is_served_says_who_asks(served: str) -> None:
-    """The web server does not start without ``find_person``, and no other test starts the floor of the benchmarks."""
+    """The web server does not start without ``find_person``, and no other test starts the floor of the measurements."""
     spec = importlib.util.find_spec(served.partition(":")[0])
     assert spec is not None
     assert spec.origin is not None

@@ -56,7 +56,7 @@ LIMITED = {
     "template_lines": "lines of templates/",
     "script_lines": "lines of JavaScript in static/",
     "style_lines": "lines of CSS in static/",
-    "benchmark_lines": "lines of Python in benchmarks/",
+    "perf_lines": "lines of Python in perf/",
 }
 # These are only counted. Tests, migrations and tools may grow; a module that lost lines becomes a small one; and whether a
 # function is named once also depends on other rooms.
@@ -268,7 +268,7 @@ def _find_files(root: Path) -> Iterator[tuple[Path, str]]:
     for folder, pattern in (
         ("static", "*.js"),
         ("static", "*.css"),
-        ("benchmarks", "*.py"),
+        ("perf", "*.py"),
         ("tools", "*.py"),
         ("docs", "*.md"),
     ):
@@ -285,9 +285,7 @@ def _count_file(place: Path, text: str) -> Counter[str]:
             counts["migrations"] = place.name != "__init__.py"
             counts["migration_lines"] = lines
         else:
-            counts[{"tests": "test_lines", "benchmarks": "benchmark_lines", "tools": "tool_lines"}[place.parts[0]]] = (
-                lines
-            )
+            counts[{"tests": "test_lines", "perf": "perf_lines", "tools": "tool_lines"}[place.parts[0]]] = lines
         return counts
     if kind in {".js", ".css"}:
         return Counter({"script_lines" if kind == ".js" else "style_lines": _count_lines(text)})

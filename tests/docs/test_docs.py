@@ -15,7 +15,7 @@ from transcripts.ui.commands import Noun
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ("transcripts.", "auditapp.")
-PARTS = ("transcripts", "auditapp", "tools", "benchmarks", "tests")
+PARTS = ("transcripts", "auditapp", "tools", "perf", "tests")
 # Modules of other programs.
 OF_OTHERS = {"utils/scoring.py", "run_sob.py", "bench_web.py"}
 
@@ -49,9 +49,7 @@ def list_named_commands() -> set[tuple[str, str, str]]:
     """File, first and second word of each command that a document, a page or a sentence of the product names."""
     files = [ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md", "docker-compose.yml", "Makefile")]
     files += [*(ROOT / "docs").rglob("*.md"), *(ROOT / "templates").rglob("*.html")]
-    files += [
-        file for part in ("auditapp", "transcripts", "tools", "benchmarks") for file in (ROOT / part).rglob("*.py")
-    ]
+    files += [file for part in ("auditapp", "transcripts", "tools", "perf") for file in (ROOT / part).rglob("*.py")]
     named = re.compile(r"(?:\bmanage\.py|\$manage) ([a-z][a-z_-]*)\b(?! --help)(?:[ ]([a-z][a-z_-]*))?")
     return {
         (str(file.relative_to(ROOT)), *found)

@@ -53,9 +53,9 @@ def test_every_test_and_command_that_is_named_exists(page: str) -> None:
             assert module.with_suffix(".py").exists() or (module / "__main__.py").exists(), words
 
 
-def test_every_measure_of_the_benchmarks_that_is_named_exists(page: str) -> None:
-    measures = set(re.findall(r"`python -m benchmarks (\w+)", page))
-    main = (ROOT / "benchmarks" / "__main__.py").read_text(encoding="utf-8")
+def test_every_measure_of_speed_that_is_named_exists(page: str) -> None:
+    measures = set(re.findall(r"`python -m perf (\w+)", page))
+    main = (ROOT / "perf" / "__main__.py").read_text(encoding="utf-8")
     assert measures
     assert [name for name in measures if f'"{name}"' not in main] == []
 

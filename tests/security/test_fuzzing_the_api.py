@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from auditapp.api.schema import build_schema
-from benchmarks.serving import PRODUCT, serve
+from perf.serving import PRODUCT, serve
 from tests.support.instance import ROOT, Instance
 from transcripts.accounts.models import Scope
 

@@ -411,7 +411,7 @@ def read_families(version: CodebookVersion | None) -> list[PanelFamily]:
 
 @lru_cache(maxsize=16)
 def _read_frozen_families(version_id: int, _published_at: datetime | None) -> list[PanelFamily]:
-    """The same, kept in memory: a published version never changes, and every desk needs it (``benchmarks open``)."""
+    """The same, kept in memory: a published version never changes, and every desk needs it (`python -m perf open`)."""
     codes = Code.objects.filter(version=version_id, is_category=False).select_related("family")
     codes = codes.order_by("family__position", "position")
     families = [

@@ -5,7 +5,7 @@ parsed, and answers are on disk (fsync) before the transaction that stores them.
 cases: never sent (costs nothing), answered (costs nothing more), sent with its end unknown (may have been paid for).
 
 The lines are written by hand and in one write per turn of the event loop: at two thousand calls a second the spool is on
-the path of every call (docs/benchmarks.md, batch throughput). A runner holds a lock on its file as long as it lives, and
+the path of every call (docs/performance.md, batch throughput). A runner holds a lock on its file as long as it lives, and
 the system releases it however the runner dies: on this machine, a file that can be locked proves that its runner is dead.
 """
 

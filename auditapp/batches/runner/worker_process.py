@@ -63,7 +63,7 @@ def keep_queue_through_sigterm(**kwargs: object) -> None:
 def let_calls_go_first(**kwargs: object) -> None:
     """In a queue's process: let the sending loop interrupt the thread that writes the ledger after 0.5 ms, not Python's 5 ms.
 
-    With hundreds of calls in flight each such wait leaves slots empty; the gain is in docs/benchmarks.md, batch throughput.
+    With hundreds of calls in flight each such wait leaves slots empty; the gain is in docs/performance.md, batch throughput.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
 

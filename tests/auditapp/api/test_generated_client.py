@@ -25,7 +25,7 @@ from auditapp.batches.models import Batch, Result
 from auditapp.batches.routes import live_run
 from auditapp.benchmarks.sob.models import Dataset
 from auditapp.llm.actions import add_model
-from benchmarks.serving import PRODUCT, serve
+from perf.serving import PRODUCT, serve
 from tests.auditapp.batches.queues import borrowed_connection
 from tests.support.instance import Instance
 from transcripts.accounts.actions import create_token

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.client import Exchanges, exchange_with_pauses
-from benchmarks.serving import PRODUCT, serve
-from benchmarks.study import Person, prepare_study
+from perf.client import Exchanges, exchange_with_pauses
+from perf.serving import PRODUCT, serve
+from perf.study import Person, prepare_study
 from tests.auditapp.operations.test_backup import find_tools_of_throwaway_server
 from tests.conftest import create_database
 from tests.support.databases import is_postgres

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from tests.support.shared import SHARED, shared
+from tests.support.shared import shared
 from tests.transcripts.formats.refi_structure import find_breaches
 from transcripts.codebook.pure.seed import load_seed
 from transcripts.formats.codebook_csv import CodebookFileError
@@ -77,11 +77,14 @@ def test_importing_an_export_gives_back_every_code(codes: list[QdcCode]) -> None
     assert find_breaches(data) == []
 
 
-@given(trees())
-def test_exports_are_valid_against_the_schema(codes: list[QdcCode]) -> None:
-    if (SHARED / "data/qda/schemas/Codebook.xsd").exists():
-        schema = etree.XMLSchema(etree.parse(SHARED / "data/qda/schemas/Codebook.xsd"))
-        assert schema.validate(etree.fromstring(export(codes))), schema.error_log
+@pytest.fixture(scope="module")
+def schema() -> etree.XMLSchema:
+    return etree.XMLSchema(etree.parse(shared("data/qda/schemas/Codebook.xsd")))
+
+
+@given(codes=trees())
+def test_exports_are_valid_against_the_schema(schema: etree.XMLSchema, codes: list[QdcCode]) -> None:
+    assert schema.validate(etree.fromstring(export(codes))), schema.error_log
 
 
 def test_a_file_of_another_program_is_read_with_the_older_namespace_and_a_byte_order_mark() -> None:

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from lxml import etree
 
-from tests.support.shared import SHARED
+from tests.support.shared import shared
 from tests.transcripts.formats.qdpx_cases import (
     NOON,
     TRICKY,
@@ -70,12 +70,15 @@ def test_importing_an_export_gives_back_everything(study: Study) -> None:
     assert find_breaches(unpack(data)) == []
 
 
-@given(studies())
-@example(make_study())
-def test_exports_are_valid_against_the_schema(study: Study) -> None:
-    if (SHARED / "data/qda/schemas/Project.xsd").exists():
-        schema = etree.XMLSchema(etree.parse(SHARED / "data/qda/schemas/Project.xsd"))
-        assert schema.validate(etree.fromstring(unpack(export(study)))), schema.error_log
+@pytest.fixture(scope="module")
+def schema() -> etree.XMLSchema:
+    return etree.XMLSchema(etree.parse(shared("data/qda/schemas/Project.xsd")))
+
+
+@given(study=studies())
+@example(study=make_study())
+def test_exports_are_valid_against_the_schema(schema: etree.XMLSchema, study: Study) -> None:
+    assert schema.validate(etree.fromstring(unpack(export(study)))), schema.error_log
 
 
 def test_a_study_with_everything_in_it_comes_back() -> None:

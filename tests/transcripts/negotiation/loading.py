@@ -15,7 +15,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from tests.conftest import make_member
-from tests.support.shared import shared
+from tests.worked_examples import read_example
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.models import Coding, Decision, Link
@@ -30,11 +30,10 @@ Line = dict[str, Any]
 
 
 def read_check(number: str) -> tuple[list[Line], list[Line], float]:
-    """A worked example that lies beside the project: its records, what is expected of the report, and the tolerance."""
-    checks = json.loads(shared("design/negotiation_checks.json").read_text(encoding="utf-8"))["checks"]
-    check = next(each for each in checks if each["id"] == number)
-    (text,) = check["files"].values()
-    return [json.loads(line) for line in text.splitlines()], check["expected"], check["tolerance"]
+    """A worked example: its records, what is expected of the report, and the tolerance."""
+    example = read_example(number)
+    (text,) = example["files"].values()
+    return [json.loads(line) for line in text.splitlines()], example["expected"], example["tolerance"]
 
 
 def load(project: Project, owner: User, lines: Iterable[Line]) -> dict[str, User]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import warnings
 from typing import Any
 
@@ -11,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.support.shared import shared
 from tests.transcripts.negotiation.report_lines import Coder, look, make_thread
+from tests.worked_examples import read_example
 from transcripts.negotiation.pure.entry_agreement import measure_entry_agreement
 from transcripts.negotiation.pure.episodes import Episode, measure_episodes
 from transcripts.negotiation.pure.records import STATUSES, Pair
@@ -31,11 +30,6 @@ def load(name: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return pytest.importorskip(name)
-
-
-def read_worked_example(number: str) -> dict[str, Any]:
-    content = json.loads(shared("design/acceptance_checks.json").read_text(encoding="utf-8"))
-    return next(check for check in content["checks"] if check["id"] == number)
 
 
 def make_sequence(moves: str | list[str]) -> list[frozenset[str]]:
@@ -126,7 +120,7 @@ def test_kappa_of_presence_is_that_of_statsmodels() -> None:
 
 
 def test_single_moves_follow_the_worked_example_of_lag_sequential_analysis() -> None:
-    check = read_worked_example("AC31")
+    check = read_example("AC31")
     sequences = [make_sequence(moves) for moves in check["inputs"]["sequences"]]
     expected = check["expected"]
     found = measure_transitions(sequences)
@@ -154,7 +148,7 @@ def test_single_moves_follow_the_worked_example_of_lag_sequential_analysis() -> 
 
 
 def test_coverage_and_entropy_of_moves_follow_the_worked_example() -> None:
-    check = read_worked_example("AC31")
+    check = read_example("AC31")
     names = {name: f"move.{name.partition('_')[0]}" for name in check["inputs"]["legend"].values()}
     sequences = {
         f"t{number}": make_sequence([names[check["inputs"]["legend"][letter]] for letter in moves])
@@ -172,7 +166,7 @@ def test_coverage_and_entropy_of_moves_follow_the_worked_example() -> None:
 
 
 def test_rates_and_flips_follow_the_worked_example() -> None:
-    check = read_worked_example("AC32")
+    check = read_example("AC32")
     given, expected = check["inputs"]["challenges"], check["expected"]
     episodes = [
         Episode(f"t{kind}{number}", 1, kind, "revised" if number < given[f"{kind}_revised"] else "held")

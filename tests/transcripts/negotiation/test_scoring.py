@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, mannwhitneyu
 
-from tests.support.shared import shared
+from tests.worked_examples import read_example
 from transcripts.negotiation.pure.records import CRITERIA, Pair, Records, Score, Thread
 from transcripts.negotiation.pure.scoring import (
     Counts,
@@ -163,8 +163,7 @@ def test_alpha_of_any_scores_is_that_of_krippendorff(rows: list[tuple[int | None
 
 def test_the_worked_example_of_two_stances_comes_out() -> None:
     """Worked out apart from the code: two people, 24 threads, two stances."""
-    checks = json.loads(shared("design/negotiation_checks.json").read_text())["checks"]
-    check = next(each for each in checks if each["area"] == "stance")
+    check = read_example("NC09")
     records = Records()
     for line in check["files"]["scores.jsonl"].splitlines():
         row = json.loads(line)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.support.shared import shared
 from tests.transcripts.negotiation.loading import load
 from tests.transcripts.negotiation.report_lines import DATA, Coder, encode, make_thread
+from tests.worked_examples import read_example
 from transcripts.accounts.models import User
 from transcripts.negotiation.queries.method import KEPT, LEFT_OUT, OF_FEATURES, OF_SCORES, leave_out_coefficients
 from transcripts.studies.actions import set_stance
@@ -31,11 +31,6 @@ WORKED = {
 def run(capsys: pytest.CaptureFixture[str], *args: object) -> Any:
     call_command("trajectory", "report", *map(str, args), "--json")
     return json.loads(capsys.readouterr().out)
-
-
-def read_worked_example(number: str) -> dict[str, Any]:
-    checks = json.loads(shared("design/negotiation_checks.json").read_text(encoding="utf-8"))["checks"]
-    return next(check for check in checks if check["id"] == number)
 
 
 def write_example(check: dict[str, Any], folder: Path) -> Path:
@@ -82,14 +77,10 @@ def correct(expected: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**each, "value": OF_UNITS.get(tuple(each["path"][2:]), each["value"])} for each in expected]
 
 
-def choose_options(check: dict[str, Any]) -> list[str]:
-    return [word for word in check["run"].split() if word.startswith(("--outcome", "move."))]
-
-
 @pytest.mark.parametrize("what", WORKED)
 def test_the_worked_examples_come_out(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    check = read_worked_example(WORKED[what])
-    report = run(capsys, write_example(check, tmp_path), *choose_options(check))
+    check = read_example(WORKED[what])
+    report = run(capsys, write_example(check, tmp_path), *check.get("options", []))
     assert not list_differences(report, check)
 
 
@@ -98,7 +89,7 @@ def test_the_worked_examples_come_out(what: str, tmp_path: Path, capsys: pytest.
 def test_a_study_gives_the_same_report(
     what: str, project: Project, owner: User, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    check = read_worked_example(WORKED[what])
+    check = read_example(WORKED[what])
     [content] = check["files"].values()
     lines = [json.loads(line) for line in content.splitlines()]
     if what == "pairs":
@@ -112,7 +103,7 @@ def test_a_study_gives_the_same_report(
     for line in lines:
         if "condition" in line:
             project.interviews.filter(external_id=line["thread"]).update(metadata={"condition": line["condition"]})
-    report = run(capsys, "--project", project.slug, *choose_options(check))
+    report = run(capsys, "--project", project.slug, *check.get("options", []))
     assert not list_differences(report, check)
 
 
@@ -151,8 +142,8 @@ def test_of_a_study_that_is_read_reflexively_a_warning_tells_what_pages_leave_ou
 def test_the_table_for_people_has_the_same_numbers(
     what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    check = read_worked_example(WORKED[what])
-    call_command("trajectory", "report", str(write_example(check, tmp_path)), *choose_options(check))
+    check = read_example(WORKED[what])
+    call_command("trajectory", "report", str(write_example(check, tmp_path)), *check.get("options", []))
     printed = capsys.readouterr().out
     for words in {
         "ledger": ["4 of 5 in 2 threads = 0.800 (few)", "6 entries of both, equal 0.667, alpha 0.627"],

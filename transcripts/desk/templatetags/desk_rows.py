@@ -1,7 +1,7 @@
 """The sentences of the desk and what people have coded there: ``{% load desk_rows %}``.
 
 Written without a template: a page may hold thousands of them, and the template engine takes twenty times as long
-(``python -m benchmarks open``). Everything that somebody typed goes through ``escape``,
+(``python -m perf open``). Everything that somebody typed goes through ``escape``,
 the text of sentences in ``write_units``, which shows their Markdown.
 """
 

@@ -300,7 +300,7 @@ def _group_readings(batch: Batch) -> Iterator[tuple[Any, ...]]:
     text, its repeat and its attributes, joined by commas.
 
     One GROUP BY over a range of the batch's cells, which lie together: joined text is faster than a row per reading, and
-    ranges limit the memory (`python -m benchmarks sob`).
+    ranges limit the memory (`python -m perf sob`).
     """
     first, last = find_cell_range(batch)
     columns = ("layer", "outcome", *COUNTS, "is_object", "repaired")

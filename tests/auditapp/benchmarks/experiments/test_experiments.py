@@ -31,7 +31,7 @@ from auditapp.benchmarks.experiments.pure.plans import Plan, PlanRefused, Unit, 
 from auditapp.benchmarks.experiments.queries import read_report, read_sample
 from auditapp.demo.probe import PLAN as DEMO_PLAN
 from auditapp.demo.probe import UNITS_FILE
-from tests.support.shared import shared
+from tests.worked_examples import read_example
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.actions import import_files
@@ -178,8 +178,7 @@ def test_groups_are_adjusted_by_holm_and_units_without_an_outcome_are_left_out()
 
 
 def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_path: Path) -> None:
-    checks = json.loads(shared("design/negotiation_checks.json").read_text(encoding="utf-8"))["checks"]
-    (check,) = [each for each in checks if "experiment_report" in each["run"]]
+    check = read_example("NC12")
     for name, text in check["files"].items():
         (tmp_path / name).write_text(text)
     out = StringIO()

@@ -20,7 +20,8 @@ from auditapp.benchmarks.gender_cues.models import RationaleTurn, Review, Review
 from auditapp.benchmarks.gender_cues.queries import read_report
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.benchmarks.gender_cues.test_views import ClientOf
-from tests.auditapp.benchmarks.gender_cues.test_worked_examples import list_differences, read_check
+from tests.auditapp.benchmarks.gender_cues.test_worked_examples import list_differences
+from tests.worked_examples import read_example
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
@@ -74,7 +75,7 @@ def test_stored_trials_give_the_tables_of_the_worked_examples_on_page_and_comman
     client_of: ClientOf,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    table1, table2 = (read_check("negotiation_checks", number) for number in ("NC14", "NC15"))
+    table1, table2 = (read_example(number) for number in ("NC14", "NC15"))
     lines = [json.loads(line) for line in table1["files"]["trials.jsonl"].splitlines()]
     cells = store_trials(lines, reviews, variant, probe)
     report, _ = read_report(probe, user=owner)

@@ -1,4 +1,4 @@
-"""The probe's worked examples, read from their own files and put to the commands, where those files lie beside the checkout."""
+"""The probe's worked examples, put to the commands."""
 
 from __future__ import annotations
 
@@ -13,12 +13,7 @@ from auditapp.benchmarks.gender_cues.pure.parsing import parse_answer
 from auditapp.benchmarks.gender_cues.pure.reviews import make_funnel
 from auditapp.benchmarks.gender_cues.pure.tables import compare_counts, compare_shares, make_table2, measure_counts
 from tests.auditapp.benchmarks.gender_cues.making import make_trial
-from tests.support.shared import shared
-
-
-def read_check(file: str, number: str) -> dict[str, Any]:
-    checks = json.loads(shared(f"design/{file}.json").read_text(encoding="utf-8"))["checks"]
-    return next(check for check in checks if check["id"] == number)
+from tests.worked_examples import read_example
 
 
 def run(capsys: pytest.CaptureFixture[str], folder: Path, check: dict[str, Any], *args: str) -> Any:
@@ -49,33 +44,33 @@ def list_differences(report: Any, expected: list[dict[str, Any]], tolerance: flo
 
 
 def test_the_funnel_of_the_worked_example_comes_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    check = read_check("negotiation_checks", "NC13")
+    check = read_example("NC13")
     found = run(capsys, tmp_path, check, "probe", "winnow", "reviews.csv", "--rules", "rules.json")
     assert list_differences(found, check["expected"], check["tolerance"]) == []
 
 
 def test_table_1_of_the_worked_example_comes_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    check = read_check("negotiation_checks", "NC14")
+    check = read_example("NC14")
     found = run(capsys, tmp_path, check, "probe", "report", "trials.jsonl")
     assert list_differences(found, check["expected"], check["tolerance"]) == []
 
 
 @pytest.mark.parametrize("axis", ["truth", "prediction"])
 def test_table_2_of_the_worked_example_comes_out(capsys: pytest.CaptureFixture[str], tmp_path: Path, axis: str) -> None:
-    check = read_check("negotiation_checks", "NC15")
+    check = read_example("NC15")
     found = run(capsys, tmp_path, check, "probe", "report", "trials.jsonl", "--themes", "themes.jsonl", "--axis", axis)
     assert list_differences(found, check["expected"][axis], check["tolerance"]) == []
 
 
 def test_the_answers_of_the_worked_example_are_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    check = read_check("negotiation_checks", "NC16")
+    check = read_example("NC16")
     found = run(capsys, tmp_path, check, "probe", "parse", "answers.jsonl")
     assert found["answers"] == check["expected"]["answers"]
 
 
 @pytest.mark.parametrize("number", ["AC16", "AC17", "AC18"])
 def test_table_1_follows_from_four_counts(number: str) -> None:
-    check = read_check("acceptance_checks", number)
+    check = read_example(number)
     counts, expected = check["inputs"], check["expected"]
     found = measure_counts(*(counts[key] for key in ("women_pred_woman", "women_n", "men_pred_woman", "men_n")))
     names = {
@@ -94,13 +89,13 @@ def test_table_1_follows_from_four_counts(number: str) -> None:
 
 
 def test_ratios_of_counts_are_never_smoothed() -> None:
-    check = read_check("acceptance_checks", "AC14")
+    check = read_example("AC14")
     found = {each["theme"]: compare_counts(each["W"], each["M"]) for each in check["inputs"]["counts"]}
     assert not [name for name, value in check["expected"].items() if differs(found[name], value, check["tolerance"])]
 
 
 def test_ratios_of_shares_and_with_a_half_added_stand_beside() -> None:
-    check = read_check("acceptance_checks", "AC15")
+    check = read_example("AC15")
     given, expected = check["inputs"], check["expected"]
     assert compare_shares(given["W"], given["M"], given["n_W"], given["n_M"]) == pytest.approx(
         expected["ln_rate_ratio"], abs=check["tolerance"]
@@ -117,7 +112,7 @@ def test_ratios_of_shares_and_with_a_half_added_stand_beside() -> None:
 
 
 def test_the_published_funnel_adds_up() -> None:
-    check = read_check("acceptance_checks", "AC19")
+    check = read_example("AC19")
     rows = check["inputs"]["funnel"]
     funnel = make_funnel(
         [(name, {"man": row["men"], "woman": row["women"], "androgynous": row["androg"]}) for name, row in rows.items()]
@@ -132,7 +127,7 @@ def test_the_published_funnel_adds_up() -> None:
 
 
 def test_published_answers_are_read() -> None:
-    check = read_check("acceptance_checks", "AC35")
+    check = read_example("AC35")
     for raw, expected in zip(check["inputs"]["outputs"], check["expected"], strict=True):
         found = parse_answer(raw)
         assert (found.predicted, list(found.codes), found.status, found.subset) == (

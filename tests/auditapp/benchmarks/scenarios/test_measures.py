@@ -24,7 +24,7 @@ from auditapp.benchmarks.scenarios.pure.measures import (
     measure_retention,
     report_plays,
 )
-from tests.support.shared import shared
+from tests.worked_examples import read_example
 from transcripts.formats.comparisons import judge_comparison
 
 
@@ -304,23 +304,23 @@ def run_report(path: Path) -> dict[str, Any]:
     return report
 
 
-def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_path: Path) -> None:
-    checks = json.loads(shared("design/negotiation_checks.json").read_text(encoding="utf-8"))["checks"]
-    for check in [each for each in checks if "scenario_report" in each["run"]]:
-        path = tmp_path / f"{check['id']}.jsonl"
-        path.write_text(check["files"]["plays.jsonl"])
-        report = run_report(path)
-        for expected in check["expected"]:
-            # Their groups share no case, so there is no gap to print, and state fewer than 100 probabilities.
-            if {"gap", "ece"} & set(expected["path"]):
-                continue
-            found: Any = report
-            for key in expected["path"]:
-                found = found[key]
-            if isinstance(expected["value"], str | bool) or expected["value"] is None:
-                assert found == expected["value"], expected["path"]
-            else:
-                assert found == pytest.approx(expected["value"], abs=check["tolerance"]), expected["path"]
+@pytest.mark.parametrize("number", ["NC10", "NC11"])
+def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_path: Path, number: str) -> None:
+    example = read_example(number)
+    path = tmp_path / "plays.jsonl"
+    path.write_text(example["files"]["plays.jsonl"])
+    report = run_report(path)
+    for expected in example["expected"]:
+        # Their groups share no case, so there is no gap to print, and state fewer than 100 probabilities.
+        if {"gap", "ece"} & set(expected["path"]):
+            continue
+        found: Any = report
+        for key in expected["path"]:
+            found = found[key]
+        if isinstance(expected["value"], str | bool) or expected["value"] is None:
+            assert found == expected["value"], expected["path"]
+        else:
+            assert found == pytest.approx(expected["value"], abs=example["tolerance"]), expected["path"]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
-"""The worked examples of the benchmark, read from their own file and put to our functions, where that file is there."""
+"""The worked examples of the benchmark, put to our functions."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -18,9 +17,8 @@ from auditapp.benchmarks.sob.pure.measures.secondary import list_top_values
 from auditapp.benchmarks.sob.pure.measures.tallies import tally_observations
 from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTE_ALIASES, ATTRIBUTES, Outcome, parse_answer
 from tests.auditapp.benchmarks.sob.measures.answering import answer_in_turn, score
-from tests.support.shared import SHARED
+from tests.worked_examples import list_examples, read_example
 
-FILE = SHARED / "design" / "acceptance_checks.json"
 NAMES = {
     "AC01": "score of one cell, paper counting",
     "AC02": "score of one cell, strict counting",
@@ -42,18 +40,9 @@ Inputs = Mapping[str, Any]
 Found = Mapping[str, Any]
 
 
-def read_checks() -> dict[str, dict[str, Any]]:
-    if not FILE.exists():
-        return {}
-    return {check["id"]: check for check in json.loads(FILE.read_text("utf-8"))["checks"]}
-
-
-CHECKS = read_checks()
-
-
 def inputs_of(name: str) -> Inputs:
     """A check's input; one that is the same as another's is found there."""
-    inputs: Inputs = CHECKS[name]["inputs"]
+    inputs: Inputs = read_example(name)["inputs"]
     return inputs
 
 
@@ -267,13 +256,9 @@ def compare(found: Any, expected: Any, tolerance: float, path: str) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS, ids=[f"{name} {NAMES[name]}" for name in FUNCTIONS])
 def test_worked_example_comes_out_as_expected(name: str) -> None:
-    if not CHECKS:
-        pytest.skip("the acceptance checks are not beside this checkout")
-    check = CHECKS[name]
+    check = read_example(name)
     compare(FUNCTIONS[name](check["inputs"]), check["expected"], check["tolerance"], name)
 
 
 def test_every_check_of_the_benchmark_is_tried() -> None:
-    if not CHECKS:
-        pytest.skip("the acceptance checks are not beside this checkout")
-    assert {name for name, check in CHECKS.items() if check["area"] == "sob"} == set(FUNCTIONS)
+    assert list_examples("sob") == set(FUNCTIONS)

@@ -88,7 +88,7 @@ class AttributionTally:
         """
         added = self._added.setdefault(Place(model, task, target), _Added())
         self._summed = None
-        # Values are only numbered here; numpy counts them, which is faster than a loop over answers (`python -m benchmarks sob`).
+        # Values are only numbered here; numpy counts them, which is faster than a loop over answers (`python -m perf sob`).
         plain = []
         for answer in answers:
             if _SCALARS.issuperset(map(type, answer.values())):

@@ -1,1 +1,0 @@
-"""What ``make bench`` measures, beside its bars and beside figures of comparable systems (docs/benchmarks.md)."""

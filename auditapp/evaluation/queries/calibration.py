@@ -38,7 +38,6 @@ from transcripts.corpus.models import Sentence
 
 if TYPE_CHECKING:
     from auditapp.evaluation.pure.calibrating import Labels
-    from auditapp.evaluation.queries.calibration import Compared, ComparedCode
     from transcripts.accounts.models import User
 
 

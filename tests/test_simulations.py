@@ -34,13 +34,14 @@ from auditapp.benchmarks.scenarios.pure.measures import PlayOutcome, measure_gro
 from auditapp.benchmarks.sob.audits.pure import estimate_score
 from auditapp.benchmarks.sob.pure.measures import ranks
 from auditapp.benchmarks.sob.pure.measures.ranks import RankedBlocks, compare_conover, compare_nemenyi, rank_blocks
-from auditapp.benchmarks.sob.pure.measures.scores import Sample, resample_scores
+from auditapp.benchmarks.sob.pure.measures.score_intervals import Sample, resample_scores
 from auditapp.benchmarks.sob.pure.measures.secondary import contrast_secondary
 from auditapp.benchmarks.sob.pure.measures.tallies import ItemMatrix
-from auditapp.evaluation.pure.calibrating import Draws, bound_f1, make_table
+from auditapp.evaluation.pure.calibrating import bound_f1
 from auditapp.evaluation.pure.influence_by_turn import measure_by_turn
 from auditapp.evaluation.pure.rectifying import Sample as Labelled
 from auditapp.evaluation.pure.rectifying import rectify_by_turn
+from auditapp.evaluation.pure.turn_tables import Draws, make_table
 from tests.transcripts.agreement import examples
 from tests.transcripts.statistics.test_clusters import draw as draw_clusters
 from transcripts.agreement.pure.figures import CodeAgreement
@@ -48,15 +49,10 @@ from transcripts.agreement.pure.measuring import measure_agreement
 from transcripts.negotiation.pure.scoring import Counts, SignTest, compare_conditions
 from transcripts.negotiation.pure.sequences import is_starred, measure_transitions
 from transcripts.statistics.calibration import BINS, MIN_STATED, Stated, measure_calibration
+from transcripts.statistics.clusters import average_clusters, correlate_shares, subtract_shares
 from transcripts.statistics.differences import Comparison, Moments, Paired, compare_family
 from transcripts.statistics.intervals import Interval, Share, paired_difference_interval, wilson_interval
-from transcripts.statistics.resampling import (
-    average_clusters,
-    correlate_shares,
-    draw_sums,
-    find_percentiles,
-    subtract_shares,
-)
+from transcripts.statistics.resampling import draw_sums, find_percentiles
 from transcripts.statistics.significance import measure_chi_square, measure_fisher, measure_mcnemar
 
 SIZES = (3, 5, 10, 20, 50)

@@ -35,7 +35,7 @@ from auditapp.annotators.queries.annotators import (
     read_own_set,
 )
 from auditapp.annotators.queries.batch_visibility import list_run_interviews, list_seen_turns
-from auditapp.annotators.queries.machine_labels import count_moved
+from auditapp.annotators.queries.boundary_edits import count_moved
 from auditapp.annotators.queries.offline import ACTIVE, list_runs, read_run_progress
 from auditapp.annotators.queries.readings import ReadingCounts, count_by_batch, find_readings, list_batches
 from auditapp.batches.kinds import find_visibility

@@ -38,7 +38,8 @@ from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_SEED
 
 if TYPE_CHECKING:
-    from auditapp.evaluation.queries.calibration import AskedQuestion, Compared
+    from auditapp.evaluation.queries.answer_tables import AskedQuestion
+    from auditapp.evaluation.queries.calibration import Compared
 
 IS_REFLEXIVE = (
     "This family is coded by reflexive thematic analysis, which reports no coefficients. An owner can have them computed once "

@@ -13,7 +13,7 @@ from auditapp.audits.views import BaseMarkForm
 from auditapp.batches.forms import LaunchOptionsForm, seed_field
 from auditapp.evaluation.actions.checks import MAX_REPEATS, MAX_SAMPLED, USUAL_REPEATS, USUAL_SAMPLE
 from auditapp.evaluation.models import Disagreement, PositiveAudit, PositiveMark
-from auditapp.evaluation.queries.rates import list_suggested_codes
+from auditapp.evaluation.queries.positives import list_suggested_codes
 from transcripts.codebook.models import CodeFamily
 from transcripts.studies.models import Project
 from transcripts.ui.forms import NumberField, RowForm, RowsField

@@ -9,7 +9,7 @@ from django.db.models import Count, F, OuterRef, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast, Substr
 
 from auditapp.annotators.models import Annotator, CriticReading, Suggestion, TurnArm
-from auditapp.annotators.queries.machine_labels import map_moved
+from auditapp.annotators.queries.boundary_edits import map_moved
 from auditapp.suggestions.models import Response, Showing
 from transcripts.coding.models import Coding
 from transcripts.exchange.coding_rows import show_answers

@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 
 from auditapp.annotators.models import KIND, Annotator, CodeChoice, CriticReading, OfflineReading, Reading, Suggestion
 from auditapp.annotators.pure.placing import EditedTurn
-from auditapp.annotators.queries.machine_labels import find_words, read_turns
+from auditapp.annotators.queries.boundary_edits import find_words, read_turns
 from auditapp.batches.models import Cell
 from auditapp.suggestions.models import Response, Showing
 from transcripts.accounts.models import User

@@ -20,7 +20,7 @@ from auditapp.annotators.actions.withholding import (
     set_withholding,
 )
 from auditapp.annotators.models import DraftReading, Suggestion, WithholdingPlan
-from auditapp.annotators.queries.machine_labels import find_current_sentences
+from auditapp.annotators.queries.boundary_edits import find_current_sentences
 from auditapp.annotators.queries.withholding import count_drawn, list_drafts
 from auditapp.suggestions.actions import (
     PLACED_NOWHERE,

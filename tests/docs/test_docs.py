@@ -116,9 +116,7 @@ def test_every_hook_is_on_its_page_and_there_are_nine_at_most() -> None:
 
 def test_every_event_is_on_the_page_of_hooks_with_the_facts_that_its_sender_gives() -> None:
     listed = dict(
-        re.findall(
-            r"^\| `(\w+)` \| ([^|]*) \|", read("docs/reference/hooks.md").partition("## Events")[2], re.MULTILINE
-        )
+        re.findall(r"^\| `(\w+)` \|([^|]*)\|", read("docs/reference/hooks.md").partition("## Events")[2], re.MULTILINE)
     )
     assert set(listed) == {name for name, value in vars(hooks).items() if isinstance(value, Signal)}
     sources = [
@@ -157,7 +155,7 @@ def test_every_room_is_in_the_tree_of_the_architecture_page() -> None:
     page = read("docs/architecture.md")
     rooms = [app.name.rpartition(".")[2] for app in apps.get_app_configs() if app.name.startswith(OURS)]
     assert {"coding", "sob"} <= set(rooms)
-    assert [room for room in rooms if not re.search(rf"^  {room} ", page, re.MULTILINE)] == []
+    assert [room for room in rooms if not re.search(rf"^ +{room} ", page, re.MULTILINE)] == []
 
 
 def test_links_between_documents_lead_somewhere() -> None:

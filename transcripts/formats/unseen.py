@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-# What covers a name in a masked text, and what is in the place of the rest of it (masking.py).
+# What covers a name in a masked text, and what is in the place of the rest of it (redacting.py).
 BLOCK, FILLER = "█", "\u2060"
 # Arabic to Tibetan, where a joiner between two letters is spelling, not hiding. The Arabic letter mark is no letter.
 _JOINED = "[\u0590-\u061b\u061d-\u0fff]"

@@ -13,9 +13,9 @@ from transcripts.coding.models import MAX_NOTE_LENGTH
 from transcripts.corpus.models import Interview, InterviewQuerySet, Kind, Turn
 from transcripts.history.views import NextForm
 from transcripts.negotiation.models import CaseSheet, Pair, Score, Stance
+from transcripts.negotiation.pure.choosing import NOT_KNOWN, TOGETHER
 from transcripts.negotiation.pure.intents import NAMES
 from transcripts.negotiation.pure.ordering import natural_key
-from transcripts.negotiation.pure.scoring import NOT_KNOWN, TOGETHER
 from transcripts.rounds.models import Assignment
 from transcripts.studies.models import Project
 from transcripts.ui.forms import NumberField, OnceForm, RowForm, make_text_field

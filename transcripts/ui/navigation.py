@@ -205,7 +205,11 @@ DESTINATIONS = (
             Group(
                 "Influence",
                 (
-                    Page("Influence", "evaluation:influence", holds=("evaluation:open_finished",)),
+                    Page(
+                        "Influence",
+                        "evaluation:influence",
+                        holds=("evaluation:open_finished", "annotators:", "suggestions:"),
+                    ),
                     Page("Withholding", "suggestions:withholding", "set_method"),
                     Page("Drafts", "suggestions:drafts", "set_method", holds=("suggestions:close_draft",)),
                 ),

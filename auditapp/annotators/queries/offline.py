@@ -141,7 +141,7 @@ def list_rules(version: CodebookVersion) -> dict[str, list[str]]:
 
 def read_training_set(project: Project, version: CodebookVersion, *, minimum: int) -> dict[str, Any]:
     """The examples as they are now, and what there is of each code of the version, in its order: the parts ``set``,
-    ``taught`` and ``codes`` of a recipe (see ``pure/recipes.py``)."""
+    ``taught`` and ``codes`` of a recipe (see ``pure/prompts.py``)."""
     import numpy as np
 
     from auditapp.annotators.pure.learning import count_examples

@@ -14,7 +14,7 @@ from auditapp.annotators.models import Annotator
 from auditapp.annotators.queries.withholding import list_withheld_answers
 from auditapp.audits.actions import check_seed, store_mark, store_sample
 from auditapp.evaluation.models import MAX_PER_CODE, USUAL_PER_CODE, AuditedSuggestion, PositiveAudit, PositiveMark
-from auditapp.evaluation.queries.rates import Positive, list_positives
+from auditapp.evaluation.queries.positives import Positive, list_positives
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.blinding.viewers import Viewer

@@ -22,7 +22,7 @@ from auditapp.batches.kinds import ANSWER_SCHEMA
 from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_once
 from auditapp.batches.models import Batch
 from auditapp.evaluation.pure.critic import CRITIC_VERSION, write_critic_instructions
-from auditapp.evaluation.queries.rates import Positive, list_positives, list_read
+from auditapp.evaluation.queries.positives import Positive, list_positives, list_read
 from auditapp.llm.credentials import is_external
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import find_answer_schema

@@ -4,29 +4,19 @@ answers.
 One person's word on one unit is one label; labels of several persons are pooled. Every share has an interval by formula,
 which takes labels for independent, and one by drawing whole turns, for sentences of a turn depend on one another.
 Formulas and their sources are in docs/reference/method.md. Loads numpy; pages import this inside functions.
-
-Counts of influence turn by turn, and how turns were drawn: what figures and tests by turn rest on.
-
-Loads numpy; pages import this inside functions.
-
-How several annotators label the same sentences: each by itself, and every two of them. Never one figure of all.
-
-A code is compared on the sentences that every one of the annotators annotated for it. Nothing is rounded; None is "not
-defined".
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auditapp.annotators.pure.figures import FEW_POSITIVES, CrossTable, Estimate, Tally
+from auditapp.annotators.pure.figures import FEW_POSITIVES, CrossTable, Estimate
 from transcripts.statistics import coefficients
 from transcripts.statistics.coefficients import (
     Floats,
@@ -40,14 +30,6 @@ from transcripts.statistics.coefficients import (
 from transcripts.statistics.figures import FEW, Figure, Reason
 from transcripts.statistics.intervals import Interval, wilson_interval
 from transcripts.statistics.resampling import Resamples, add_interval, draw_resamples, sum_draws
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    # The sentences one annotator annotated for a code, ascending, and on which of them it applied the code.
-    Labels = tuple[NDArray[np.int64], NDArray[np.bool_]]
-
 
 Bools = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
@@ -345,163 +327,3 @@ def _measure_alpha(counts: Sequence[Sequence[int]]) -> float | None:
     ratings = np.repeat(np.array([first, second], dtype=np.float64), times, axis=1)
     value = float(measure_alpha(count_coincidences(ratings), Level.NOMINAL)[0])
     return None if np.isnan(value) else value
-
-
-class TurnTable(NamedTuple):
-    """A tally for each turn. ``turns``: ascending. ``counts``: turns x the fields of ``Tally``."""
-
-    turns: Numbers
-    counts: Numbers
-
-    @property
-    def total(self) -> Tally:
-        return Tally(*self.counts.sum(axis=0).tolist())
-
-    @property
-    def same(self) -> Numbers:
-        """Of each turn, how many units of its arm are labelled as the machine has it."""
-        return self.counts[:, 0] + self.counts[:, 2]
-
-    @property
-    def units(self) -> Numbers:
-        """Of each turn, how many units of its arm there are."""
-        return self.counts[:, 1] + self.counts[:, 3]
-
-    @property
-    def has_both_arms(self) -> bool:
-        return bool(self.counts[:, 1].any() and self.counts[:, 3].any())
-
-    def count_turns(self) -> tuple[int, int]:
-        """The number of turns with units of each arm: shown, withheld."""
-        return int((self.counts[:, 1] > 0).sum()), int((self.counts[:, 3] > 0).sum())
-
-    def count_looked(self) -> int:
-        """The number of turns in which somebody looked."""
-        return int((self.counts[:, 4] + self.counts[:, 6] > 0).sum())
-
-    def keep(self, *, shown: bool, withheld: bool, looks: bool) -> TurnTable:
-        """The same with only those of its parts that are asked for."""
-        kept = np.array([shown, shown, withheld, withheld, looks, looks, looks, looks])
-        return self._replace(counts=np.where(kept, self.counts, 0))
-
-    def drop_small_arms(self, minimum: int) -> TurnTable:
-        """The same without an arm of fewer than ``minimum`` units."""
-        total = self.total
-        return self.keep(shown=total.shown_n >= minimum, withheld=total.withheld_n >= minimum, looks=True)
-
-
-class Draws(NamedTuple):
-    """How turns were drawn. ``turns``: ascending. ``strata``: within which they were drawn together, an interview under
-    one plan. ``probability``: of being withheld, the same in all of a stratum."""
-
-    turns: Numbers
-    strata: Numbers
-    is_withheld: NDArray[np.bool_]
-    probability: NDArray[np.float64]
-
-    def find(self, turns: Numbers) -> Draws:
-        """The same of these turns, every one of which was drawn."""
-        places = np.searchsorted(self.turns, turns)
-        return Draws(turns, self.strata[places], self.is_withheld[places], self.probability[places])
-
-
-def make_table(turns: Numbers, counts: Numbers) -> TurnTable:
-    """A table of rows of which several may be of one turn: their sum. Turns with nothing counted are left out."""
-    found, places = np.unique(turns, return_inverse=True)
-    places = places.reshape(-1)
-    columns = [np.bincount(places, weights=column, minlength=len(found)) for column in counts.T]
-    summed = np.stack(columns, axis=1).astype(np.int64)
-    some = summed.any(axis=1)
-    return TurnTable(found[some], summed[some])
-
-
-def add_tables(tables: Iterable[TurnTable]) -> TurnTable:
-    """The sum of tables, turn by turn."""
-    listed = list(tables)
-    if not listed:
-        return make_table(np.zeros(0, np.int64), np.zeros((0, len(Tally._fields)), np.int64))
-    return make_table(np.concatenate([each.turns for each in listed]), np.concatenate([each.counts for each in listed]))
-
-
-def sum_families(tables: Iterable[TurnTable]) -> TurnTable:
-    """All families together. The arms of a family with only one are left out: its units would be compared with other families'."""
-    kept = []
-    for table in tables:
-        both = table.has_both_arms
-        kept.append(table.keep(shown=both, withheld=both, looks=True))
-    return add_tables(kept)
-
-
-def pool_tables(by_coder: Iterable[Mapping[str, TurnTable]], *, minimum: int = 2) -> dict[str, TurnTable]:
-    """The sums over coders, family by family, with only those parts to which ``minimum`` coders or more contribute.
-
-    Otherwise a figure would be one person's. A total is to be made of these alone, or the part left out could be
-    reckoned from it.
-    """
-    gathered: dict[str, list[TurnTable]] = {}
-    for tables in by_coder:
-        for family, table in tables.items():
-            gathered.setdefault(family, []).append(table)
-    return {family: _pool(tables, minimum) for family, tables in gathered.items()}
-
-
-def _pool(tables: list[TurnTable], minimum: int) -> TurnTable:
-    totals = [table.total for table in tables]
-    return add_tables(tables).keep(
-        shown=sum(total.shown_n > 0 for total in totals) >= minimum,
-        withheld=sum(total.withheld_n > 0 for total in totals) >= minimum,
-        looks=sum(total.looked > 0 for total in totals) >= minimum,
-    )
-
-
-FEW_SENTENCES = 50
-
-
-def compare_annotators(code: str, labelled: Mapping[int, Labels], annotators: Sequence[int]) -> dict[str, Any]:
-    """The spread of one code. ``labelled`` has the labels by annotator; one that is missing annotated nothing for it.
-
-    ``n`` sentences are shared by all. ``rates``: how often each applied the code on them (``read``: all sentences it
-    annotated for the code), from ``lowest`` to ``highest``. ``pairs``: every two, with Cohen's kappa, and positive
-    agreement as 2 both / (2 both + either alone). ``lacking``: annotators that did not annotate for the code at all.
-    """
-    import numpy as np
-
-    taking_part = [each for each in annotators if each in labelled and len(labelled[each][0])]
-    shared: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-    for place, each in enumerate(taking_part):
-        shared = np.intersect1d(shared, labelled[each][0]) if place else labelled[each][0]
-    if len(taking_part) < 2:
-        shared = shared[:0]
-    n = len(shared)
-    on_shared = {
-        each: labelled[each][1][np.searchsorted(labelled[each][0], shared)].astype(bool) for each in taking_part
-    }
-    rates: list[dict[str, Any]] = []
-    for each in taking_part:
-        put = int(on_shared[each].sum())
-        rate = {"rate": put / n if n else None, "interval": wilson_interval(put, n)}
-        rates.append({"annotator": each, "read": len(labelled[each][0]), "put": put, "n": n, **rate})
-    defined = [each["rate"] for each in rates if each["rate"] is not None]
-    return {
-        "code": code,
-        "n": n,
-        "rates": rates,
-        "lowest": min(defined, default=None),
-        "highest": max(defined, default=None),
-        "pairs": [_compare(*pair, on_shared) for pair in combinations(taking_part, 2)] if n else [],
-        "lacking": [each for each in annotators if each not in taking_part],
-        "has_few_sentences": 0 < n < FEW_SENTENCES,
-        "has_few_positives": n > 0 and max((each["put"] for each in rates), default=0) < FEW_POSITIVES,
-    }
-
-
-def _compare(first: int, second: int, labels: Mapping[int, NDArray[np.bool_]]) -> dict[str, Any]:
-    from transcripts.statistics.coefficients import count_pairs, measure_kappa, measure_positive_agreement
-
-    a, b = labels[first], labels[second]
-    cells = {"both": int((a & b).sum()), "only_first": int((a & ~b).sum()), "only_second": int((b & ~a).sum())}
-    cells["neither"] = len(a) - sum(cells.values())
-    counts = count_pairs(*cells.values())
-    figures = {"kappa": float(measure_kappa(counts)), "positive_agreement": float(measure_positive_agreement(counts))}
-    defined = {name: None if math.isnan(value) else value for name, value in figures.items()}
-    return {"first": first, "second": second, **cells, **defined}

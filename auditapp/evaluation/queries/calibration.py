@@ -1,45 +1,28 @@
 """An annotator's labels beside people's blind ones on the same sentences: what calibration and rates are computed from.
 
 Blind labels alone, read where all of the project reads them. Loads numpy; pages import this inside functions.
-
-How an annotator answered the codes' own questions, beside people's blind answers: for case features, the status.
-
-Loads numpy; pages import this inside functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auditapp.annotators.models import Annotator, Suggestion
+from auditapp.annotators.models import Annotator
 from auditapp.annotators.pure.prompts import list_taught
-from auditapp.annotators.queries.machine_labels import (
-    MachineLabels,
-    add_edited,
-    map_moved,
-    match_current,
-    read_machine_labels,
-    read_turn_labels,
-)
+from auditapp.annotators.queries.boundary_edits import add_edited
+from auditapp.annotators.queries.machine_labels import MachineLabels, read_machine_labels
+from auditapp.annotators.queries.machine_turn_labels import read_turn_labels
 from auditapp.annotators.queries.withholding import list_all_withheld
 from auditapp.evaluation.models import Disagreement
-from auditapp.evaluation.pure.calibrating import AnswerTable, CodeLabels, compare_annotators, tabulate_answers
-from transcripts.agreement.queries import Place, read_items
+from auditapp.evaluation.pure.calibrating import CodeLabels
 from transcripts.codebook.models import Code, CodeExample, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.blind import BlindReadings, BlindTable, read_blind
-from transcripts.coding.models import Coding, Layer
-from transcripts.corpus.models import Sentence
-
-if TYPE_CHECKING:
-    from auditapp.evaluation.pure.calibrating import Labels
-    from transcripts.accounts.models import User
-
 
 Bools = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
@@ -322,149 +305,3 @@ def _find_alternatives(annotator: Annotator) -> dict[str, list[int]]:
     for code, sentence in rows.values_list("code_identifier", "sentence"):
         found.setdefault(code, []).append(sentence)
     return {code: list(add_edited(annotator.project, sentences)) for code, sentences in found.items()}
-
-
-class AskedQuestion(NamedTuple):
-    """A question that codes of a family ask alike, and the answers to it."""
-
-    key: str
-    label: str
-    table: AnswerTable
-
-
-def read_answer_tables(compared: Compared, family: str) -> list[AskedQuestion]:
-    """The questions with fixed choices of the codes of a family for turns, each with the table of answers on the labels that
-    machine and person both applied, over all codes that ask it alike. Empty for families of sentences. Six queries."""
-    codes = [each for each in compared.codes if each.family == family and each.code.family.unit == CodeFamily.Unit.TURN]
-    asking: dict[tuple[str, str, tuple[str, ...]], list[ComparedCode]] = {}
-    for each in codes:
-        for question in each.code.attributes:
-            if question["kind"] == "choice":
-                asked = question["key"], question["label"], tuple(question["choices"])
-                asking.setdefault(asked, []).append(each)
-    if not asking:
-        return []
-    machine = read_turn_labels(compared.annotator).answers
-    people = _read_people(compared, codes)
-    return [
-        AskedQuestion(
-            key,
-            label,
-            tabulate_answers(
-                choices,
-                (
-                    (
-                        machine.get((sentence, code), {}).get(key, ""),
-                        people.get((coder, sentence, code), {}).get(key, ""),
-                    )
-                    for each in own
-                    for coder, sentence, code in _list_shared(compared, each)
-                ),
-            ),
-        )
-        for (key, label, choices), own in asking.items()
-    ]
-
-
-def _list_shared(compared: Compared, each: ComparedCode) -> list[tuple[int, int, str]]:
-    """Coder, first sentence of the turn, and code of each label that both applied."""
-    rows, places = np.nonzero(each.labels.people & each.labels.counts & each.labels.machine)
-    return [
-        (compared.coders[row], int(compared.sentence_ids[place]), each.code.identifier)
-        for row, place in zip(rows.tolist(), places.tolist(), strict=True)
-    ]
-
-
-def _read_people(compared: Compared, codes: list[ComparedCode]) -> dict[tuple[int, int, str], dict[str, str]]:
-    """By coder, sentence and code, the answers of her last blind coding."""
-    identifiers = {each.code.identifier for each in codes}
-    rows = Coding.objects.filter(
-        code__version__project=compared.annotator.project_id, code__identifier__in=identifiers, layer=Layer.BLIND
-    ).order_by("pk")
-    columns = ("coder_id", "sentence_id", "code__identifier", "attributes")
-    return {(coder, sentence, code): given for coder, sentence, code, given in rows.values_list(*columns)}
-
-
-def read_compared_items(
-    compared: Compared, wanted: Sequence[tuple[int, ComparedCode]], *, viewer: User
-) -> list[dict[str, Any]]:
-    """What a page shows of these places and codes, in their order: the ``item`` with people's labels, the ``code``,
-    whether the ``machine`` applied it, and its ``rationale``. Seven queries for each family among them."""
-    found: dict[tuple[int, str], dict[str, Any]] = {}
-    families: dict[int, list[tuple[int, ComparedCode]]] = {}
-    for place, code in wanted:
-        families.setdefault(code.code.family_id, []).append((place, code))
-    rationales = _read_rationales(compared, wanted)
-    for pairs in families.values():
-        family: CodeFamily = pairs[0][1].code.family
-        items = read_items(family, [_make_place(compared, *pair) for pair in pairs], viewer=viewer)
-        for (place, code), item in zip(pairs, items, strict=True):
-            found[place, code.code.identifier] = {
-                "item": item,
-                "code": code,
-                "machine": bool(code.labels.machine[place]),
-                "rationale": rationales.get((item.sentence.pk, code.code.pk), ""),
-            }
-    return [found[place, code.code.identifier] for place, code in wanted]
-
-
-def _make_place(compared: Compared, place: int, code: ComparedCode) -> Place:
-    """Who decided about the sentence, and whether each applied this code."""
-    labels = code.labels
-    readings: dict[int, tuple[str, ...]] = {
-        coder: (labels.code,) if labels.people[row, place] else ()
-        for row, coder in enumerate(compared.coders)
-        if labels.counts[row, place]
-    }
-    return int(compared.sentence_ids[place]), readings
-
-
-def _read_rationales(compared: Compared, wanted: Sequence[tuple[int, ComparedCode]]) -> dict[tuple[int, int], str]:
-    """The machine's last reason, by sentence and code."""
-    sentences = {int(compared.sentence_ids[place]) for place, _ in wanted}
-    codes = {code.code.pk for _, code in wanted}
-    own = Suggestion.objects.filter(annotator=compared.annotator, code__in=codes)
-    moved = map_moved(own)
-    rows = own.filter(match_current(sentences, moved)).order_by("pk")
-    return {
-        (moved.get(pk) or sentence, code): text
-        for pk, sentence, code, text in rows.values_list("pk", "sentence", "code", "rationale")
-    }
-
-
-def read_spread(
-    annotators: Sequence[Annotator], *, seen: Collection[int] | None = None
-) -> tuple[list[dict[str, Any]], set[int]]:
-    """Each code that any of the annotators reads for, on the sentences all of them read for it, in the order of the codebook;
-    and the interviews of which any of them read something.
-
-    ``seen`` limits it to these interviews (None: all). A code is the same thing across versions of the codebook by its
-    identifier; pages that show this say where versions differ.
-    """
-    import numpy as np
-
-    from auditapp.annotators.queries.machine_labels import read_machine_labels
-
-    read: dict[str, dict[int, Labels]] = {}
-    interviews: set[int] = set()
-    placed = _place_sentences(annotators) if seen is not None else {}
-    for each in annotators:
-        said = read_machine_labels(each)
-        is_seen = np.ones(len(said.sentence_ids), dtype=bool)
-        if seen is not None:
-            talks = np.array([placed[pk] for pk in said.sentence_ids.tolist()], dtype=np.int64)
-            interviews.update(talks.tolist())
-            is_seen = np.isin(talks, sorted(seen))
-        for row, code in enumerate(said.codes):
-            was_read = said.was_read[row] & is_seen
-            if was_read.any():
-                read.setdefault(code, {})[each.pk] = said.sentence_ids[was_read], said.labels[row][was_read]
-    keys = [each.pk for each in annotators]
-    return [compare_annotators(code, own, keys) for code, own in read.items()], interviews
-
-
-def _place_sentences(annotators: Sequence[Annotator]) -> dict[int, int]:
-    """The interview of each sentence of their studies: one query."""
-    projects = {each.project_id for each in annotators}
-    rows = Sentence.objects.filter(turn__interview__project__in=projects)
-    return dict(rows.values_list("pk", "turn__interview_id"))

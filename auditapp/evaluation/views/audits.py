@@ -15,15 +15,21 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from auditapp.annotators.queries.machine_labels import read_passages
+from auditapp.annotators.queries.boundary_edits import read_passages
 from auditapp.audits import views as pages
 from auditapp.audits.models import BaseMark
 from auditapp.audits.views import OpenResultsForm
 from auditapp.evaluation.actions.audits import draw_positive_audit, mark_positive
 from auditapp.evaluation.forms import DrawForm, MarkForm
 from auditapp.evaluation.models import AuditedSuggestion, PositiveAudit, PositiveMark
-from auditapp.evaluation.pure.rectifying import SCOPES, select_items, settle_items
-from auditapp.evaluation.queries.rates import find_verdicts, list_active_marks, list_interviews, map_items, read_report
+from auditapp.evaluation.pure.auditing import SCOPES, select_items, settle_items
+from auditapp.evaluation.queries.positives import (
+    find_verdicts,
+    list_active_marks,
+    list_interviews,
+    map_items,
+    read_report,
+)
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding

@@ -24,8 +24,8 @@ from auditapp.annotators.forms import FamilyReasonForm
 from auditapp.annotators.queries.annotators import name_side
 from auditapp.annotators.views import count_moved_seen
 from auditapp.evaluation.forms import CellForm, ThresholdForm
-from auditapp.evaluation.queries.calibration import read_compared_items
 from auditapp.evaluation.queries.calibration_rows import ANSWERS, CALIBRATION, CodeRow, Source, caption_calibration
+from auditapp.evaluation.queries.compared_items import read_compared_items
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.formats.report_tables import ReportTable
@@ -46,7 +46,7 @@ from transcripts.formats.numbers import NONE, write_figure, write_number
 from transcripts.statistics.figures import Figure, explain_marks
 
 if TYPE_CHECKING:
-    from transcripts.statistics.resampling import ClusterShare
+    from transcripts.statistics.clusters import ClusterShare
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from transcripts.coding.blind import BlindReadings
 from auditapp.annotators.queries.annotators import Warnings, list_judge_results, warn_of_family, warn_of_relatives
 from auditapp.evaluation.forms import SpreadForm
-from auditapp.evaluation.queries.calibration import read_spread
+from auditapp.evaluation.queries.compared_items import read_spread
 from transcripts.codebook.models import Code
 
 ITEMS_PER_PAGE = 25
@@ -159,7 +159,7 @@ def measure(
     """The figures of every family that is not coded reflexively, and of those in ``shown``: all ``rows``, and by family in
     ``tables``, whose rows are None where the family is reflexive; with the draws of turns for intervals."""
     from auditapp.evaluation.pure.calibrating import USUAL_RESAMPLES, calibrate
-    from auditapp.evaluation.queries.calibration import read_answer_tables
+    from auditapp.evaluation.queries.answer_tables import read_answer_tables
 
     codes = [each for each in compared.codes if each.family in shown or not asked.is_reflexive(each.family)]
     drawn = {"seed": asked.form.chosen_seed, "resamples": USUAL_RESAMPLES if resamples is None else resamples}

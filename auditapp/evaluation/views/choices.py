@@ -19,8 +19,8 @@ from auditapp.annotators.queries.annotators import find_criticised
 from auditapp.evaluation.actions.choices import choose_annotator, sort_disagreement
 from auditapp.evaluation.forms import ChoiceForm, DisagreementForm, FilterForm, ThresholdForm
 from auditapp.evaluation.models import Disagreement
-from auditapp.evaluation.queries.calibration import read_compared_items
 from auditapp.evaluation.queries.calibration_rows import CodeRow
+from auditapp.evaluation.queries.compared_items import read_compared_items
 from auditapp.evaluation.views.calibration import Asked, compare, measure, offer_compared, read_asked
 from transcripts.blinding.viewers import get_viewer
 from transcripts.codebook.models import Code, CodeFamily

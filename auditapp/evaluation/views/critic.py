@@ -18,14 +18,19 @@ from django.views.decorators.http import require_http_methods, require_safe
 from auditapp.annotators.models import Annotator, CriticReading
 from auditapp.annotators.pure.answers import describe_never_reversed
 from auditapp.annotators.queries.annotators import list_judge_results, warn_of_critic_family, warn_of_family
-from auditapp.annotators.queries.machine_labels import read_passages
+from auditapp.annotators.queries.boundary_edits import read_passages
 from auditapp.annotators.queries.withholding import list_withheld_answers
 from auditapp.batches.kinds import ANSWER_SCHEMA
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.views.launch import run_wizard
 from auditapp.evaluation.actions.checks import launch_critic, plan_critic
 from auditapp.evaluation.forms import CriticForm, ReversalChoice
-from auditapp.evaluation.queries.rates import count_reversals, find_tested_interviews, list_criticised, list_readings
+from auditapp.evaluation.queries.positives import (
+    count_reversals,
+    find_tested_interviews,
+    list_criticised,
+    list_readings,
+)
 from auditapp.llm.models import ModelVariant
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, OperationalError
+from django.dispatch import Signal
 
 from auditapp.annotators import tasks
 from auditapp.annotators.actions.offline import cancel_run, launch_offline, preview_training_set
@@ -25,6 +26,7 @@ from auditapp.outbound.clock import read_now
 from tests.auditapp.annotators.teaching import OTHER, TAUGHT, add_interviews, code_blind, list_sentences, set_rules
 from tests.auditapp.suggestions.panel_cast import show_all
 from tests.transcripts.corpus.consent_cast import refuse
+from transcripts import hooks
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import CodeFamily
@@ -485,10 +487,15 @@ def test_what_a_sweep_of_another_room_trips_over_keeps_nothing_waiting(
     def fail() -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(recovery, "_sweeps", {"broken": fail, "whole": lambda: done.append("whole")})
+    def append() -> None:
+        done.append("whole")
+
+    monkeypatch.setattr(recovery, "worker_swept", sweep := Signal())
+    hooks.on(sweep, fail)
+    hooks.on(sweep, append)
     recovery.sweep_others()
     assert done == ["whole"]
-    assert "Sweeping broken failed" in caplog.text
+    assert "ZeroDivisionError" in caplog.text
 
 
 class TestWithoutScikitLearn:

@@ -20,9 +20,10 @@ from auditapp.annotators.runner.turns import render_turn_prompts
 from auditapp.batches.models import Arm, Cell
 from auditapp.evaluation.actions.checks import plan_check
 from auditapp.evaluation.actions.choices import choose_annotator
-from auditapp.evaluation.queries.calibration import find_listable, read_compared, read_spread
+from auditapp.evaluation.queries.calibration import find_listable, read_compared
+from auditapp.evaluation.queries.compared_items import read_spread
 from auditapp.evaluation.queries.influence import count_influence
-from auditapp.evaluation.queries.rates import list_positives
+from auditapp.evaluation.queries.positives import list_positives
 from auditapp.suggestions.actions import keep_suggestion, undo_response
 from auditapp.suggestions.models import Showing
 from tests.auditapp.annotators.answer_cast import read_material

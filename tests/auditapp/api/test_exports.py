@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.dispatch import Signal
 
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
 from transcripts.accounts.models import User
@@ -88,7 +89,7 @@ def test_a_file_that_takes_long_is_written_by_a_worker_and_taken_by_its_person_a
     program_of: ProgramOf,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(runs, "_notifiers", [])
+    monkeypatch.setattr(runs, "job_waiting", Signal())
     monkeypatch.setattr(export_jobs, "DIRECT_SECONDS", -1.0)
     put_code(coder)
     program = program_of(coder)

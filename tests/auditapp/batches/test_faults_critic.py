@@ -60,7 +60,7 @@ print(batch.pk)
 """
 COUNT = """
 from auditapp.preannotation.models import Annotator
-from auditapp.evaluation.queries.rates import count_reversals
+from auditapp.evaluation.queries.positives import (count_reversals)
 [(critic, found)] = count_reversals(Annotator.objects.get())
 rows = [[row["n"], row["reversed"], row["unusable"], row["rate"], row["interval"] is not None] for row in found]
 print(json.dumps({"critic": critic.label, "rows": sorted(rows), "n": sum(row["n"] for row in found), "human": hash_human()}))

@@ -12,11 +12,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from auditapp.annotators.models import Annotator, Suggestion
-from auditapp.annotators.queries.machine_labels import count_moved, read_machine_labels, read_passages
+from auditapp.annotators.queries.boundary_edits import count_moved, read_passages
+from auditapp.annotators.queries.machine_labels import read_machine_labels
 from auditapp.evaluation.models import Disagreement
-from auditapp.evaluation.queries.calibration import read_compared, read_compared_items
+from auditapp.evaluation.queries.calibration import read_compared
+from auditapp.evaluation.queries.compared_items import read_compared_items
 from auditapp.evaluation.queries.influence import count_influence
-from auditapp.evaluation.queries.rates import list_positives
+from auditapp.evaluation.queries.positives import list_positives
 from auditapp.suggestions.actions import PLACED_NOWHERE, dismiss_suggestion, keep_suggestion, undo_response
 from auditapp.suggestions.models import Response, Showing
 from tests.auditapp.evaluation.test_machine_exports import take_out

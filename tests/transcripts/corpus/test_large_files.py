@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
+from django.dispatch import Signal
 from django.test import Client
 from django.urls import reverse
 
@@ -42,7 +43,7 @@ def _every_file_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "COMPARED_CHARACTERS", 1)
     monkeypatch.setattr(actions, "SMALL_ROWS", 0)
     monkeypatch.setattr(actions, "ROWS_IN_A_GROUP", 5)
-    monkeypatch.setattr(runs, "_notifiers", [])
+    monkeypatch.setattr(runs, "job_waiting", Signal())
     monkeypatch.setattr(storing, "rest", lambda _seconds: None)
 
 

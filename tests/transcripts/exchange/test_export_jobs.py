@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from django.dispatch import Signal
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -36,7 +37,7 @@ commits = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def _no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every export takes too long, and its file comes in several pieces."""
-    monkeypatch.setattr(runs, "_notifiers", [])
+    monkeypatch.setattr(runs, "job_waiting", Signal())
     monkeypatch.setattr(export_jobs, "DIRECT_SECONDS", -1.0)
     monkeypatch.setattr(runs, "PART_BYTES", 200)
     monkeypatch.setattr(runs, "TELL_SECONDS", 0)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
+from django.dispatch import Signal
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -37,7 +38,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "_notifiers", [])
+    monkeypatch.setattr(runs, "job_waiting", Signal())
     monkeypatch.setattr(views, "LARGE_SIZE", 0)
     monkeypatch.setattr(runs, "TELL_SECONDS", 0)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models import F, Q
+from django.dispatch import Signal
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -38,7 +39,7 @@ commits = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five interviews are stored in five groups, and their file comes in pieces."""
-    monkeypatch.setattr(runs, "_notifiers", [])
+    monkeypatch.setattr(runs, "job_waiting", Signal())
     monkeypatch.setattr(readers, "KEPT_SIZE", 0)
     monkeypatch.setattr(corpus_actions, "ROWS_IN_A_GROUP", 5)
     monkeypatch.setattr(storing, "ROWS_AT_A_TIME", 3)

@@ -20,7 +20,7 @@ from transcripts.formats.unseen import mark_unseen
 
 register = template.Library()
 # Rooms whose pages have no figure, list or choice of interviews, with their pages that have.
-ELSEWHERE = {"accounts", "batches", "codebook", "imports", "llm", "probe", "projects", "scenarios", "sob", "webhooks"}
+ELSEWHERE = {"accounts", "batches", "codebook", "gender_cues", "jobs", "llm", "scenarios", "sob", "studies", "webhooks"}
 BUT = {"studies:home", "scenarios:run"}
 # Pages of other rooms that have none either: forms, keys, and what is about one interview or none.
 NONE_THERE = {

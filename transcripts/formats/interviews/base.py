@@ -64,7 +64,7 @@ class Start(NamedTuple):
 
 @dataclass(frozen=True)
 class Links:
-    """How a thread is tied to threads of other files; see joining.py. ``ids``: what else other files call it; ``starts``: the
+    """How a thread is tied to threads of other files; see threads.py. ``ids``: what else other files call it; ``starts``: the
     runs that its turns start; ``within``: the session that it is a run of, ``words`` its first ones, by which the call is
     found, and ``told`` the warning that the session is missing."""
 

@@ -10,7 +10,7 @@ speaker in brackets. The text of a turn begins behind the colon and the spaces a
 is there, and ends before the line breaks in front of the next speaker; in between nothing is changed. A time before the
 speaker, or after her name, is kept as the time of the turn.
 
-Not everything before a colon is a speaker: "Note: …" inside an answer is text. speaker_names.py says who speaks, and which
+Not everything before a colon is a speaker: "Note: …" inside an answer is text. speaker_text.py says who speaks, and which
 other names are listed as text. Names decide who asks; where none tells, the first to speak does, and a warning says so. Text
 before the first speaker is kept as metadata ("preamble"). Id and title are the file's name, of several with a number at the end.
 

@@ -13,8 +13,15 @@ from typing import Any, NamedTuple
 
 from transcripts.formats.interviews.threads import find_stage
 from transcripts.negotiation.pure.records import CHALLENGES, MOVES, RESPONSES, Turn
-from transcripts.negotiation.pure.scoring import Tally, add_units, bound_difference, bound_share, is_one_each, sum_up
 from transcripts.negotiation.pure.study import ENACTED, FRONT, TOOL, Place, Study, Work
+from transcripts.negotiation.pure.thread_shares import (
+    Tally,
+    add_units,
+    bound_difference,
+    bound_share,
+    is_one_each,
+    sum_up,
+)
 from transcripts.statistics.significance import measure_fisher
 
 WARRANTED, UNWARRANTED = "warranted", "unwarranted"

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from transcripts.negotiation.pure.records import FEATURES, MOVES, Thread
-from transcripts.negotiation.pure.scoring import bound_share, sum_up
 from transcripts.negotiation.pure.study import BACK, ENACTED, Study, Work
+from transcripts.negotiation.pure.thread_shares import bound_share, sum_up
 
 ASSUMED, SUPPORTED, REVISED, DROPPED = "silently assumed", "supported", "revised", "dropped"
 COMMITMENTS = frozenset({ASSUMED, SUPPORTED})

@@ -54,13 +54,13 @@ from statistics import median
 from typing import Any
 
 from transcripts.formats.problems import show_count
+from transcripts.negotiation.pure.choosing import NAMES, NOT_KNOWN, TOGETHER, choose_threads, count_coded, keep_threads
 from transcripts.negotiation.pure.entry_agreement import measure_entry_agreement
 from transcripts.negotiation.pure.episodes import list_episodes, measure_episodes
 from transcripts.negotiation.pure.intents import measure_intents
 from transcripts.negotiation.pure.ledger import measure_ledger
 from transcripts.negotiation.pure.links import measure_links
 from transcripts.negotiation.pure.records import MOVES, Records
-from transcripts.negotiation.pure.scoring import NAMES, NOT_KNOWN, TOGETHER, choose_threads, count_coded, keep_threads
 from transcripts.negotiation.pure.sequences import (
     LEVEL,
     MIN_EXPECTED,

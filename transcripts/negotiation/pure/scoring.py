@@ -2,38 +2,23 @@
 
 Every stance stands by itself, and so does every criterion: nothing is added up or averaged over either. Intervals draw
 whole threads.
-
-Shares of what was counted in threads, and how certain they are.
-
-Units of one thread depend on one another, so a thread is the unit of evidence: intervals are over threads, and few is counted in
-them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from math import comb
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from transcripts.agreement.pure.measuring import USUAL_RESAMPLES, RatingTable, measure_ratings
-from transcripts.negotiation.pure.records import (
-    CRITERIA,
-    FAMILIES_OF_NEGOTIATION,
-    MAX_VALUE,
-    Pair,
-    Records,
-    Score,
-    find_family,
-)
+from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE, Pair, Records, Score
 from transcripts.statistics.coefficients import Floats, Level
-from transcripts.statistics.figures import FEW, MIN_CLUSTERS, Figure, Mark, mark_clusters
-from transcripts.statistics.intervals import Interval, Share, newcombe_interval
+from transcripts.statistics.figures import FEW, Figure
+from transcripts.statistics.intervals import Interval
 from transcripts.statistics.resampling import SAME, find_percentiles
 
 DETERMINATIONS = ("warranted", "updated")
@@ -355,148 +340,3 @@ def _describe_superiority(found: Superiority | None, criterion: str) -> dict[str
         "value": found.value,
         "interval": _describe_interval(found.interval),
     }
-
-
-TOGETHER = "*"
-"""What asks for every kind, or every model, together."""
-NOT_KNOWN = "-"
-"""What asks for threads whose model is not known."""
-INTERVIEW = "interview"
-NAMES = ("kind", "model")
-Threads = Mapping[tuple[str, str], int]
-"""In how many threads somebody has coded negotiation, by their kind and the label of their model; 0 where there are some."""
-
-
-def choose_threads(coded: Threads, asked: Mapping[str, str]) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Which kind and model are counted where several are there, and the kinds with models that are left.
-
-    ``asked`` has what was asked for by the names "kind" and "model"; a name that it lacks is chosen: interviews, where any is
-    coded, or the kind or model with most coded threads. What was chosen comes by name; nothing where there is one alone.
-    """
-    left, chosen = list(coded), {}
-    for place, name in enumerate(NAMES):
-        wanted = asked.get(name) or TOGETHER
-        if wanted != TOGETHER:
-            left = [each for each in left if each[place] == ("" if wanted == NOT_KNOWN else wanted)]
-    for place, name in enumerate(NAMES):
-        threads = Counter[str]()
-        for each in left:
-            threads[each[place]] += coded[each]
-        if len(threads) > 1 and not asked.get(name):
-            is_usual = name == "kind" and threads[INTERVIEW]
-            most = INTERVIEW if is_usual else min(threads, key=lambda each: (-threads[each], each))
-            chosen[name] = most or NOT_KNOWN
-            left = [each for each in left if each[place] == most]
-    return chosen, left
-
-
-def count_coded(records: Records, coders: Collection[str] = ()) -> dict[tuple[str, str], int]:
-    """``Threads`` of the records, coded by any of these coders, or by anybody where none is named.
-
-    Not counted (0) where all threads are of one kind and model: there is nothing to choose.
-    """
-    counts = dict.fromkeys(((each.kind, each.model) for each in records.threads), 0)
-    if len(counts) < 2:
-        return counts
-    coded = {
-        each.thread
-        for each in records.codings
-        if find_family(each) in FAMILIES_OF_NEGOTIATION and (not coders or each.coder in coders)
-    }
-    for thread in records.threads:
-        counts[thread.kind, thread.model] += thread.id in coded
-    return counts
-
-
-def keep_threads(records: Records, left: list[tuple[str, str]]) -> Records:
-    """The records of the threads of these kinds with models; of pairs those of which both threads are among them."""
-    threads = [each for each in records.threads if (each.kind, each.model) in left]
-    if len(threads) == len(records.threads):
-        return records
-    ids = {each.id for each in threads}
-    codings = [each for each in records.codings if each.thread in ids]
-    kept = {each.id for each in codings}
-    return replace(
-        records,
-        threads=threads,
-        turns=[each for each in records.turns if each.thread in ids],
-        codings=codings,
-        links=[each for each in records.links if each.coding in kept],
-        pairs=[each for each in records.pairs if each.a in ids and each.b in ids],
-        scores=[each for each in records.scores if each.thread in ids],
-        decided=[each for each in records.decided if each.thread in ids],
-    )
-
-
-Tally = Mapping[str, tuple[int, int]]
-"""Of each thread, how many units count and out of how many. Threads that hang together may stand as one."""
-
-
-class Certainty(NamedTuple):
-    """``ci``: the 95 % interval, None where there is none. ``threads``: of how many the figure is, and the ``mark`` for it."""
-
-    ci: list[float] | None
-    threads: int
-    mark: Mark | None
-
-    def as_dict(self) -> dict[str, Any]:
-        return self._asdict()
-
-
-def sum_up(tally: Tally) -> Share:
-    """The share over all threads: of the units, so that a thread counts as often as it has some."""
-    return Share(sum(part for part, _ in tally.values()), sum(n for _, n in tally.values()))
-
-
-def bound_share(tally: Tally) -> Certainty:
-    """How certain the share of a tally is. Threads without a unit do not count; below three others there is no interval.
-
-    Where each thread has one unit it is Wilson's interval, and otherwise that of a share over clusters.
-    """
-    used = [counts for counts in tally.values() if counts[1]]
-    if not is_one_each(tally) and len(used) >= MIN_CLUSTERS:
-        from transcripts.statistics.resampling import average_clusters
-
-        share = average_clusters(*zip(*used, strict=True))
-        return _describe(share.interval if share else None, len(used))
-    return _describe(sum_up(tally).interval, len(used))
-
-
-def bound_difference(first: Tally, second: Tally) -> Certainty:
-    """How certain the share of one tally less that of another is; both may be of the same threads.
-
-    ``threads`` are those of the tally that has fewer. Where no thread has two units it is Newcombe's interval, and otherwise the
-    hybrid of two intervals of shares over clusters, which knows how the shares go together in the threads.
-    """
-    threads = min(sum(1 for _, n in tally.values() if n) for tally in (first, second))
-    if is_one_each(first, second) or threads < MIN_CLUSTERS:
-        return _describe(newcombe_interval(*sum_up(first), *sum_up(second)), threads)
-    from transcripts.statistics.resampling import average_clusters, correlate_shares, subtract_shares
-
-    counts = [(*first.get(each, (0, 0)), *second.get(each, (0, 0))) for each in {**first, **second}]
-    columns = list(zip(*counts, strict=True))
-    shares = average_clusters(*columns[:2]), average_clusters(*columns[2:])
-    return _describe(subtract_shares(*shares, correlate_shares(*columns)).interval, threads)
-
-
-def _describe(interval: Interval | None, threads: int) -> Certainty:
-    ends = [*interval] if interval and threads >= MIN_CLUSTERS else None
-    return Certainty(ends, threads, mark_clusters(threads) if threads else None)
-
-
-def is_one_each(*tallies: Tally) -> bool:
-    """Whether no thread has more than one unit, in all tallies together: then units are as independent as threads."""
-    units: dict[str, int] = {}
-    for tally in tallies:
-        for thread, (_, n) in tally.items():
-            units[thread] = units.get(thread, 0) + n
-    return all(n <= 1 for n in units.values())
-
-
-def add_units(units: Iterable[tuple[str, bool]]) -> dict[str, tuple[int, int]]:
-    """The tally of units by thread, each with whether it counts."""
-    tally: dict[str, tuple[int, int]] = {}
-    for thread, counts in units:
-        part, n = tally.get(thread, (0, 0))
-        tally[thread] = part + counts, n + 1
-    return tally

@@ -23,8 +23,8 @@ from transcripts.negotiation.pure.ledger import ASSUMED, ThreadLedger, read_ledg
 from transcripts.negotiation.pure.links import list_acted_on, list_moves
 from transcripts.negotiation.pure.reading import ENACTMENTS, EXPECTATIONS
 from transcripts.negotiation.pure.records import FAILURES, FEATURES, MOVES, Coding, Pair
-from transcripts.negotiation.pure.scoring import add_units, bound_share, is_one_each
 from transcripts.negotiation.pure.study import ALL_STAGES, ENACTED, FRONT, STAGES, Study, Work
+from transcripts.negotiation.pure.thread_shares import add_units, bound_share, is_one_each
 from transcripts.statistics.figures import FEW, MIN_CLUSTERS
 from transcripts.statistics.intervals import Share
 from transcripts.statistics.significance import adjust_holm, measure_mcnemar, measure_student

@@ -18,9 +18,9 @@ from transcripts.blinding.views import offer_unblinding
 from transcripts.coding.models import Layer
 from transcripts.formats.report_tables import ReportTable, TableRow, declare
 from transcripts.negotiation.forms import StudyForm
+from transcripts.negotiation.pure.choosing import NAMES, choose_threads
 from transcripts.negotiation.pure.records import CHALLENGES, FEATURES, MOVES, RESPONSES
 from transcripts.negotiation.pure.report import make_report
-from transcripts.negotiation.pure.scoring import NAMES, choose_threads
 from transcripts.negotiation.pure.sequences import find_behind
 from transcripts.negotiation.pure.study import ALL_STAGES, CONDUCT, Study
 from transcripts.negotiation.queries.records import (

@@ -6,14 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from auditapp.benchmarks.sob.pure.measures.scores import (
-    Sample,
-    divide,
-    draw_scores,
-    explain_intervals,
-    resample_scores,
-    subtract,
-)
+from auditapp.benchmarks.sob.pure.measures.score_intervals import Sample, draw_scores, resample_scores
+from auditapp.benchmarks.sob.pure.measures.scores import divide, explain_intervals, subtract
 from auditapp.benchmarks.sob.pure.measures.tallies import ItemMatrix
 from transcripts.statistics.figures import FEW
 from transcripts.statistics.resampling import find_percentiles
@@ -28,12 +22,7 @@ from heapq import nsmallest
 
 from auditapp.benchmarks.sob.pure.measures.attributions import AttributionTally, PlaceCounts, list_parts
 from auditapp.benchmarks.sob.pure.measures.mapping import Kind, Rule, TargetMapping
-from auditapp.benchmarks.sob.pure.measures.scores import (
-    CellKey,
-    GroupTable,
-    name_place,
-    score_as_released,
-)
+from auditapp.benchmarks.sob.pure.measures.scores import CellKey, GroupTable, name_place, score_as_released
 from auditapp.benchmarks.sob.pure.measures.tallies import Repeats
 from auditapp.benchmarks.sob.pure.parsing import Outcome
 

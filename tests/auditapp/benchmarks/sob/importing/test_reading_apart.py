@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.dispatch import Signal
 from django.test import Client
 from django.utils import timezone
 
@@ -39,7 +40,7 @@ def _every_file_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "SMALL_SIZE", 1)
     monkeypatch.setattr(datasets, "INSERT_SIZE", 2)
     monkeypatch.setattr(storing, "rest", lambda _seconds: None)
-    monkeypatch.setattr(runs, "_notifiers", [])
+    monkeypatch.setattr(runs, "job_waiting", Signal())
 
 
 @pytest.mark.processes

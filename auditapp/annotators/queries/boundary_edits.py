@@ -1,0 +1,185 @@
+"""What boundary edits made of sentences, and of machines' answers about them; a sentence that a machine labelled, as pages show it.
+
+Suggestions stay at the sentence they were made for. One whose words (its quote; without one, its whole sentence) lie
+inside one current sentence is read there; any other is placed nowhere, and counted. One about a whole turn is read at the
+sentence with which the turn begins.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from auditapp.annotators.models import Annotator, Suggestion
+from auditapp.annotators.pure.placing import EditedSentence, EditedTurn
+from transcripts.codebook.models import CodeFamily
+from transcripts.corpus.models import BoundaryEdit, Sentence
+from transcripts.corpus.pure.boundaries import Extent
+from transcripts.corpus.queries import read_questions
+from transcripts.studies.models import Project
+
+AT_A_TIME = 5_000
+# Coder, sentence, the suggestions shown, and when.
+Look = tuple[int, int, Sequence[int], datetime.datetime]
+
+
+def read_edited_turns(project_id: int) -> dict[int, EditedTurn]:
+    """The turns of a study with boundary edits, with every sentence they have and had. One query."""
+    edited = BoundaryEdit.objects.filter(turn__interview__project=project_id).order_by().values("turn")
+    return _gather(Sentence.objects.filter(turn__in=edited))
+
+
+def read_turns(turn_ids: Collection[int]) -> dict[int, EditedTurn]:
+    """These turns with every sentence they have and had. A query for some thousands."""
+    found: dict[int, EditedTurn] = {}
+    ids = sorted(turn_ids)
+    for first in range(0, len(ids), AT_A_TIME):
+        found |= _gather(Sentence.objects.filter(turn__in=ids[first : first + AT_A_TIME]))
+    return found
+
+
+def _gather(sentences: QuerySet[Sentence]) -> dict[int, EditedTurn]:
+    found: dict[int, list[EditedSentence]] = {}
+    columns = ("turn_id", "pk", "start", "end", "made_by_id", "retired_by_id")
+    for turn, *row in sentences.order_by().values_list(*columns):
+        found.setdefault(turn, []).append(EditedSentence(*row))
+    return {turn: EditedTurn(sentences) for turn, sentences in found.items()}
+
+
+def find_words(suggestion: Suggestion) -> Extent:
+    """The words by which a suggestion is placed: its quote, or the whole of its sentence; the first character of a whole turn.
+    Reads suggestion.sentence and suggestion.code.family."""
+    if suggestion.code.family.unit == CodeFamily.Unit.TURN:
+        return Extent(suggestion.sentence.start, suggestion.sentence.start + 1)
+    if suggestion.quote_start is not None and suggestion.quote_end is not None:
+        return Extent(suggestion.quote_start, suggestion.quote_end)
+    return Extent(suggestion.sentence.start, suggestion.sentence.end)
+
+
+def find_current_sentences(suggestions: Iterable[Suggestion]) -> dict[int, Sentence | None]:
+    """By number: the sentence each is read at now, ``None`` where it is placed nowhere. Reads suggestion.sentence.turn.
+
+    Two queries if boundaries were edited, else none.
+    """
+    rows = list(suggestions)
+    turns = read_turns({each.sentence.turn_id for each in rows if each.sentence.retired_by_id is not None})
+    places = {
+        each.pk: turns[each.sentence.turn_id].find_place(find_words(each))
+        for each in rows
+        if each.sentence.retired_by_id is not None
+    }
+    wanted = {place for place in places.values() if place is not None}
+    current = Sentence.objects.select_related("turn__interview").in_bulk(wanted) if wanted else {}
+    return {each.pk: current.get(places[each.pk] or 0) if each.pk in places else each.sentence for each in rows}
+
+
+def map_moved(suggestions: QuerySet[Suggestion]) -> dict[int, int | None]:
+    """Of these suggestions those whose sentence is no longer current, by number: the sentence each is read at now, or None.
+
+    One query, one more where there are any.
+    """
+    columns = (
+        "pk",
+        "sentence__turn_id",
+        "sentence__start",
+        "sentence__end",
+        "quote_start",
+        "quote_end",
+        "code__family__unit",
+    )
+    rows = list(suggestions.filter(sentence__retired_by__isnull=False).order_by("pk").values_list(*columns))
+    turns = read_turns({row[1] for row in rows})
+    return {
+        pk: turns[turn].find_place(
+            Extent(start, start + 1)
+            if unit == CodeFamily.Unit.TURN
+            else Extent(start, end)
+            if last is None
+            else Extent(first, last)
+        )
+        for pk, turn, start, end, first, last, unit in rows
+    }
+
+
+def count_moved(
+    annotator: Annotator, *, batch: int | None = None, interviews: Collection[int] | None = None
+) -> dict[str, int]:
+    """Of all the annotator suggested, in one batch or in some interviews: how many are at sentences that were split or
+    merged since, and how many of those are read elsewhere now (``placed``) or nowhere (``unplaced``)."""
+    suggestions = Suggestion.objects.filter(annotator=annotator)
+    if interviews is not None:
+        suggestions = suggestions.filter(sentence__turn__interview__in=interviews)
+    if batch is not None:
+        suggestions = suggestions.filter(cell__batch=batch)
+    places = list(map_moved(suggestions).values())
+    unplaced = places.count(None)
+    return {"total": len(places), "placed": len(places) - unplaced, "unplaced": unplaced}
+
+
+def follow_looks(project_id: int, looks: Iterable[Look]) -> Iterator[Look]:
+    """Looks at suggestions, each at the sentences that hold the words of the one looked at now. One query."""
+    gone = {
+        pk: turn.list_touched(each.extent)
+        for turn in read_edited_turns(project_id).values()
+        for pk, each in turn.sentences.items()
+        if each.retired_by is not None
+    }
+    for coder, sentence, suggestions, at in looks:
+        for place in gone.get(sentence, [sentence]):
+            yield coder, place, suggestions, at
+
+
+def match_current(sentence_ids: Collection[int], moved: Mapping[int, int | None]) -> Q:
+    """The suggestions that are read at these sentences, those of ``moved`` among them."""
+    wanted = set(sentence_ids)
+    return Q(sentence__in=wanted) | Q(pk__in=[pk for pk, place in moved.items() if place in wanted])
+
+
+def add_edited(project: Project, sentence_ids: Collection[int]) -> set[int]:
+    """These sentences, and current ones that hold any of their words: people's codings were migrated there, so training
+    on the old ones is training on these. One query more if no boundary was edited."""
+    found = set(sentence_ids)
+    for turn in read_edited_turns(project.pk).values():
+        for pk in found & turn.sentences.keys():
+            if turn.sentences[pk].retired_by is not None:
+                start, end = turn.sentences[pk].extent
+                found |= {each.pk for each in turn.sentences.values() if each.start < end and start < each.end}
+    return found
+
+
+# A longer one is folded, so that it does not push the sentence away.
+SHORT_QUESTION = 280
+
+
+def read_passages(suggestions: Sequence[Suggestion]) -> dict[int, dict[str, Any]]:
+    """By suggestion, what ``agreement/_item.html`` shows of its sentence; and its ``quote``, "" where it has none.
+
+    After a boundary edit it is the sentence that holds the words of the suggestion now; ``is_unplaced``: no single
+    sentence does, so the sentence is shown as the machine had it. Reads suggestion.sentence.turn.interview; two queries
+    for the questions, two more after boundary edits.
+    """
+    questions = read_questions({each.sentence.turn_id: each.sentence.turn for each in suggestions}.values())
+    current = find_current_sentences(suggestions)
+    return {each.pk: _cut(each, current[each.pk], questions.get(each.sentence.turn_id, "")) for each in suggestions}
+
+
+def _cut(suggestion: Suggestion, current: Sentence | None, question: str) -> dict[str, Any]:
+    sentence, text = current or suggestion.sentence, suggestion.sentence.turn.text
+    quote = ""
+    if suggestion.quote_start is not None and suggestion.quote_end is not None:
+        quote = text[suggestion.quote_start : suggestion.quote_end]
+    return {
+        "sentence": sentence,
+        "interview": sentence.turn.interview,
+        "unit": "sentence",
+        "question": question,
+        "is_question_short": len(question) <= SHORT_QUESTION,
+        "before": text[: sentence.start],
+        "text": text[sentence.start : sentence.end],
+        "after": text[sentence.end :],
+        "quote": quote,
+        "is_unplaced": current is None,
+    }

@@ -98,6 +98,7 @@ def test_a_file_that_lists_no_units_is_refused_by_line(text: str, words: str) ->
         ({"outcome": 3}, "Found 3 for “outcome”; expected a text"),
         ({"others": "trust"}, 'Found "trust" for “others”; expected a list of names'),
         ({"others": [3]}, "for “others”; expected a list of names"),
+        ({"others": ["trust", 3]}, "for “others”; expected a list of names"),
         ({"notes": "n" * (MAX_NOTES + 1)}, "“notes”: "),
         ({"baseline": "o" * (MAX_NAME + 1)}, "“baseline”: "),
         ({"name": "a\x00"}, "“name”: .*cannot be stored"),

@@ -97,6 +97,17 @@ def test_a_code_that_is_wrong_more_often_than_right_on_unseen_interviews_is_not_
     assert (outcome["threshold"], outcome["reason"]) == (None, NOT_LEARNT)
 
 
+def test_a_code_that_is_suggested_for_everything_is_not_learnt_though_most_have_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(learning, "choose_threshold", lambda _scores, _yes: 0.0)
+    _, outcomes = learn(teach(share=0.6), seed=1)
+    outcome = outcomes["code"]
+    assert (outcome["fn"], outcome["tn"]) == (0, 0)
+    assert outcome["tp"] > outcome["fp"]
+    assert outcome["reason"] == NOT_LEARNT
+
+
 @pytest.mark.parametrize(
     ("share", "interviews", "says"),
     [(0.03, 8, "where 20 are needed"), (0.9, 2, "Interviews with an example: 2"), (0.99, 8, "to tell the others from")],

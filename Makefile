@@ -10,7 +10,7 @@ AS_DEPLOYED := AUDITAPP_DATA=.venv/check-data BASE_URL=https://coding.example.or
 UV ?= uv
 LOCK = $(UV) pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 
-.PHONY: help run learn parquet test test-ci test-all approve setup check ratchet fix bench chaos real lock sbom python
+.PHONY: help run learn parquet test test-ci test-all approve setup check ratchet fix docs bench chaos real lock sbom python
 
 help:
 	@echo "make run     start auditapp on this machine (PORT=8000, DATA=var); MODEL=local adds a real, very small model"
@@ -23,6 +23,7 @@ help:
 	@echo "make check   linters, types, import contracts, migrations, figures of each room; changes nothing"
 	@echo "make ratchet write tools/ratchet.toml, how much of each kind every room has, as it is"
 	@echo "make fix     put code and templates into their standard form"
+	@echo "make docs    build the documentation site in site/ from docs/; a link that leads nowhere is an error"
 	@echo "make bench   measure speed and memory, and compare with perf/ratios.json"
 	@echo "make chaos   10,000 calls through killed workers and restarted servers (CELLS=10000, SEED=1)"
 	@echo "make real    a real, very small model answers, is killed and comes back; installs about 130 MB"
@@ -72,6 +73,9 @@ fix: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	find templates -name '*.html' -exec $(BIN)/djade --target-version 5.2 {} +
+
+docs: setup
+	$(BIN)/python -m properdocs build --strict --config-file properdocs.yml
 
 bench: setup
 	@$(BIN)/python -m perf

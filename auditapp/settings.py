@@ -254,7 +254,11 @@ USE_TZ = True
 TIME_ZONE = env_time_zone()
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA / "static"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+# What the documents link to has the same place below static/ as in docs/: static/docs/images/desk.webp.
+STATICFILES_DIRS = [
+    BASE_DIR / "static",
+    *((f"docs/{folder}", BASE_DIR / "docs" / folder) for folder in ("images", "examples", "security")),
+]
 # `manage.py prepare` collects the files under hashed names, each page's script as one; a bare checkout serves them as they lie.
 HASHED_STATIC_FILES = "auditapp.site.static_files.CollectedFiles"
 _COLLECTED = (STATIC_ROOT / "staticfiles.json").exists() and not DEBUG

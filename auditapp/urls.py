@@ -70,11 +70,10 @@ machine_half = [
 urlpatterns: list[URLPattern | URLResolver] = [
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),
-    path("help/", pages.show_help, name="help"),
+    path("help/", pages.show_guide, name="help"),
     path("help/api/", show_late("show_reference"), name="api_reference"),
     path("help/api/<slug:resource>/", show_late("show_resource"), name="api_resource"),
-    path("help/formats/", pages.show_formats, name="help_formats"),
-    path("help/<slug:task>/", pages.show_task, name="help_task"),
+    path("help/<path:place>/", pages.show_guide, name="help_page"),
     *human_half,
     *machine_half,
 ]

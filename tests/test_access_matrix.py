@@ -458,8 +458,7 @@ OPEN_TO_ALL = {
     "account_login",
     "accounts:use_link",
     "help",
-    "help_formats",
-    "help_task",
+    "help_page",
     "livez",
     "mfa_authenticate",
     "readyz",
@@ -732,7 +731,7 @@ def test_open_pages_answer_strangers_and_looking_changes_nothing(db: None) -> No
     for name in OPEN_TO_ALL:
         with writes_seen() as written:
             answer = Visitor(None).knock(reverse(name, kwargs=dict.fromkeys(ADDRESSES[name].holes, "x")), "GET")
-        assert answer.status_code == {"accounts:use_link": 410, "help_task": 404, "mfa_authenticate": 302}.get(
+        assert answer.status_code == {"accounts:use_link": 410, "help_page": 404, "mfa_authenticate": 302}.get(
             name, 200
         ), name
         assert not written, name

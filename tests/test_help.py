@@ -1,63 +1,176 @@
-"""Help: a page for each task, reached from the pages that it explains."""
+"""Help: the documents of ``docs/``, reached from the pages that they explain."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
+from urllib.parse import urljoin, urlsplit
 
+import lxml.html
 import pytest
+from django.contrib.staticfiles import finders
 from django.test import Client
+from django.test.utils import override_script_prefix
 from django.urls import reverse
 
+from auditapp.site.guides import DOCUMENTS, find_address, list_guides, make_anchor, read_size, render_guide
+from auditapp.site.pages import MOVED
 from tests.support.instance import ROOT
 from tests.support.whole_study import ADDRESSES
-from transcripts.ui.navigation import TASKS, find_help
+from transcripts.ui.navigation import DESTINATIONS, GUIDES, Group, find_help
+
+pytestmark = pytest.mark.django_db
+GUIDE_FILES = sorted((DOCUMENTS / "guide").glob("*.md"))
+LONGEST_LINE = 400
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_each_task_has_a_page_that_all_help_leads_to(client: Client, db: None, task: str) -> None:
-    address = reverse("help_task", args=[task])
-    assert f'href="{address}"' in client.get(reverse("help")).content.decode()
-    assert "<ol>" in client.get(address).content.decode()
+def find_page(place: str) -> str:
+    return reverse("help_page", args=[place]) if place else reverse("help")
 
 
-PICTURES = ROOT / "static" / "img" / "help"
+def open_pages() -> dict[str, Any]:
+    """The main part of every page of help, by its address."""
+    client = Client()
+    pages = {address: client.get(address) for address in map(find_page, list_guides())}
+    assert {address for address, page in pages.items() if page.status_code != 200} == set()
+    return {address: lxml.html.fromstring(page.content.decode()).find(".//main") for address, page in pages.items()}
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_each_task_has_a_picture_with_words_for_it_as_large_as_the_file_is(client: Client, db: None, task: str) -> None:
-    page = client.get(reverse("help_task", args=[task])).content.decode()
-    found = re.findall(
-        r'<img class="screenshot" src="/static/img/help/([\w-]+\.webp)" alt="([^"]+)" width="(\d+)" height="(\d+)"',
-        page,
-    )
-    assert found
-    for name, words, width, height in found:
-        assert len(words) > 30
-        assert read_size((PICTURES / name).read_bytes()) == (int(width), int(height)), name
+def test_every_document_is_reached_from_the_list_and_every_link_leads_to_a_page_a_part_or_a_file() -> None:
+    pages = open_pages()
+    assert len(pages) > 60
+    led_to, broken = {reverse("help")}, list[str]()
+    for address, page in pages.items():
+        for link in page.xpath(".//@href | .//@src"):
+            if re.match(r"(https?|mailto):", link):
+                continue
+            path, part = urljoin(address, urlsplit(link).path), urlsplit(link).fragment
+            if path in pages:
+                led_to |= {path} - {address}
+                whole = not part or pages[path].xpath("boolean(.//*[@id=$part])", part=part)
+            else:
+                whole = path == reverse("api_reference") or bool(finders.find(path.removeprefix("/static/")))
+            broken += [] if whole else [f"{address}: {link}"]
+    assert broken == []
+    assert set(pages) - led_to == set()
 
 
-def test_every_picture_is_shown_somewhere_and_small() -> None:
-    pages = [ROOT / "README.md", *(ROOT / "templates" / "help").iterdir()]
+def test_no_page_has_a_style_of_its_own_or_an_anchor_twice() -> None:
+    for address, page in open_pages().items():
+        anchors = page.xpath(".//@id")
+        assert not page.xpath(".//@style"), address
+        assert sorted(anchors) == sorted(set(anchors)), address
+
+
+def test_a_document_shows_its_table_its_picture_and_its_code() -> None:
+    page = open_pages()["/help/guide/experiments/"]
+    [picture] = page.xpath(".//img")
+    width, height = read_size((DOCUMENTS / "images" / "experiment.webp").read_bytes())
+    assert picture.get("src") == "/static/docs/images/experiment.webp"
+    assert (picture.get("width"), picture.get("height")) == (str(width), str(height))
+    [table] = page.xpath(".//div[@role='region' and @aria-label='A plan']/table")
+    assert table.xpath("string(.//th)") == "key"
+    for file in (DOCUMENTS / "examples").glob("experiment-*"):
+        assert file.read_text(encoding="utf-8") in [each.text for each in page.xpath(".//pre/code")]
+        assert page.xpath("boolean(.//a[@href=$address])", address=f"/static/docs/examples/{file.name}")
+
+
+def test_the_place_of_the_site_is_part_of_every_address() -> None:
+    assert 'href="/help/guide/desk/"' in str(render_guide("")["text"])
+    with override_script_prefix("/auditapp/"):
+        below = str(render_guide("")["text"])
+    assert 'href="/auditapp/help/guide/desk/"' in below
+    assert 'href="/help/guide/desk/"' not in below
+
+
+@pytest.mark.parametrize(
+    ("link", "address"),
+    [
+        ("#keys", "#keys"),
+        ("https://example.org/a.md", "https://example.org/a.md"),
+        ("themes.md", "/help/guide/themes/"),
+        ("../reference/formats.md#codebook", "/help/reference/formats/#codebook"),
+        ("../README.md", "/help/"),
+        ("../adr/README.md", "/help/adr/"),
+        ("../images/desk.webp", "/static/docs/images/desk.webp"),
+    ],
+)
+def test_a_link_of_a_document_leads_to_the_page_of_that_document(link: str, address: str) -> None:
+    assert find_address("guide/desk.md", link) == address
+
+
+def test_anchors_are_those_that_forges_make() -> None:
+    assert make_anchor("Studies of other programs (REFI-QDA)") == "studies-of-other-programs-refi-qda"
+    assert make_anchor("The paper's 2,457 texts, from & to") == "the-papers-2457-texts-from--to"
+
+
+def test_a_document_is_no_page_of_its_own_file_nor_of_one_outside(client: Client) -> None:
+    for place in ("guide/desk.md", "../README", "guide", "guide/make-coffee", "README"):
+        assert client.get(f"/help/{place}/").status_code == 404, place
+
+
+@pytest.mark.parametrize("old", MOVED)
+def test_addresses_of_help_before_lead_on(client: Client, old: str) -> None:
+    answer = client.get(f"/help/{old}/")
+    assert answer.status_code == 301
+    assert client.get(answer["Location"]).status_code == 200
+
+
+def test_help_above_a_page_leads_to_its_guide() -> None:
+    assert find_help("desk:desk") == "/help/guide/desk/"
+    assert find_help("sob:dashboard") == "/help/guide/second-order-bias/#read-the-heat-map"
+    assert find_help("sob:launch") == "/help/guide/second-order-bias/"
+    assert find_help("studies:home") == "/help/"
+
+
+def test_the_guides_above_pages_and_the_pages_below_guides_exist() -> None:
+    pages = open_pages()
+    rooms = {name.partition(":")[0] + ":" for name in ADDRESSES}
+    for guide, routes in GUIDES.items():
+        place, _, part = guide.partition("#")
+        page = pages[find_page(place)]
+        assert not part or page.xpath("boolean(.//*[@id=$part])", part=part), guide
+        assert set(routes) <= set(ADDRESSES) | rooms, guide
+
+
+def test_places_in_the_program_are_said_by_the_names_of_the_bar() -> None:
+    bar = {
+        destination.name: {
+            entry.name: {page.name for page in entry.pages} if isinstance(entry, Group) else set()
+            for entry in destination.entries
+        }
+        for destination in DESTINATIONS
+    }
+    # "*Team*, *Rounds*" or "*Team, Rounds*"; what follows the name of a page is a button of it.
+    said = [
+        (file.name, *run.replace("*", "").strip(".").split(", "), "")
+        for file in GUIDE_FILES
+        for run in re.findall(r"\*[A-Z][^*\n]+\*(?:, \*[^*\n]+\*)*", file.read_text(encoding="utf-8"))
+    ]
+    places = [place for place in said if place[1] in bar and len(place) > 3]
+    assert len(places) > 15
+    wrong = []
+    for file, destination, entry, page, *_ in places:
+        pages = bar[destination].get(entry)
+        if pages is None or (pages and page and page not in pages):
+            wrong.append(f"{file}: {destination}, {entry}, {page}")
+    assert wrong == []
+
+
+def test_the_guides_have_no_line_that_nobody_can_review() -> None:
+    long = [
+        f"{file.name}:{number}"
+        for file in GUIDE_FILES
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > LONGEST_LINE
+    ]
+    assert long == []
+
+
+def test_every_picture_is_shown_somewhere_small_and_described() -> None:
+    pages = [ROOT / "README.md", *DOCUMENTS.rglob("*.md")]
     words = "".join(page.read_text(encoding="utf-8") for page in pages)
-    for file in PICTURES.iterdir():
-        assert f"'{file.stem}'" in words or f"img/help/{file.name}" in words, file.name
+    for file in (DOCUMENTS / "images").iterdir():
+        assert f"images/{file.name})" in words, file.name
         assert file.stat().st_size < 110_000, file.name
-
-
-def read_size(webp: bytes) -> tuple[int, int]:
-    """Width and height by the extended header of a WebP file."""
-    assert webp[8:16] == b"WEBPVP8X"
-    return int.from_bytes(webp[24:27], "little") + 1, int.from_bytes(webp[27:30], "little") + 1
-
-
-def test_help_above_a_page_leads_to_its_task() -> None:
-    assert find_help("desk:desk") == reverse("help_task", args=["code-an-interview"])
-    assert find_help("studies:home") == reverse("help")
-
-
-def test_the_pages_of_the_tasks_exist() -> None:
-    assert {route for routes in TASKS.values() for route in routes} <= set(ADDRESSES)
-
-
-def test_a_task_that_is_not_there_is_not_found(client: Client, db: None) -> None:
-    assert client.get("/help/make-coffee/").status_code == 404
+    assert all(len(said) > 30 for said in re.findall(r"!\[([^\]]*)\]\([^)]*images/", words))

@@ -31,3 +31,7 @@ def test_the_code_is_compiled_in_the_image_before_the_user_changes() -> None:
     assert steps.index("COPY . .") < compiles < steps.index("USER auditapp")
     holds_code = {path for path in read_let_through() if path.endswith(".py") or any((ROOT / path).rglob("*.py"))}
     assert holds_code == {word for word in steps[compiles].split()[4:] if not word.startswith("-")}
+
+
+def test_templates_static_files_and_the_documents_of_help_come_into_the_image() -> None:
+    assert {"templates", "static", "docs"} <= set(read_let_through())

@@ -33,6 +33,7 @@ from tests.transcripts.negotiation.case_cast import pair_up, write_sheet
 from tests.transcripts.rounds.round_cast import find_assignment, open_round
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
+from transcripts.blinding import views
 from transcripts.blinding.actions import unblind_interview
 from transcripts.blinding.conditions import open_condition, unmask_interviews
 from transcripts.blinding.viewers import Viewer
@@ -301,6 +302,23 @@ def test_unmasking_waits_for_the_round_and_asks_for_a_lead_and_a_reason(
     unmask_interviews(project=project, interviews=threads, reason="Done.", by=lead)
     with pytest.raises(Refused, match="at least one"):
         unmask_interviews(project=project, interviews=threads, reason="Done.", by=lead)
+
+
+def test_the_page_of_unmasking_names_some_of_many_and_counts_the_others(
+    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = bring_in_masked(project, lead, [make_thread("xenobriefed", number) for number in range(5)])
+    browser = Client()
+    browser.force_login(lead)
+    address, ticked = reverse("blinding:unmask", args=[project.slug]), {"interview": [each.pk for each in threads]}
+    assert (
+        " more"
+        not in browser.post(address, ticked).content.decode().partition("5 interviews: ")[2].partition("</p>")[0]
+    )
+    monkeypatch.setattr(views, "LABELS_SHOWN", 3)
+    listed = browser.post(address, ticked).content.decode().partition("5 interviews: ")[2].partition("</p>")[0]
+    assert [each.mask_label in listed for each in threads] == [True, True, True, False, False]
+    assert listed.endswith(" and 2 more")
 
 
 def test_after_unmasking_everything_is_back_byte_for_byte(project: Project, lead: User, coder: User) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of the program for the README and the help pages: ``python -m tools.screenshots SIGN_IN_URL`` while `make run` runs.
+"""Pictures of the program for the README and the documents: ``python -m tools.screenshots SIGN_IN_URL`` while `make run` runs.
 
 SIGN_IN_URL is the link that `make run` prints. Run it on a new data folder: the demo study is what is shown, and the first
 interview of its owner is coded a little. Needs the development requirements and Chromium (CHROMIUM, or the first of chromium
@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import FilePayload, Locator, Page, sync_playwright
 
-# Static files, so that the container image and every site have them; the README shows the same files.
-FOLDER = Path(__file__).resolve().parent.parent / "static" / "img" / "help"
+# The documents and the README show these files, and so does help, as static files.
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "images"
 QUALITY = 82
 # The width of a help page's text: what is taken at this width is shown there as large as it was.
 NARROW = 690

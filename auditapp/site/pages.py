@@ -8,40 +8,45 @@ from collections.abc import Callable
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from auditapp.site.clients import find_client
+from auditapp.site.guides import list_guides, render_guide
 from auditapp.site.log_lines import is_outage, show_outage
 from transcripts.corpus.views import show_left_out
 from transcripts.studies.access import visible_projects
 from transcripts.studies.downloads import sends_large_files
-from transcripts.ui.navigation import TASKS
+
+# Where the pages of help lay before the documents were shown.
+MOVED = {
+    "code-an-interview": "guide/desk",
+    "compare-two-coders": "guide/agreement",
+    "formats": "guide/files",
+    "hold-an-interview": "guide/interviewing",
+    "import-interviews": "guide/interviews",
+    "invite-a-coder": "guide/accounts",
+    "launch-a-benchmark": "guide/second-order-bias",
+    "play-scenarios": "guide/scenarios",
+    "probe-gender-cues": "guide/gender-cue-probe",
+    "read-the-heat-map": "guide/second-order-bias",
+    "read-the-ledger": "guide/negotiation",
+    "report-an-experiment": "guide/experiments",
+    "score-a-thread": "guide/negotiation",
+}
 
 
 @require_safe
 @login_not_required
-def show_help(request: HttpRequest) -> HttpResponse:
-    """How to use the desk, and what the terms mean."""
-    return render(request, "help.html")
-
-
-@require_safe
-@login_not_required
-def show_formats(request: HttpRequest) -> HttpResponse:
-    """Every format of interviews that can be read, and what is read of it."""
-    return render(request, "help_formats.html")
-
-
-@require_safe
-@login_not_required
-def show_task(request: HttpRequest, task: str) -> HttpResponse:
-    """One task, step by step."""
-    if task not in TASKS:
+def show_guide(request: HttpRequest, place: str = "") -> HttpResponse:
+    """A document of ``docs/``; the first one lists all others."""
+    if place in MOVED:
+        return redirect("help_page", MOVED[place], permanent=True)
+    if place not in list_guides():
         raise Http404
-    return render(request, f"help/{task}.html")
+    return render(request, "guide.html", render_guide(place) | {"is_list": not place})
 
 
 def show_bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

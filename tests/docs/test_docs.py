@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OURS = ("transcripts.", "auditapp.")
 PARTS = ("transcripts", "auditapp", "tools", "perf", "tests")
 # Modules of other programs.
-OF_OTHERS = {"utils/scoring.py", "run_sob.py", "bench_web.py"}
+OF_OTHERS = {"utils/scoring.py", "run_sob.py"}
 
 
 def read(name: str) -> str:

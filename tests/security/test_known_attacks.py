@@ -40,8 +40,7 @@ FILTERS = {
 # Addresses that answer people who are not signed in. Static files are apart.
 PUBLIC = {
     "help",
-    "help_formats",
-    "help_task",
+    "help_page",
     "livez",
     "readyz",
     "accounts:use_link",

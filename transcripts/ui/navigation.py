@@ -333,14 +333,19 @@ DESTINATIONS = (
     ),
 )
 
-# The tasks that help explains step by step, each with the routes of the pages that lead to it.
-TASKS = {
-    "code-an-interview": ("desk:desk", "rounds:work"),
-    "compare-two-coders": ("agreement:table", "agreement:disagreements", "agreement:queue", "rounds:list"),
-    "launch-a-benchmark": ("sob:launch", "sob:datasets", "sob:load", "batches:list"),
-    "import-interviews": ("corpus:interviews", "corpus:import", "corpus:files", "jobs:job"),
-    "invite-a-coder": ("studies:members",),
-    "hold-an-interview": (
+# The guide for the pages of a room or for single routes, which go before their room: its place below docs/, and the part of it.
+GUIDES = {
+    "guide/desk": ("desk:",),
+    "guide/codebook": ("codebook:", "revision:"),
+    "guide/agreement": ("rounds:", "agreement:"),
+    "guide/interviews": ("corpus:", "jobs:"),
+    "guide/themes": ("themes:",),
+    "guide/themes#memos": ("notebook:",),
+    "guide/negotiation": ("negotiation:",),
+    "guide/exports": ("exchange:",),
+    "guide/accounts": ("accounts:", "mfa_index"),
+    "guide/accounts#invite-a-coder": ("studies:members",),
+    "guide/interviewing": (
         "scenarios:plays",
         "scenarios:open_play",
         "scenarios:play",
@@ -348,40 +353,27 @@ TASKS = {
         "scenarios:new_script",
         "scenarios:next_script",
     ),
-    "score-a-thread": (
-        "negotiation:stances",
-        "negotiation:new_stance",
-        "negotiation:next_stance",
-        "negotiation:scores",
-        "negotiation:thread_scores",
-    ),
-    "read-the-ledger": ("negotiation:thread", "negotiation:study", "negotiation:behind"),
-    "play-scenarios": (
-        "scenarios:suites",
-        "scenarios:suite",
-        "scenarios:load_suite",
-        "scenarios:launch",
-        "scenarios:run",
-    ),
-    "probe-gender-cues": (
-        "gender_cues:home",
-        "gender_cues:purpose",
-        "gender_cues:withdraw",
-        "gender_cues:load",
-        "gender_cues:reviews",
-        "gender_cues:launch",
-        "gender_cues:report",
-        "gender_cues:rationales",
-    ),
-    "report-an-experiment": ("experiments:list", "experiments:show"),
-    "read-the-heat-map": ("sob:dashboard", "sob:report"),
+    "guide/scenarios": ("scenarios:",),
+    "guide/gender-cue-probe": ("gender_cues:",),
+    "guide/experiments": ("experiments:",),
+    "guide/second-order-bias": ("sob:",),
+    "guide/second-order-bias#read-the-heat-map": ("sob:dashboard", "sob:report"),
+    "guide/batches": ("batches:",),
+    "guide/models": ("llm:",),
+    "guide/pre-annotation": ("annotators:", "evaluation:", "suggestions:"),
+    "reference/method#counts-of-codes": ("search:",),
+    "reference/method#stance": ("studies:method",),
+    "reference/webhooks": ("webhooks:",),
+    "blinding": ("blinding:",),
 }
 
 
 def find_help(view_name: str) -> str:
-    """The address of the help for the page of that route: that of its task, or of all help; "" where there is none."""
-    task = next((task for task, routes in TASKS.items() if view_name in routes), "")
-    return _find_address("help_task", [task]) if task else _find_address("help", [])
+    """The address of the help for the page of that route: its guide, or the list of all; "" where there is none."""
+    ways = (view_name, view_name.partition(":")[0] + ":")
+    place, sign, part = next((page for way in ways for page, of in GUIDES.items() if way in of), "").partition("#")
+    address = _find_address("help_page", [place]) if place else _find_address("help", [])
+    return address and address + sign + part
 
 
 def build_bar(

@@ -7,6 +7,7 @@ import pytest
 
 from auditapp.annotators.pure import learning
 from auditapp.annotators.pure.learning import (
+    NOT_LEARNT,
     PARTS,
     Lesson,
     NothingToLearn,
@@ -79,6 +80,29 @@ def test_what_cannot_be_told_is_not_suggested_and_says_so() -> None:
     assert reader.read(["A stereotype."]) == [[]]
 
 
+def test_a_code_that_is_wrong_more_often_than_right_on_unseen_interviews_is_not_learnt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(learning, "choose_threshold", lambda scores, _yes: float(scores.min() + scores.max()) / 2)
+    _, outcomes = learn(teach(share=0.15, noise=0.2), seed=1)
+    outcome = outcomes["code"]
+    assert 0 < outcome["tp"] < outcome["fp"]
+    # It would be better than chance.
+    assert outcome["tp"] / outcome["positives"] > outcome["fp"] / outcome["negatives"]
+    assert (outcome["threshold"], outcome["reason"]) == (None, NOT_LEARNT)
+
+
+def test_a_code_that_is_suggested_for_everything_is_not_learnt_though_most_have_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(learning, "choose_threshold", lambda _scores, _yes: 0.0)
+    _, outcomes = learn(teach(share=0.6), seed=1)
+    outcome = outcomes["code"]
+    assert (outcome["fn"], outcome["tn"]) == (0, 0)
+    assert outcome["tp"] > outcome["fp"]
+    assert outcome["reason"] == NOT_LEARNT
+
+
 @pytest.mark.parametrize(
     ("share", "interviews", "says"),
     [(0.03, 8, "where 20 are needed"), (0.9, 2, "Interviews with an example: 2"), (0.99, 8, "to tell the others from")],
@@ -112,6 +136,8 @@ def test_an_interview_is_whole_in_one_part_and_every_part_lacks_only_some_positi
         ([0.9, 0.8, 0.6, 0.2], [1, 0, 1, 0], 0.4),
         # More than half would be wrong at every threshold.
         ([0.9, 0.8, 0.7], [0, 0, 1], None),
+        # So would they here, though the suggestion is likelier where the code is.
+        ([0.9, 0.8, 0.7, 0.1, 0.1, 0.1, 0.1, 0.1], [0, 0, 1, 0, 0, 0, 0, 0], None),
         # Equal scores stand or fall together.
         ([0.5, 0.5, 0.5, 0.1], [1, 1, 0, 0], 0.3),
         ([0.5, 0.4], [0, 0], None),

@@ -378,6 +378,7 @@ def test_codings_are_found_by_their_answer_to_a_question_of_their_code(
     assert found(coder, "theme.compassion:direction=about self") == {first.pk}
     assert found(coder, "theme.compassion:direction") == {first.pk}
     assert found(coder, "theme.compassion:direction=") == set()
+    assert found(second_coder, "theme.compassion:direction") == set()
     assert found(second_coder, "theme.compassion:direction=") == {second.pk}
     assert found(second_coder, "theme.compassion:direction=about self") == set()
     refused = program_of(coder).get(PATH, answer="theme.compassion:where=here")

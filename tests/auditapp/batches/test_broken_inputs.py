@@ -9,7 +9,9 @@ import pytest
 from django.db import IntegrityError, OperationalError
 
 from auditapp.batches import actions, kinds
+from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger import statements
+from auditapp.batches.ledger.batch_state import NOT_STORABLE
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
 from auditapp.batches.pages.spending import estimate_batch
@@ -43,8 +45,32 @@ def kind(monkeypatch: pytest.MonkeyPatch, db: None) -> Choosy:
     return kind
 
 
+class Naming(Choosy):
+    """A kind that stores each answer under a name, which the database takes once."""
+
+    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+        User.objects.bulk_create([User(username=f"answer {each.input_id}") for each in answers])
+        return super().store_answers(batch, answers)
+
+
 def read_outcomes() -> dict[int, str]:
     return dict(Cell.objects.exclude(outcome="").values_list("input_id", "outcome"))
+
+
+def test_an_answer_that_the_database_refuses_to_store_fails_alone(
+    project: Project, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    kind = Naming()
+    monkeypatch.setitem(kinds._kinds, kind.name, kind)
+    User.objects.create(username="answer 2")
+    queue = launch(project)
+    with caplog.at_level(logging.ERROR):
+        finish(queue, claim(queue), ANSWER)
+    assert read_outcomes() == {1: "said", 2: NOT_STORABLE, 3: "said"}
+    assert User.objects.filter(username__in=["answer 1", "answer 3"]).count() == 2
+    whole, alone = (record.getMessage() for record in caplog.records)
+    assert whole.endswith("a group of 3 answers could not be stored together")
+    assert alone.endswith(f"the answer of cell {Cell.objects.get(input_id=2).pk} could not be stored")
 
 
 def test_an_input_that_cannot_be_written_about_fails_alone_and_costs_nothing(

@@ -10,6 +10,7 @@ import pytest
 from auditapp.batches import kinds
 from auditapp.batches.ledger.prompts import hash_request, make_request
 from auditapp.batches.models import Attempt, Batch, Cell, Result
+from auditapp.llm.models import ProviderAccount
 from auditapp.llm.providers.base import ChatRequest, Traits
 from tests.auditapp.batches.queues import ANSWER, LOST, Echo, claim, finish, hold, launch, make_variant, plan
 from transcripts.studies.models import Project
@@ -112,6 +113,14 @@ def test_the_hash_covers_all_that_shapes_the_answer(project: Project) -> None:
     assert len(hashes) == len(changed) + 2
     same = dataclasses.replace(request, request_id="another", timeout_seconds=1.0)
     assert hash_request(same, account) == hash_request(request, account)
+
+
+def test_the_hash_of_a_request_is_the_same_in_every_version_so_that_no_stored_answer_is_lost() -> None:
+    account = ProviderAccount(pk=7, provider="openai", base_url="https://models.example/v1")
+    request = ChatRequest("call-1", "model-1", "Answer briefly.", "Why?", 100)
+    assert hash_request(request, account) == "edcab057361746c31177d5081580f70b106d890590829c4010e5fd6d02cadd56"
+    held = dataclasses.replace(request, answer_schema={"type": "object"}, history=[("Why?", "So.")])
+    assert hash_request(held, account) == "11c0decd933bb421b76b88d4932e9136b64709adbd2726f83c0b9a74c6b9060a"
 
 
 def other_traits() -> list[Traits]:

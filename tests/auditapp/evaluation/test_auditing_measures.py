@@ -118,6 +118,11 @@ class TestSpread:
         assert spread["lowest"] == 0
         assert spread["highest"] == pytest.approx(1 / 3)
 
+    def test_annotators_that_share_no_sentence_have_no_rates(self) -> None:
+        spread = compare_annotators("x", {1: labels([1, 2], [1]), 2: labels([3], [3])}, [1, 2])
+        assert [each["rate"] for each in spread["rates"]] == [None, None]
+        assert (spread["n"], spread["lowest"], spread["highest"], spread["pairs"]) == (0, None, None, [])
+
     def test_every_two_have_figures_and_there_is_none_of_all(self) -> None:
         every = list(range(10))
         spread = compare_annotators("x", {1: labels(every, [0, 1, 2, 3]), 2: labels(every, [0, 1, 2, 4])}, [1, 2])

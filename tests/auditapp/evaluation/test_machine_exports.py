@@ -278,4 +278,6 @@ class TestWords:
         self, annotator: Annotator, project: Project, lead: User, client_of: ClientOf
     ) -> None:
         page = client_of(lead).get(reverse("llm:judges", args=[project.slug]))
-        assert page.status_code == 200
+        assert annotator.variant is not None
+        assert f'id="judge-{annotator.variant.pk}"' in page.content.decode()
+        assert "There are no figures" not in page.content.decode()

@@ -21,6 +21,7 @@ from auditapp.webhooks import actions, runner
 from auditapp.webhooks.actions import add_webhook, send_test, turn_off_webhook
 from auditapp.webhooks.models import EVENTS, Delivery, Webhook
 from auditapp.webhooks.pure.protocol import make_signing_secret, write_headers
+from auditapp.webhooks.queries import list_webhooks
 from tests.auditapp.llm.test_sealing import make_field_key
 from tests.auditapp.webhooks.conftest import AddHook
 from tests.auditapp.webhooks.receiving import Receiver
@@ -34,6 +35,13 @@ pytestmark = pytest.mark.django_db
 SignIn = Callable[[User], Client]
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "reference" / "webhooks.md"
 PUBLIC = "https://example.org/hook"
+
+
+def test_webhooks_are_listed_in_the_order_in_which_they_were_added(project: Project, lead: User) -> None:
+    added = [
+        add_webhook(project=project, address=f"{PUBLIC}/{name}", events=["batch.ended"], by=lead)[0] for name in "ba"
+    ]
+    assert list(list_webhooks(project)) == added
 
 
 class TestAddresses:

@@ -148,6 +148,7 @@ def test_what_is_no_number_on_a_scale_is_refused(value: str) -> None:
 
 def test_ratio_scale_refuses_numbers_below_zero() -> None:
     assert "no number below 0" in str(refuse(HEAD + "anna,1,x,-1\nben,1,x,2\n", Level.RATIO))
+    assert read_ratings(HEAD + "anna,1,x,0\nben,1,x,2\n", Level.RATIO).ratings.tolist() == [[[0], [2]]]
 
 
 def test_table_that_memory_would_not_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -195,9 +195,9 @@ def test_the_templates_on_the_page_are_read_and_show_its_example(
     client, url = client_of(lead), reverse("codebook:import", args=[project.slug])
     page = client.get(url).content.decode()
     for name in ("codebook.csv", "codebook-semicolons.csv"):
-        path = finders.find(f"examples/{name}")
+        path = finders.find(f"docs/examples/{name}")
         assert path
-        assert f"/static/examples/{name}" in page
+        assert f"/static/docs/examples/{name}" in page
         plan = client.post(url, upload(Path(path).read_bytes())).context["plan"]
         added = [
             code for code in plan.content.codes if code.identifier not in {c.identifier for c in plan.before.codes}

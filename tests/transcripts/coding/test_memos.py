@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.utils import timezone
 
 from tests.transcripts.coding.desk_cast import count_events, last_event
 from transcripts.accounts.models import User
 from transcripts.coding import actions
+from transcripts.coding.actions.checks import find_winner
 from transcripts.coding.models import Memo
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import WrongInput
@@ -34,6 +37,25 @@ class TestMemos:
         event = last_event(project)
         assert event.action == "coding.memo.written"
         assert "Hedges" not in str(event.details)
+
+    def test_a_memo_ends_no_earlier_than_it_began_though_the_clock_goes_back(
+        self, interview: Interview, sentence: Sentence, coder: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        before = self.write(interview, sentence, "Hedges here.", coder)
+        monkeypatch.setattr(timezone, "now", lambda: before.created_at - timedelta(minutes=1))
+        self.write(interview, sentence, "Hedges only when pushed.", coder)
+        before.refresh_from_db()
+        assert before.withdrawn_at == before.created_at
+
+    def test_whoever_loses_a_race_gets_the_row_of_her_own_key_or_else_the_active_one(
+        self, interview: Interview, sentence: Sentence, coder: User
+    ) -> None:
+        place = {"interview": interview, "sentence": sentence, "author": coder}
+        first = self.write(interview, sentence, "One.", coder)
+        second = self.write(interview, sentence, "Two.", coder)
+        assert find_winner(Memo(idempotency_key=second.idempotency_key), **place) == second
+        assert find_winner(Memo(idempotency_key=uuid4()), **place) == second
+        assert find_winner(Memo(idempotency_key=first.idempotency_key), **place) == first
 
     def test_sentence_and_interview_have_a_memo_each(
         self, interview: Interview, sentence: Sentence, coder: User

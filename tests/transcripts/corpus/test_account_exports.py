@@ -72,7 +72,8 @@ class TestChatGpt:
         assert interview.model_label == "m-2"
 
     def test_without_parents_messages_are_in_order_of_time(self) -> None:
-        nodes = [("b", None, say("assistant", "It depends.", at=2)), ("a", None, say("user", "Always?", at=1))]
+        # Neither as they stand in the file, nor as their ids go.
+        nodes = [("a", None, say("assistant", "It depends.", at=2)), ("b", None, say("user", "Always?", at=1))]
         [interview] = read([make_tree(*nodes)]).interviews
         assert show(interview.turns) == ["interviewer utterance: Always?", "model utterance: It depends."]
 

@@ -32,6 +32,7 @@ from transcripts.formats.interviews import (
 )
 from transcripts.formats.interviews.base import Links, Source, Start
 from transcripts.formats.interviews.chat_content import pair_results
+from transcripts.formats.interviews.loose_messages import find_messages
 from transcripts.formats.interviews.threads import FileOutline, Outline
 from transcripts.studies.models import Project
 
@@ -341,6 +342,15 @@ class TestInspect:
         assert "not finished, or crashed" in file.warnings[0]
         assert "breaks off" in file.warnings[1]
 
+    def test_a_sample_without_messages_is_what_its_last_model_call_was_sent_and_answered(self) -> None:
+        def call(asked: str, answered: str) -> dict[str, Any]:
+            output = {"choices": [{"message": {"role": "assistant", "content": answered}}]}
+            return {"event": "model", "input": [{"role": "user", "content": asked}], "output": output}
+
+        events = [call("One?", "First."), call("Two?", "Second."), {"event": "tool"}, {"event": "state"}]
+        [thread] = read(told.tell_as_inspect(messages=[], events=events)).interviews
+        assert list_texts(thread) == ["Two?", "Second."]
+
     def test_a_sample_in_pieces_is_joined(self) -> None:
         sample = self.LOG["samples"][0]
         entries = {
@@ -509,6 +519,13 @@ class TestLangfuse:
         assert list_texts(read(trace).interviews[0])[:2] == ["Be long.", "How is it?"]
 
 
+def test_a_logged_list_of_parts_is_one_message_and_other_lists_are_several() -> None:
+    parts = [{"type": "text", "text": "One."}, {"type": "text", "text": "Two."}]
+    assert find_messages(parts, role="user") == [{"role": "user", "content": parts}]
+    several = find_messages([parts[0], {"role": "assistant", "content": "Three."}], role="user")
+    assert [message["role"] for message in several] == ["user", "assistant"]
+
+
 class TestPairsAndTrees:
     def test_the_rejected_answer_is_a_branch(self) -> None:
         file = read_lines(
@@ -518,6 +535,20 @@ class TestPairsAndTrees:
         assert (list_texts(chosen), list_texts(rejected)) == (["Why?", "Because."], ["No."])
         assert (rejected.relation, rejected.hangs_on) == ("branch", (chosen.external_id, 1))
         assert [each.metadata for each in file.interviews] == [{"outcome": "chosen"}, {"outcome": "rejected"}]
+
+    @pytest.mark.parametrize(
+        ("chosen", "rejected", "own"),
+        [
+            ("\n\nHuman: Why?", "\n\nHuman: Why?\n\nAssistant: No.", [["Why?"], ["No."]]),
+            ("\n\nHuman: Why?\n\nAssistant: So.", "\n\nHuman: Why?", [["Why?", "So."]]),
+            ("\n\nHuman: Why?\n\nAssistant: So.", "\n\nHuman: Why?\n\nAssistant: So.", [["Why?", "So."]]),
+        ],
+    )
+    def test_a_pair_of_which_one_begins_the_other_is_read(
+        self, chosen: str, rejected: str, own: list[list[str]]
+    ) -> None:
+        file = read_lines({"chosen": chosen, "rejected": rejected})
+        assert list(map(list_texts, file.interviews)) == own
 
     def test_the_best_ranked_replies_are_the_thread(self) -> None:
         def reply(key: str, rank: int, *replies: dict[str, Any]) -> dict[str, Any]:

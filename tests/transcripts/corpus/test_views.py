@@ -390,8 +390,9 @@ def test_every_format_is_listed_on_a_page_that_the_import_leads_to(
     project: Project, lead: User, client_of: SignIn
 ) -> None:
     page = client_of(lead).get(reverse("corpus:import", args=[project.slug])).content.decode()
-    assert reverse("help_formats") in page
-    listed = client_of(lead).get(reverse("help_formats")).content.decode()
+    address = reverse("help_page", args=["guide/files"])
+    assert address in page
+    listed = client_of(lead).get(address).content.decode()
     assert [reader.label for reader in FORMATS.values() if f"<strong>{reader.label}</strong>" not in listed] == []
 
 

@@ -20,6 +20,7 @@ from transcripts.negotiation.pure.sequences import (
     MAX_THREADS_COMPARED,
     ReadPair,
     count_failures,
+    find_behind,
     is_starred,
     list_pairs,
     list_positions,
@@ -487,9 +488,34 @@ def test_an_entry_in_reasoning_is_an_entry_and_a_later_one_is_none() -> None:
     figures = measure_links(study, work, CONDUCT)
     assert figures["counts"] == {"move.balance": {"feature.power": 1}, "move.elicit": {"feature.task": 1}}
     assert (figures["moves_without_link"], figures["links_without_entry"]) == (0, 1)
+    behind = find_behind(study, work, "links", ["move.elicit", "feature.task"], stages=CONDUCT)
+    assert [(each.turn, each.coding, each.words) for each in behind] == [
+        (3, late["id"], "the feature has no entry yet")
+    ]
+    assert find_behind(study, work, "links", ["move.elicit", "feature.power"], stages=CONDUCT) == []
 
 
 # Agreement ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_places_behind_disclosure_are_features_of_the_reasoning_that_the_conduct_raised_too() -> None:
+    entries = [ANA.enter(2, name, "hypothesised") for name in ("power", "task")]
+    study, work = look([*make_thread(turns="irm"), *entries, ANA.enter(3, "power", "elicited")])
+    [disclosed] = find_behind(study, work, "ledger", ["disclosure"], stages=CONDUCT)
+    assert (disclosed.turn, disclosed.codes, disclosed.words) == (2, ("feature.power",), "raised in its conduct too")
+    raised = find_behind(study, work, "ledger", ["disclosure_of"], stages=CONDUCT)
+    assert {each.codes: each.words for each in raised} == {
+        ("feature.power",): "raised in its conduct too",
+        ("feature.task",): "in its reasoning alone",
+    }
+
+
+def test_the_figures_of_two_coders_are_those_of_their_pair_which_alone_names_them() -> None:
+    entries = [ANA.enter(2, "power", "hypothesised"), BEN.enter(2, "power", "dropped")]
+    found = measure_entry_agreement(look([*make_thread(), *entries])[0], ["ana", "ben"])
+    [pair] = found["pairs"]
+    assert (pair.pop("a"), pair.pop("b")) == ("ana", "ben")
+    assert found == {"coders": ["ana", "ben"], **pair, "pairs": [pair]}
 
 
 def test_agreement_is_on_entries_in_the_conduct_that_say_a_status() -> None:

@@ -12,12 +12,14 @@ from statsmodels.stats.inter_rater import cohens_kappa  # type: ignore[import-un
 
 from tests.transcripts.negotiation.case_cast import WHY, write_sheet
 from tests.transcripts.negotiation.report_lines import Coder, Line, look, make_thread
+from tests.transcripts.negotiation.report_lines import read as read_lines
 from tests.transcripts.rounds.round_cast import bring_in
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview
 from transcripts.formats.problems import ReadError
 from transcripts.negotiation.models import CaseSheet
 from transcripts.negotiation.pure.intents import measure_intents
+from transcripts.negotiation.pure.report import list_report, make_report
 from transcripts.negotiation.pure.sequences import find_behind
 from transcripts.negotiation.pure.study import CONDUCT
 from transcripts.negotiation.queries.records import read_records
@@ -63,6 +65,20 @@ def test_a_turn_with_two_kinds_is_left_out_and_counted() -> None:
     found = measure_intents(*look(read((1, "warranted"), (1, "probe"), (3, "warranted"))))
     assert (found["units"], found["several"]) == (1, 1)
     assert found["kappa"] is None
+
+
+def test_the_report_for_people_has_a_line_of_intents_where_a_case_sheet_says_them() -> None:
+    start = "Challenges beside the intents of case sheets: "
+    lines = read(*CODED)
+    meant, unsaid = (
+        [line for line in list_report(make_report(read_lines(given))) if line.startswith(start)]
+        for given in (lines, [line for line in lines if line["record"] != "case_sheet"])
+    )
+    assert meant == [
+        start
+        + "5 turns that both name, equal 0.800, kappa 0.615; only the case sheet 1, only the reader 0, with several kinds 0"
+    ]
+    assert unsaid == []
 
 
 def test_an_intent_that_is_no_challenge_is_passed_over() -> None:

@@ -197,7 +197,9 @@ def test_every_comparison_of_conditions_names_its_criterion() -> None:
             assert described[criterion]["superiority"]["criterion"] == criterion
 
 
-@pytest.mark.parametrize(("first", "second"), [((2, 5, 9, 4), (6, 6, 5, 3)), ((0, 1, 8, 3), (1, 4, 5, 2))])
+@pytest.mark.parametrize(
+    ("first", "second"), [((2, 5, 9, 4), (6, 6, 5, 3)), ((0, 1, 8, 3), (1, 4, 5, 2)), ((4, 3, 3, 2), (20, 19, 19, 22))]
+)
 def test_the_interval_of_superiority_is_that_of_drawing_threads(first: Any, second: Any) -> None:
     found = compare_conditions(Counts(first, 0), Counts(second, 0), ("a", "b"), seed=1, resamples=20_000)
     draws = np.random.default_rng(8)
@@ -209,7 +211,10 @@ def test_the_interval_of_superiority_is_that_of_drawing_threads(first: Any, seco
     assert found.interval == pytest.approx(tuple(np.quantile(shares, find_levels(min(len(a), len(b))))), abs=0.012)
 
 
-def test_one_thread_in_a_condition_has_a_value_and_no_interval() -> None:
-    found = compare_conditions(Counts((0, 1, 0, 0), 0), Counts((2, 1, 1, 1), 0), ("a", "b"), seed=1, resamples=500)
-    assert found.value == pytest.approx((2 + 0.5) / 5)
+@pytest.mark.parametrize("first", [(0, 1, 0, 0), (0, 9, 0, 0)])
+def test_fewer_than_ten_threads_in_either_condition_have_a_value_and_no_interval(first: Any) -> None:
+    many = Counts((8, 4, 4, 4), 0)
+    found = compare_conditions(Counts(first, 0), many, ("a", "b"), seed=1, resamples=500)
+    assert found.value == pytest.approx((8 + 2) / 20)
     assert found.interval is None
+    assert compare_conditions(many, Counts(first, 0), ("b", "a"), seed=1, resamples=500).interval is None

@@ -209,6 +209,9 @@ class TestRound:
         client = client_of(lead)
         with django_assert_num_queries(10):
             assert client.get(f"{ROUNDS}1/").status_code == 200
+        Assignment.objects.exclude(interview=talks[0]).delete()
+        with django_assert_num_queries(10):
+            assert client.get(f"{ROUNDS}1/").status_code == 200
 
 
 class TestOwnWork:

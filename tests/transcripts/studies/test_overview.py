@@ -145,7 +145,7 @@ def test_agreement_comes_after_the_page_where_the_method_measures_it(
     set_stance(project=project, stance="codebook", by=lead)
     assert f'hx-get="{so_far}"' in read(client)
     part = read(client, so_far)
-    assert "not adjudicated yet" in part or "hidden from you" in part
+    assert "hidden from you until you unblind the interviews" in part
 
 
 def test_an_empty_study_names_its_steps(project: Project, owner: User, client_of: SignIn) -> None:

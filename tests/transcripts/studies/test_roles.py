@@ -30,10 +30,9 @@ def test_who_may_do_what(permission: Permission) -> None:
     assert granted == EXPECTED[permission].split()
 
 
-@pytest.mark.parametrize("role", ROLES.values(), ids=lambda role: role.key)
-def test_whoever_gives_roles_holds_every_permission_so_nobody_grants_above_herself(role: Role) -> None:
-    if Permission.MANAGE_MEMBERS in role.permissions:
-        assert role.permissions == frozenset(Permission)
+def test_whoever_gives_roles_holds_every_permission_so_nobody_grants_above_herself() -> None:
+    givers = [role for role in ROLES.values() if Permission.MANAGE_MEMBERS in role.permissions]
+    assert [role.permissions for role in givers] == [frozenset(Permission)]
 
 
 @pytest.mark.parametrize("role", ROLES.values(), ids=lambda role: role.key)

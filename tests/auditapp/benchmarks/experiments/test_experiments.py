@@ -27,7 +27,15 @@ from auditapp.benchmarks.experiments.pure.effects import (
     report_experiment,
     tally_units,
 )
-from auditapp.benchmarks.experiments.pure.plans import Plan, PlanRefused, Unit, make_plan, read_units
+from auditapp.benchmarks.experiments.pure.plans import (
+    MAX_NAME,
+    MAX_NOTES,
+    Plan,
+    PlanRefused,
+    Unit,
+    make_plan,
+    read_units,
+)
 from auditapp.benchmarks.experiments.queries import read_report, read_sample
 from auditapp.demo.probe import PLAN as DEMO_PLAN
 from auditapp.demo.probe import UNITS_FILE
@@ -101,6 +109,11 @@ def test_a_file_that_lists_no_units_is_refused_by_line(text: str, words: str) ->
         ({"outcome": ""}, "Found an empty text for “outcome”; expected a text"),
         ({"outcome": 3}, "Found 3 for “outcome”; expected a text"),
         ({"others": "trust"}, 'Found "trust" for “others”; expected a list of names'),
+        ({"others": [3]}, "for “others”; expected a list of names"),
+        ({"others": ["trust", 3]}, "for “others”; expected a list of names"),
+        ({"notes": "n" * (MAX_NOTES + 1)}, "“notes”: "),
+        ({"baseline": "o" * (MAX_NAME + 1)}, "“baseline”: "),
+        ({"name": "a\x00"}, "“name”: .*cannot be stored"),
         ({"allocation": {"old": 1}}, 'no part for "new"'),
         ({"allocation": {"old": 0, "new": 1}}, "above 0"),
         ({"variant": "old"}, "two arms"),
@@ -175,6 +188,16 @@ def test_groups_are_adjusted_by_holm_and_units_without_an_outcome_are_left_out()
     p = [fisher_exact([[a, n - a], [b, m - b]]).pvalue for (a, n), (b, m) in counts.values()]
     assert [each["p_holm"] for each in report["groups"].values()] == pytest.approx(multipletests(p, method="holm")[1])
     assert (report["arms"]["old"]["assigned"], report["arms"]["old"]["with_outcome"]) == (91, 90)
+
+
+def test_only_groups_with_a_known_primary_outcome_have_a_row() -> None:
+    units = [
+        Unit("u1", "old", "north", {"o": True, "p": None}),
+        Unit("u2", "new", "", {"o": False, "p": None}),
+        Unit("u3", "new", "south", {"o": None, "p": True}),
+    ]
+    report = report_experiment(tally_units(units), make_plan({**PLAN, "outcome": "o", "others": ["p"]}))
+    assert list(report["groups"]) == ["north"]
 
 
 def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_path: Path) -> None:

@@ -2,12 +2,21 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from auditapp.benchmarks.gender_cues.pure.reviews import ReviewFile, RulesRefused, check_rules, read_rules, winnow
+from auditapp.benchmarks.gender_cues.pure.outputs import list_funnel
+from auditapp.benchmarks.gender_cues.pure.reviews import (
+    ReviewFile,
+    RulesRefused,
+    check_rules,
+    make_funnel,
+    read_rules,
+    winnow,
+)
 from tests.auditapp.benchmarks.gender_cues.making import write_csv
 from transcripts.formats.problems import ReadError
 
@@ -47,6 +56,26 @@ def test_rows_without_a_text_are_counted_and_passed_over() -> None:
     assert [row["total"] for row in winnowing.funnel] == [4, 0]
     assert winnowing.funnel[0]["unknown"] == 0
     assert winnowing.funnel[1]["of_step_before"] == 0
+
+
+def test_the_funnel_for_people_has_a_line_for_each_step_in_columns() -> None:
+    counts = [("all with a text", {"woman": 1200, "man": 34}), ("long", {"woman": 300, "man": 17, "unknown": 0})]
+    head, first, second = list_funnel(make_funnel(counts))
+    assert head.split() == ["woman", "man", "androgynous", "unknown", "total", "of", "before", "of", "first"]
+    assert first.removeprefix("all with a text").split() == [
+        "1,200",
+        "34",
+        "0",
+        "0",
+        "1,234",
+        "100.00",
+        "%",
+        "100.00",
+        "%",
+    ]
+    assert second.removeprefix("long").split() == ["300", "17", "0", "0", "317", "25.69", "%", "25.69", "%"]
+    ends = [[found.end() for found in re.finditer(r"\S+", line[len("all with a text") :])] for line in (first, second)]
+    assert ends[0] == ends[1]
 
 
 def test_the_hash_of_rules_is_of_what_they_say() -> None:

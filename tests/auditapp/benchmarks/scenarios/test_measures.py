@@ -278,6 +278,13 @@ def test_a_gap_is_on_shared_cases_and_its_ratio_is_the_lower_over_the_higher() -
     assert gap["ratio_ci"] == pytest.approx([0.625 * np.exp(-spread), 0.625 * np.exp(spread)])
 
 
+def test_the_gap_of_three_groups_is_the_largest() -> None:
+    sides = {"a": [True] * 12, "b": [True] * 6 + [False] * 6, "c": [False] * 12}
+    gap = measure_groups(make_group_outcomes(sides))["gap"]
+
+    assert (gap["highest"], gap["lowest"], gap["difference"], gap["compared"]) == ("a", "c", 1.0, 3)
+
+
 def test_the_largest_of_many_gaps_is_seldom_one_where_groups_are_alike() -> None:
     draws, excluded = np.random.default_rng(5), 0
     for _ in range(300):

@@ -159,6 +159,8 @@ def test_new_wording_leaves_the_number_before_as_it_is(project: Project, owner: 
         ({"openings": {"a/b": "x"}}, "Each opening"),
         ({"max_questions": 0}, "from 1 to"),
         ({"case": {"group": "x"}}, "belong to scenarios"),
+        ({"use": "scenario"}, "belong to interviews"),
+        ({"use": "scenario", "openings": {}}, "belong to interviews"),
         ({"questions": (QuestionText(kind="expand", text="More.", text_if_asked="Yes."),)}, "chooses what to ask"),
     ],
 )

@@ -57,10 +57,22 @@ def test_every_word_lies_within_the_drawing(draw: Draw) -> None:
         assert 0 <= float(element.get("y") or -1) <= height
 
 
-@pytest.mark.parametrize("draw", DRAWINGS)
+@pytest.mark.parametrize(
+    ("draw", "says"),
+    [
+        (DRAWINGS[0], "A table of 0 models"),
+        (DRAWINGS[1], "holds no Friedman test"),
+        (DRAWINGS[2], "A dash: there is no such answer"),
+        (DRAWINGS[3], "A dash: there is no such answer"),
+    ],
+)
 @pytest.mark.parametrize("report", [{}, {"cells": [], "top_values": [], "friedman": []}])
-def test_a_report_without_figures_is_drawn_and_says_so(draw: Draw, report: dict[str, Any]) -> None:
-    ET.fromstring(draw(report))
+def test_a_report_without_figures_is_drawn_without_any_and_says_so(
+    draw: Draw, says: str, report: dict[str, Any]
+) -> None:
+    words = " ".join(element.text or "" for element in ET.fromstring(draw(report)).iter(f"{SVG}text"))
+    assert says in words
+    assert not re.search(r"attribution rate \d|percent of answers|\d [ds]\b", words)
 
 
 def test_the_heat_map_prints_every_score_and_a_dash_where_there_is_none() -> None:

@@ -20,7 +20,7 @@ from transcripts.studies.models import Project
 @pytest.mark.parametrize("options", [{}, {"plan": True}, {"check_unapplied": True}])
 def test_a_database_from_before_the_release_is_refused_and_left_as_it_is(options: dict[str, bool]) -> None:
     recorder = MigrationRecorder(connection)
-    recorder.record_applied("studies", "0001_initial")
+    recorder.record_applied("projects", "0001_initial")
     before = set(recorder.applied_migrations())
     with pytest.raises(CommandError, match=r"made before release 1\.0.* Nothing was changed\. .* export each study"):
         call_command("migrate", verbosity=0, interactive=False, **options)

@@ -19,7 +19,7 @@ from transcripts.refusals import Refused
 from transcripts.rounds.queries import find_unlocked_rounds
 from transcripts.studies.models import Project
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import write_value
+from transcripts.ui.told import write_value
 from transcripts.ui.typed_text import check_reason
 
 LABELS_NAMED = 5

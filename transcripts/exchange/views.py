@@ -36,7 +36,8 @@ from transcripts.jobs.runs import list_own_files, list_recent_jobs
 from transcripts.studies.access import ProjectRequest, project_view
 from transcripts.studies.downloads import CONTENT_TYPES, send_download, sends_files
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form, at_top, read_chart
+from transcripts.ui.acts import at_form, at_top
+from transcripts.ui.chart_files import read_chart
 from transcripts.ui.forms import limit_size, takes_uploads
 
 MAX_FILE_SIZE = 200 * 1024 * 1024

@@ -15,7 +15,7 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Sentence
 
 if TYPE_CHECKING:
-    from auditapp.evaluation.pure.calibrating import Labels
+    from auditapp.evaluation.pure.spread import Labels
     from auditapp.evaluation.queries.calibration import Compared, ComparedCode
     from transcripts.accounts.models import User
 

@@ -124,7 +124,7 @@ def test_an_address_without_anything_is_answered_by_our_own_page(client: Client)
 def test_help_is_open_to_everybody(client: Client) -> None:
     answer = client.get("/help/")
     assert answer.status_code == 200
-    assert 'id="second-order-bias"' in answer.content.decode()
+    assert 'href="/help/guide/second-order-bias/"' in answer.content.decode()
 
 
 @pytest.mark.django_db

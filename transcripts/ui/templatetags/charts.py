@@ -9,7 +9,7 @@ from django.utils.safestring import mark_safe
 from transcripts.charts.figures import Chart, GridChart, Missing, tabulate
 from transcripts.charts.layout import lay_out, lay_out_narrow
 from transcripts.charts.svg import embed, write_page_svg
-from transcripts.ui.acts import sign_chart
+from transcripts.ui.chart_files import sign_chart
 
 NOTHING = Missing("There is nothing to draw yet.")
 

@@ -69,6 +69,7 @@ INSTALLED_APPS = [
     "allauth.account",
     "allauth.mfa",
     "django_htmx",
+    "drf_spectacular_sidecar",
     "template_partials",
     "transcripts.ui",
     "transcripts.audit_trail",

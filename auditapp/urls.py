@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import URLPattern, URLResolver, include, path
 from django.urls.resolvers import RoutePattern
+from django.views.decorators.http import require_safe
 
 from auditapp.operations import health
 from auditapp.site import pages
 
 
-def show_late(name: str) -> Callable[..., HttpResponse]:
-    """A page on the API, which loads its libraries when somebody opens it."""
-
-    def show(request: HttpRequest, **kwargs: str) -> HttpResponse:
-        response: HttpResponse = getattr(import_module("auditapp.api.reference"), name)(request, **kwargs)
-        return response
-
-    return show
+@require_safe
+def send_api_schema(request: HttpRequest) -> HttpResponse:
+    """The schema of the API for its page, which has no token. The API's libraries are loaded when somebody opens that page."""
+    schema = import_module("auditapp.api.schema").build_schema()
+    # Without its servers: a page may send only to the address at which it was opened.
+    return JsonResponse({name: part for name, part in schema.items() if name != "servers"})
 
 
 class LazyResolver(URLResolver):
@@ -71,8 +69,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),
     path("help/", pages.show_guide, name="help"),
-    path("help/api/", show_late("show_reference"), name="api_reference"),
-    path("help/api/<slug:resource>/", show_late("show_resource"), name="api_resource"),
+    path("help/api/", pages.show_api, name="api_reference"),
+    path("help/api/schema/", send_api_schema, name="api_schema"),
     path("help/<path:place>/", pages.show_guide, name="help_page"),
     *human_half,
     *machine_half,

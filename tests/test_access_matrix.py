@@ -485,7 +485,7 @@ OF_A_PERSON = {
     "account_logout",
     "codebook:start_study",
     "api_reference",
-    "api_resource",
+    "api_schema",
     "studies:land",
     "studies:list",
 }

@@ -90,7 +90,8 @@ class DeclaredSchema(AutoSchema):
         return self.get_operation_id().replace("_", " ").capitalize()
 
     def get_description(self) -> str:  # type: ignore[override]
-        return re.sub(r"[ \n]+", " ", self.operation.__doc__ or "").strip()
+        said = re.sub(r"[ \n]+", " ", self.operation.__doc__ or "").strip()
+        return f"{said} The token needs the scope `{find_scope(self.operation, self.method).value}`."
 
     def get_request_serializer(self) -> Any:
         takes = self.operation.Input

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.http.response import HttpResponseBase
@@ -16,6 +17,7 @@ from django.views.decorators.http import require_safe
 from auditapp.site.clients import find_client
 from auditapp.site.guides import list_guides, render_guide
 from auditapp.site.log_lines import is_outage, show_outage
+from transcripts.accounts.models import Scope
 from transcripts.corpus.views import show_left_out
 from transcripts.studies.access import visible_projects
 from transcripts.studies.downloads import sends_large_files
@@ -36,6 +38,13 @@ MOVED = {
     "report-an-experiment": "guide/experiments",
     "score-a-thread": "guide/negotiation",
 }
+
+
+@require_safe
+def show_api(request: HttpRequest) -> HttpResponse:
+    """What the API offers, drawn by Swagger UI from its schema."""
+    page = {"server": settings.BASE_URL, "scopes": Scope.choices}
+    return render(request, "api.html", page)
 
 
 @require_safe

@@ -14,7 +14,6 @@ SUBJECTS = {
         "/",
         "/help/",
         "/help/api/",
-        "/help/api/codings/",
     ],
     "people": [
         "/people/",

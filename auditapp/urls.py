@@ -24,8 +24,7 @@ def send_api_schema(request: HttpRequest) -> HttpResponse:
 class LazyResolver(URLResolver):
     """Loads its URLs at the first request to one of them, or the first link.
 
-    The API's libraries take a sixth of a web server's memory and of its start (perf/install.py), and many sites
-    never use the API.
+    The API's libraries take a sixth of a web server's memory and of its start, and many sites never use the API.
     """
 
     def _populate(self) -> None:

@@ -16,40 +16,34 @@ from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 
-from perf import ratios
-from perf.results import Measured, Row, format_headings, format_row
+from perf.results import (
+    Measured,
+    Row,
+    compare,
+    describe_ratios,
+    format_headings,
+    format_row,
+    keep,
+    read_kept,
+)
 from perf.setup import FULL, SMALL, Setup
 from tests.support.instance import ROOT
 
 MEASURES = {
-    "save": "perf.saving",
+    "save": "perf.saves",
     "crowd": "perf.crowd",
-    "bulk": "perf.bulk",
-    "open": "perf.opening",
+    "open": "perf.desk_page",
+    "desk": "perf.desk",
     "pages": "perf.pages",
-    "thread": "perf.thread_page",
-    "desk": "perf.long_desk",
-    "chart": "perf.charting",
-    "search": "perf.searching",
-    "import": "perf.importing",
-    "large": "perf.importing_large",
-    "beside": "perf.importing_beside",
-    "backup": "perf.backing_up",
-    "export": "perf.exporting",
-    "exchange": "perf.exchanging",
-    "audit": "perf.auditing",
-    "agree": "perf.agreeing",
-    "negotiation": "perf.negotiating",
-    "probe": "perf.probing",
-    "batch": "perf.batch",
-    "chains": "perf.chains",
-    "console": "perf.console",
-    "collect": "perf.collecting",
-    "sob": "perf.sob",
-    "annotate": "perf.preannotating",
-    "race": "perf.racing",
-    "start": "perf.starting",
-    "install": "perf.install",
+    "import": "perf.imports",
+    "beside": "perf.other_work",
+    "backup": "perf.backup",
+    "export": "perf.exports",
+    "agreement": "perf.agreement",
+    "trajectories": "perf.trajectories",
+    "batch": "perf.batches",
+    "sob": "perf.reports",
+    "start": "perf.starts",
 }
 # What a person set for a site of her own would change what is measured.
 NOT_FOR_BENCHMARKS = (
@@ -63,7 +57,7 @@ NOT_FOR_BENCHMARKS = (
     "SECRET_KEY",
     "SECRET_KEY_FILE",
 )
-NOTE = "Peers: one run on a like machine, with the caveats in docs/performance.md. Ratios carry over, times do not."
+NOTE = "Ratios carry over to other machines, times do not (docs/performance.md)."
 
 
 def main() -> int:
@@ -87,10 +81,10 @@ def main() -> int:
     path = given.json or data / "bench.json"
     path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     form = "small" if given.small else "full"
-    now = ratios.describe_ratios(rows)
-    print("", *ratios.compare(now, ratios.read_kept(form)), sep="\n")
+    now = describe_ratios(rows)
+    print("", *compare(now, read_kept(form)), sep="\n")
     measured = {"measured_at": report["measured_at"], "load_average": round(os.getloadavg()[0], 1)}
-    ratios.keep(now, form, measured=measured)
+    keep(now, form, measured=measured)
     print(f"\n{NOTE}\nLoad average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores. All numbers: {path}")
     return 0
 

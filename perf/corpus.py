@@ -1,4 +1,4 @@
-"""Invented interviews of a fixed length: the same seed gives the same bytes.
+"""Invented interviews of a fixed length, and invented runs of an agent: the same seed gives the same bytes.
 
 Answers look as chatbots write them, in paragraphs and lists; every sentence is a unit of its own to a segmenter that
 knows Markdown.
@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
+from typing import Any
 
 QUESTIONS = 8
 SENTENCES_AN_ANSWER = 20
 SENTENCES_AN_INTERVIEW = QUESTIONS * SENTENCES_AN_ANSWER
 PARAGRAPH = 5
 SEED = 20_241_105
+TOOLS = ("search", "read_file", "run_tests", "write_file")
+STEPS_OF_AGENT = 14
 
 WHO = (
     "a careful reader",
@@ -89,3 +93,49 @@ def _make_answer(chance: random.Random) -> str:
         for number, group in enumerate(groups)
     ]
     return "\n\n".join(blocks)
+
+
+def write_trajectories(path: Path, count: int, *, steps: int = STEPS_OF_AGENT, sentences: int = 4) -> None:
+    """``count`` runs as JSON lines. A run has the system, the task, of each step reasoning, words, a call and its result, and
+    two turns at the end: with 14 steps 60 turns."""
+    chance = random.Random(SEED)
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(count):
+            run = {
+                "id": f"run-{number:05d}",
+                "model": "Invented model",
+                "messages": _make_run(chance, steps, sentences),
+            }
+            file.write(json.dumps(run, ensure_ascii=False) + "\n")
+
+
+def _make_run(chance: random.Random, steps: int, sentences: int) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = [
+        {"role": "system", "content": _write_words(chance, 3)},
+        {"role": "user", "content": _write_words(chance, 2)},
+    ]
+    for step in range(steps):
+        tool, call = chance.choice(TOOLS), f"call_{step}"
+        arguments = json.dumps({"path": f"part_{step}.py", "text": make_sentence(chance)})
+        messages += [
+            {
+                "role": "assistant",
+                "reasoning_content": _write_words(chance, sentences),
+                "content": _write_words(chance, sentences),
+                "tool_calls": [
+                    {"id": call, "type": "function", "function": {"name": tool, "arguments": arguments}},
+                ],
+            },
+            {"role": "tool", "tool_call_id": call, "content": "\n".join(make_sentence(chance) for _ in range(6))},
+        ]
+    messages += [
+        {"role": "user", "content": _write_words(chance, 1)},
+        {"role": "assistant", "content": _write_words(chance, 10)},
+    ]
+    return messages
+
+
+def _write_words(chance: random.Random, sentences: int) -> str:
+    """Paragraphs of five sentences."""
+    made = [make_sentence(chance) for _ in range(sentences)]
+    return "\n\n".join(" ".join(made[first : first + 5]) for first in range(0, len(made), 5))

@@ -25,24 +25,15 @@ class Sizes:
     opens: int = 100
     browser_opens: int = 8
     import_rounds: int = 3
-    runs: int = 1_000
-    account_mb: int = 200
     imported_beside: int = 62
-    read_apart: int = 200_000
     launched_beside: int = 250_000
     backed_up: int = 1_000
     calls: int = 3_000
     calls_in_flight: tuple[int, ...] = (30, 100, 300)
     batch_rounds: int = 3
-    cells: int = 60_000
     sob_texts: int = 2_457
     sob_texts_many: int = 41_667
-    sob_parsed: int = 50_000
-    read_sentences: int = 50_000
-    taught_codings: int = 20_000
     threads: int = 5_000
-    plays: int = 1_000
-    reviews: int = 154_305
 
 
 FULL = Sizes()
@@ -58,24 +49,15 @@ SMALL = Sizes(
     opens=20,
     browser_opens=3,
     import_rounds=1,
-    runs=60,
-    account_mb=12,
     imported_beside=4,
-    read_apart=20_000,
     launched_beside=10_000,
     backed_up=30,
     calls=600,
     calls_in_flight=(30, 100),
     batch_rounds=1,
-    cells=6_000,
     sob_texts=500,
     sob_texts_many=5_000,
-    sob_parsed=10_000,
-    read_sentences=6_000,
-    taught_codings=2_400,
     threads=250,
-    plays=200,
-    reviews=5_000,
 )
 
 

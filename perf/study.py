@@ -77,7 +77,7 @@ def prepare_study(
     else:
         write(file)
     sizes = ("--coders", str(coders), "--codings", str(codings), "--entries", str(entries))
-    made = run_inside("prepare_study", str(file), *sizes, environment=instance.environment)
+    made = run_inside("study", str(file), *sizes, environment=instance.environment)
     answers = {int(interview): sentences for interview, sentences in made["answers"].items()}
     return Study(instance, made["slug"], made["links"], answers, made["codes"])
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from auditapp.site.serving import APPLICATION
-from perf.ratios import compare, describe_ratios, keep, read_kept
-from perf.results import Row
+from perf.results import Row, compare, describe_ratios, keep, read_kept
 from perf.serving import FLOOR, PRODUCT
 
 SAVE, SHARE = "save one code", "share of a bare loop"

@@ -1,14 +1,20 @@
-"""How long something takes by the clock, and how long a processor was at it: on a busy machine the two part."""
+"""How long something takes by the clock and of the processor, which differ on a busy machine; and the most memory that this
+process has held."""
 
 from __future__ import annotations
 
+import contextlib
+import resource
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from django.db import connection
-from django.db.transaction import Atomic
+STATUS = Path("/proc/self/status")
+FORGET_PEAK = "5"
+BYTES_OF_MAXRSS = 1 if sys.platform == "darwin" else 1024
 
 
 @dataclass
@@ -27,26 +33,27 @@ class Times:
         self.processor_seconds.append(time.process_time() - worked)
 
 
-@contextmanager
-def watch_transactions() -> Iterator[list[float]]:
-    """The seconds of each transaction that ends in the block: so long do others wait who want to write to SQLite."""
-    seconds: list[float] = []
-    enter, leave = Atomic.__enter__, Atomic.__exit__
-    begun: list[float] = []
+def forget_peak() -> None:
+    """Count the peak anew from here, where the system can do that."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text(FORGET_PEAK, encoding="ascii")
 
-    def begin(self: Atomic) -> None:
-        is_outermost = not connection.in_atomic_block
-        enter(self)
-        if is_outermost:
-            begun.append(time.perf_counter())
 
-    def end(self: Atomic, *error: object) -> None:
-        leave(self, *error)  # type: ignore[arg-type]
-        if begun and not connection.in_atomic_block:
-            seconds.append(time.perf_counter() - begun.pop())
+def read_peak() -> float:
+    """Megabytes (10^6 bytes) of resident memory at its highest.
 
-    Atomic.__enter__, Atomic.__exit__ = begin, end  # type: ignore[method-assign]
-    try:
-        yield seconds
-    finally:
-        Atomic.__enter__, Atomic.__exit__ = enter, leave  # type: ignore[method-assign]
+    Not from getrusage where it can be helped: that counts what the parent held when it started this process.
+    """
+    return _read_status("VmHWM:")
+
+
+def read_memory() -> float:
+    """Megabytes (10^6 bytes) of resident memory now; where the system does not say it, at its highest."""
+    return _read_status("VmRSS:")
+
+
+def _read_status(name: str) -> float:
+    if STATUS.exists():
+        lines = STATUS.read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith(name)) * 1024 / 1e6
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * BYTES_OF_MAXRSS / 1e6

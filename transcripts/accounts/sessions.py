@@ -3,7 +3,7 @@
 A session ends when it was not used for SESSION_IDLE_HOURS, and SESSION_DAYS after its person signed in.
 
 Django's own classes do the same through query sets, which take five times as long to build as a database to answer;
-that is a fifth of the time it takes to save a code (perf/saving.py). Writing and everything rare is left to them.
+that is a fifth of the time it takes to save a code (perf/saves.py). Writing and everything rare is left to them.
 """
 
 from __future__ import annotations

@@ -275,7 +275,7 @@ def insert_once(row: Row) -> bool:
     """Insert a row, unless a unique constraint shows that another request was quicker; says whether it was inserted.
 
     One plain statement, on the path of every code: an insert by the ORM inside a savepoint takes a sixth of the time
-    that it takes to save a code (perf/saving.py).
+    that it takes to save a code (perf/saves.py).
     """
     statement, fields = _build_insert(type(row))
     values = [

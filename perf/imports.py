@@ -19,7 +19,7 @@ def measure(setup: Setup) -> Measured:
     setup.tell(f"import: {setup.sizes.interviews} interviews, {setup.sizes.import_rounds} times")
     instance.manage("migrate", "-v0")
     rounds = str(setup.sizes.import_rounds)
-    found = run_inside("import_corpus", str(file), "--rounds", rounds, environment=instance.environment)
+    found = run_inside("imports", str(file), "--rounds", rounds, environment=instance.environment)
     rate = found["sentences"] / find_median(found["seconds"])
     work = found["sentences"] / find_median(found["processor_seconds"])
     row = Row(

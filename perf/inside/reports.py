@@ -13,8 +13,7 @@ from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.models import StoredReport
 from auditapp.benchmarks.sob.report.computing import compute_report
 from auditapp.benchmarks.sob.report.store import await_report
-from perf.inside.memory import forget_peak, read_peak
-from perf.inside.times import Times
+from perf.inside.times import Times, forget_peak, read_peak
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.studies.actions import set_member_role

@@ -7,8 +7,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from perf.inside.memory import read_peak
-from perf.inside.times import Times
+from perf.inside.times import Times, read_peak
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.actions import import_file

@@ -8,8 +8,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from perf.inside.memory import forget_peak, read_peak
-from perf.inside.times import Times
+from perf.inside.times import Times, forget_peak, read_peak
 from transcripts.agreement.pure.measuring import LabelTable, measure_agreement
 
 SEED = 7

@@ -6,7 +6,7 @@ import threading
 import time
 
 from perf.client import Exchanges, exchange_with_pauses
-from perf.importing_beside import CODERS, INTERVIEWS, SLOWEST_MS, THINKING_SECONDS
+from perf.other_work import CODERS, INTERVIEWS, SLOWEST_MS, THINKING_SECONDS
 from perf.results import Measured, Row, find_percentile
 from perf.serving import PRODUCT, serve
 from perf.setup import Setup
@@ -20,7 +20,7 @@ def measure(setup: Setup) -> Measured:
     study = prepare_study(setup.folder / "backup", interviews=INTERVIEWS, coders=CODERS, codings=0)
     instance = study.instance
     megabytes = setup.sizes.backed_up
-    run_inside("fill_database", str(megabytes), environment=instance.environment)
+    run_inside("database", str(megabytes), environment=instance.environment)
     interviews = list(study.answers)
     with serve(PRODUCT, environment=instance.environment, log=setup.folder / "backup.log") as server:
         makers = []

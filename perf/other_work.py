@@ -1,9 +1,7 @@
-"""Ten people who code while somebody imports a file of 64 MB by the page, and while a large batch is launched: on SQLite and
-on PostgreSQL; and the memory that looking into a CSV of 200,000 texts takes."""
+"""Ten people who code while somebody imports a file of 62 MB by the page, and while a large batch is launched."""
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -22,7 +20,6 @@ CODERS = 10
 INTERVIEWS = 60
 THINKING_SECONDS = 1.0
 SLOWEST_MS = 150.0
-MOST_MB = 300.0
 LOOK_SECONDS = 1.0
 OPEN = "'uploading', 'waiting', 'running'"
 # As long as the import may take; then the measurement is given up.
@@ -37,21 +34,7 @@ def measure(setup: Setup) -> Measured:
             measured += _measure_on("PostgreSQL", setup, url)
         else:
             measured.append((Row("coding beside an import, PostgreSQL", "not measured: there is none here"), {}))
-    measured.append(_measure_reading(setup))
     return Measured([row for row, _ in measured], {row.measure: numbers for row, numbers in measured})
-
-
-def _measure_reading(setup: Setup) -> tuple[Row, dict[str, object]]:
-    rows = setup.sizes.read_apart
-    setup.tell(f"beside: a CSV of {rows:,} texts is looked into")
-    found = run_inside("look_into_texts", str(rows), environment=dict(os.environ))
-    row = Row(
-        f"a CSV of {rows:,} texts, read in a child",
-        f"{found['seconds']:.1f} s; the child {found['child_mb']:.0f} MB, the web process {found['grown_mb']:.0f} MB more",
-        f"<= {MOST_MB:.0f} MB",
-        found["child_mb"] <= MOST_MB,
-    )
-    return row, found
 
 
 def _measure_on(database: str, setup: Setup, url: str) -> list[tuple[Row, dict[str, object]]]:
@@ -102,7 +85,7 @@ def _code_beside(other: threading.Thread, port: int, makers: list[Callable[[], b
 def _launch(study: Study, cells: int) -> int:
     """Launch a batch in a process of its own; the number of its cells."""
     arguments = ("--cells", str(cells), "--slug", study.slug)
-    return int(run_inside("launch_large", *arguments, environment=study.instance.environment)["cells"])
+    return int(run_inside("launch", *arguments, environment=study.instance.environment)["cells"])
 
 
 def _write_file(megabytes: int) -> bytes:

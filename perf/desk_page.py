@@ -5,7 +5,7 @@ from __future__ import annotations
 from perf.browser import Opened, find_chromium, open_cold
 from perf.client import Connection, Exchanges, exchange_in_turn
 from perf.results import Measured, Row, find_median, find_percentile
-from perf.saving import make_floor, make_floor_saves
+from perf.saves import make_floor, make_floor_saves
 from perf.serving import FLOOR, PRODUCT, serve
 from perf.setup import Setup
 from perf.study import Person, run_inside
@@ -21,7 +21,7 @@ def measure(setup: Setup) -> Measured:
     """The desk of interviews of 160 answered sentences, a hundred of them coded by the person who opens it."""
     study = setup.study
     setup.tell(f"open: {setup.sizes.opens} desks")
-    queries = run_inside("count_queries", environment=study.instance.environment)
+    queries = run_inside("queries", environment=study.instance.environment)
     floor_environment = make_floor(setup.folder / "open-floor")
     with (
         serve(FLOOR, environment=floor_environment, log=setup.folder / "floor.log") as floor,
@@ -65,7 +65,7 @@ def _judge(served: Exchanges, times_floor: list[float], queries: dict[str, int],
             "doccano 57 ms in 10 requests, Taguette 258 in 4, Label Studio 836-1,056 in 14",
             rounds=times_floor,
         ),
-        Row("open, queries", counted, f"<= {MOST_QUERIES}, any length", most <= MOST_QUERIES, rounds=[most]),
+        Row("open, queries", counted, f"<= {MOST_QUERIES}, any length", most <= MOST_QUERIES),
         _judge_browser(opened),
         _judge_requests(opened),
     ]
@@ -95,4 +95,4 @@ def _judge_requests(opened: list[Opened]) -> Row:
         return Row(name, "not measured: there is no Chromium here", bar)
     most = max(each.requests for each in opened)
     peers = "Taguette 15, doccano 24, Label Studio 33-34"
-    return Row(name, f"{most}", bar, most <= MOST_REQUESTS, peers, rounds=[most])
+    return Row(name, f"{most}", bar, most <= MOST_REQUESTS, peers)

@@ -20,7 +20,7 @@ def measure(setup: Setup) -> Measured:
     environment = setup.study.instance.environment
     setup.tell("export: one helping of codings")
     small = _export(setup, "csv", rounds=1)
-    run_inside("insert_codings", "second_annotator", "--count", str(setup.sizes.codings), environment=environment)
+    run_inside("codings", "second_annotator", "--count", str(setup.sizes.codings), environment=environment)
     setup.tell("export: two helpings of codings")
     double = {name: _export(setup, name, rounds=ROUNDS) for name in FORMATS}
     rates = {name: found["rows"] / find_median(found["seconds"]) for name, found in double.items()}
@@ -52,6 +52,6 @@ def measure(setup: Setup) -> Measured:
 def _export(setup: Setup, format_: str, *, rounds: int) -> dict[str, Any]:
     output = setup.folder / f"codings.{format_}"
     given = ("--format", format_, "--output", str(output), "--rounds", str(rounds))
-    found: dict[str, Any] = run_inside("export_codings", *given, environment=setup.study.instance.environment)
+    found: dict[str, Any] = run_inside("exports", *given, environment=setup.study.instance.environment)
     output.unlink()
     return found

@@ -7,8 +7,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from perf.inside.memory import forget_peak, read_peak
-from perf.inside.times import Times
+from perf.inside.times import Times, forget_peak, read_peak
 from transcripts.audit_trail import trail
 from transcripts.exchange.actions import write_export
 from transcripts.exchange.rows import Scope, find_export

@@ -44,7 +44,7 @@ def _measure(share: float, environment: dict[str, str]) -> dict[str, Any]:
     given = {"coders": CODERS, "sentences": SENTENCES, "codes": CODES, "decided": share}
     given |= {"resamples": RESAMPLES, "rounds": ROUNDS}
     arguments = [word for name, value in given.items() for word in (f"--{name}", str(value))]
-    found: dict[str, Any] = run_inside("agree", *arguments, environment=environment)
+    found: dict[str, Any] = run_inside("agreement", *arguments, environment=environment)
     return found
 
 

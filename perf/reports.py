@@ -1,4 +1,4 @@
-"""The second-order-bias benchmark: reading answers, planning, and the report of a batch from the database and as a page.
+"""The second-order-bias benchmark: planning, and the report of a batch from the database and as a page.
 
 Answers are invented and put straight into the tables. Reports are on SQLite and on PostgreSQL, at the size of the published
 study (2,457 texts, 12 models, 2 tasks) and at a million answers.
@@ -6,15 +6,14 @@ study (2,457 texts, 12 models, 2 tasks) and at a million answers.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from perf.batch import open_databases
+from perf.batches import open_databases
 from perf.results import Measured, Row, find_median
 from perf.setup import Setup
 from perf.study import run_inside
 from tests.support.instance import Instance
 
-MIN_PARSED = 20_000
 MAX_PLANNING_LENGTH = 1.0
 # A million answers are invented and stored first.
 PATIENCE_SECONDS = 900.0
@@ -34,30 +33,18 @@ MANY = Bars(10.0, 1.0)
 
 
 def measure(setup: Setup) -> Measured:
-    """Reading once; planning, reports and pages on either database."""
+    """Planning, reports and pages on either database."""
     rows: list[Row] = []
     numbers: dict[str, object] = {}
     for database, servers in open_databases():
         url = (servers.database_url or "") if servers else ""
         instance = Instance(setup.folder / f"sob-{database}", database_url=url)
         instance.manage("prepare", "--no-demo")
-        parts = [measure_parsing(setup, instance)] if not servers else []
         for texts, bars in ((setup.sizes.sob_texts, AS_PUBLISHED), (setup.sizes.sob_texts_many, MANY)):
-            parts.append(measure_reports(setup, instance, database, texts, bars))
-        for part in parts:
+            part = measure_reports(setup, instance, database, texts, bars)
             rows += part.rows
             numbers |= part.numbers
     return Measured(rows, numbers)
-
-
-def measure_parsing(setup: Setup, instance: Instance) -> Measured:
-    """Answers that the rules read in a second, on one processor."""
-    setup.tell(f"sob: {setup.sizes.sob_parsed:,} answers read")
-    given = ("--answers", str(setup.sizes.sob_parsed), "--rounds", str(setup.sizes.rounds))
-    found: dict[str, Any] = run_inside("parse_sob", *given, environment=instance.environment)
-    rate = found["answers"] / find_median(found["seconds"])
-    row = Row("sob, answers read", f"{rate:,.0f}/s", f">= {MIN_PARSED:,}/s", rate >= MIN_PARSED)
-    return Measured([row], {"sob_parsing": found})
 
 
 def measure_reports(setup: Setup, instance: Instance, database: str, texts: int, bars: Bars) -> Measured:
@@ -67,9 +54,9 @@ def measure_reports(setup: Setup, instance: Instance, database: str, texts: int,
     given = ("--texts", str(texts), "--models", str(MODELS))
     # A million answers in one batch are more than a site allows by default.
     large = {**instance.environment, "MAX_CELLS_PER_LAUNCH": str(answers)}
-    made = run_inside("answer_sob", *given, environment=large, patience=PATIENCE_SECONDS)
+    made = run_inside("answers", *given, environment=large, patience=PATIENCE_SECONDS)
     given = ("--batch", str(made["batch"]), "--rounds", str(setup.sizes.rounds))
-    found = run_inside("report_sob", *given, environment=instance.environment, patience=PATIENCE_SECONDS)
+    found = run_inside("reports", *given, environment=instance.environment, patience=PATIENCE_SECONDS)
     report, page = find_median(found["report"]["seconds"]), find_median(found["page"]["seconds"])
     rows = [
         Row(

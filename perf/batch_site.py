@@ -6,20 +6,17 @@ import json
 import random
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from perf.corpus import SEED, make_sentence
-from perf.processes import find_family, read_memory, read_processor_seconds
-from tests.support.instance import ROOT, FakeProvider, Instance, Process, kill_group
+from perf.processes import read_processor_seconds
+from tests.support.instance import ROOT, FakeProvider, Instance, Process
 from tests.support.servers import OwnServers
 
 LATENCY_SECONDS = 0.2
@@ -42,15 +39,7 @@ class Round:
     without_answer: int = 0
 
 
-@dataclass
-class Memory:
-    """The most, in megabytes: resident in any one process, and held by all of them together (PSS)."""
-
-    one_process: float = 0.0
-    all_processes: float = 0.0
-
-
-class Yard:
+class BatchSite:
     """An instance with a model at the fake paid API, texts to send, and at most one worker."""
 
     def __init__(self, instance: Instance, provider: FakeProvider, calls: int) -> None:
@@ -67,23 +56,14 @@ class Yard:
         self.texts.write_text("\n".join(lines) + "\n", encoding="utf-8")
         self.instance.manage("prepare", "--no-demo")
         self.instance.manage("study", "create", "bench", "--name", "Bench")
-        self.add_model(MODEL)
-        self.instance.manage("sob", "load", str(self.texts), "--name", "bench")
-
-    def add_model(self, name: str, *settings: str) -> None:
-        """A model of this name at the fake paid API."""
-        address = ("--provider", "openai_compatible", "--base-url", self.provider.base_url, "--model", name)
+        address = ("--provider", "openai_compatible", "--base-url", self.provider.base_url, "--model", MODEL)
         price = ("--max-tokens", "1024", "--price-in", "1", "--price-out", "2")
-        self.instance.manage("model", "add", name, *address, *price, *settings)
+        self.instance.manage("model", "add", MODEL, *address, *price)
+        self.instance.manage("sob", "load", str(self.texts), "--name", "bench")
 
     def start_worker(self) -> None:
         self.worker = self.instance.start_worker()
         await_worker(self.instance)
-
-    def kill_worker(self) -> None:
-        """kill -9 for the worker and its children."""
-        assert self.worker is not None
-        kill_group(self.worker)
 
     @property
     def worker_pid(self) -> int:
@@ -105,10 +85,10 @@ class Yard:
         assert answer["answered"] == self.calls, answer
         return Round(self.provider.stats()["span_seconds"], answer["seconds"])
 
-    def launch(self, in_flight: int, model: str = MODEL, /, **orders: object) -> int:
+    def launch(self, in_flight: int, /, **orders: object) -> int:
         """Launch a batch; the paid API's orders and counts begin anew."""
         self.provider.order(**{"reset": True, "latency": LATENCY_SECONDS} | orders)
-        asked = ("--dataset", "bench", "--model", model, "--task", TASK, "--concurrency", str(in_flight))
+        asked = ("--dataset", "bench", "--model", MODEL, "--task", TASK, "--concurrency", str(in_flight))
         return int(self.instance.ask("sob", "launch", *asked, "--confirm-terms")["batch"])
 
     def run_batch(self, in_flight: int, **orders: object) -> Round:
@@ -142,39 +122,19 @@ class Yard:
             assert state not in {"paused", "cancelled"}, f"The batch is {state}."
             time.sleep(0.1)
 
-    @contextmanager
-    def watch_memory(self) -> Iterator[Memory]:
-        """The most memory that the worker's processes take meanwhile."""
-        memory, over = Memory(), threading.Event()
-
-        def watch() -> None:
-            while not over.wait(0.2):
-                with suppress(psutil.NoSuchProcess):
-                    most = max(process.memory_info().rss for process in find_family(self.worker_pid))
-                    memory.one_process = max(memory.one_process, most / 1e6)
-                memory.all_processes = max(memory.all_processes, read_memory(self.worker_pid))
-
-        watcher = threading.Thread(target=watch)
-        watcher.start()
-        try:
-            yield memory
-        finally:
-            over.set()
-            watcher.join()
-
 
 @contextmanager
-def open_yard(folder: Path, *, calls: int, servers: OwnServers | None) -> Iterator[Yard]:
-    """A yard on SQLite and a broker of files, or on the given PostgreSQL and Redis; no worker runs yet."""
+def open_batch_site(folder: Path, *, calls: int, servers: OwnServers | None) -> Iterator[BatchSite]:
+    """A site on SQLite and a broker of files, or on the given PostgreSQL and Redis; no worker runs yet."""
     with ExitStack() as stack:
         provider = FakeProvider()
         stack.callback(provider.stop)
         urls = (servers.database_url or "", servers.redis_url or "") if servers else ("", "")
         instance = Instance(folder, database_url=urls[0], redis_url=urls[1])
         stack.callback(instance.stop)
-        yard = Yard(instance, provider, calls)
-        yard.prepare()
-        yield yard
+        site = BatchSite(instance, provider, calls)
+        site.prepare()
+        yield site
 
 
 def read_time(value: Any) -> datetime:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from django.core.management import call_command
 
-from perf.inside.insert_codings import find_codes, insert_codings, insert_entries
+from perf.inside.codings import find_codes, insert_codings, insert_entries
 from transcripts.accounts.queries import sign_in_address
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study

@@ -1,8 +1,5 @@
 """An interview of 2,000 sentences at the desk, in Chromium: until it can be coded, from key to paint, to the next one; and a
 trajectory of 500 turns and as many sentences, whose results are folded, with 200 entries in its ledger.
-
-The next one is opened twice from the top of an interview, and once from its end, after a pause in which a coder reads the last
-sentence and the browser fetches what comes.
 """
 
 from __future__ import annotations
@@ -14,8 +11,7 @@ from typing import cast
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from perf.browser import ARGUMENTS, PATIENCE_MS, READY, find_chromium
-from perf.corpus import SENTENCES_AN_ANSWER
-from perf.long_files import write_trajectories
+from perf.corpus import SENTENCES_AN_ANSWER, write_trajectories
 from perf.results import Measured, Row, find_median, find_percentile
 from perf.serving import PRODUCT, serve
 from perf.setup import Setup
@@ -30,7 +26,6 @@ ENTRIES = 200
 SLOWEST_OPEN = 1.0
 SLOWEST_KEY_MS = 50.0
 SLOWEST_NEXT = 0.3
-LAST_SENTENCE_MS = 1_500
 # The browser tells of an event from 16 ms on and rounds to 8; what it does not tell of was quicker.
 LEAST_TOLD_MS = 16
 PRESSED = ("KeyA", "ArrowDown", "KeyS", "ArrowDown", "KeyD", "KeyD", "Enter")
@@ -89,8 +84,7 @@ def _measure_study(
         browser.close()
     opened = [each[0] for each in found]
     keys = [duration for each in found for duration in each[1]]
-    following = [seconds for each in found for seconds in each[2][:-1]]
-    from_end = [each[2][-1] for each in found]
+    following = [seconds for each in found for seconds in each[2]]
     key = find_percentile(keys, 95)
     rows = [
         Row(
@@ -111,26 +105,22 @@ def _measure_study(
         ),
     ]
     if not beside:
-        rows += [
-            _judge_next("desk, next interview", following, opened),
-            _judge_next("desk, next interview, from the end", from_end, opened),
-        ]
+        rows.append(_judge_next(following, opened))
     return Measured(
         rows,
         {
             "opened_seconds": opened,
             "key_to_paint_ms": keys,
             "next_seconds": following,
-            "next_from_end_seconds": from_end,
         },
     )
 
 
-def _judge_next(name: str, seconds: list[float], opened: list[float]) -> Row:
+def _judge_next(seconds: list[float], opened: list[float]) -> Row:
     """With the ratio to a cold open of the same run, which carries over to other machines."""
     middle, cold = find_median(seconds), find_median(opened)
     return Row(
-        name,
+        "desk, next interview",
         f"{middle:.2f} s = {middle / cold:.2f} of a cold open",
         f"<= {SLOWEST_NEXT} s",
         middle <= SLOWEST_NEXT,
@@ -161,9 +151,6 @@ def _measure_once(
     page.wait_for_function("() => document.getElementById('savestate').dataset.state === 'saved'")
     following = []
     for interview in interviews[1:]:
-        if interview == interviews[-1]:
-            page.keyboard.press("End")
-            page.wait_for_timeout(LAST_SENTENCE_MS)
         start = time.perf_counter()
         page.keyboard.press("]")
         page.wait_for_url(f"**/interviews/{interview}/**", wait_until="commit")

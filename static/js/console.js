@@ -1,8 +1,8 @@
 // An interview held here: keys for kinds, turns and the bank, a draft that outlives a reload, and where reading goes on. Without
 // this the page is plain forms; htmx sends them and asks for the answer.
 
-import { capOf, namesOf, prints, readLayout } from "./desk/caps.js";
-import { Stored } from "./desk/stored.js";
+import { capOf, namesOf, prints, readLayout } from "./desk/key_layout.js";
+import { Stored } from "./desk/storage.js";
 
 const consoleOf = () => document.getElementById("console");
 const form = () => document.getElementById("ask-form");

@@ -15,7 +15,7 @@ COUNT = 10_000
 # What the desk does with each text: it is put into the page as text, a stretch is found by places in code points and
 # read back by places in UTF-16 units, as a range of the page counts them. Edges are where a person can mark.
 COUNT_ALL = """async (strings) => {
-  const { unitsAt, pointsAt, findEdges } = await import("/static/js/desk/words.js");
+  const { unitsAt, pointsAt, findEdges } = await import("/static/js/desk/text.js");
   const place = document.body.appendChild(document.createElement("bdi"));
   const found = strings.map(([text, start, end]) => {
     place.textContent = text;

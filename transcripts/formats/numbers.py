@@ -82,7 +82,7 @@ def write_out_of(part: int, whole: int) -> str:
 
 def round_percent(part: int, whole: int, *, of_nothing: int = 0) -> int:
     """``part`` of ``whole`` in whole per cent, a half rounded up; 100 only where it is all, so that nobody takes 551 of 552 for
-    the end. static/js/desk/panel.js counts by the same rule."""
+    the end. static/js/desk/code_panel.js counts by the same rule."""
     if not whole:
         return of_nothing
     return min((200 * part + whole) // (2 * whole), 100 if part >= whole else 99)

@@ -1,7 +1,7 @@
 // Near the end of an interview the browser fetches the next one, as ahead.speculationrules tells it. Nothing is recorded by
 // that. A browser that does not know such rules fetches it when one goes there.
 
-import { allRows, currentRow, onCurrentChange } from "./rows.js";
+import { allRows, currentRow, onCurrentChange } from "./sentences.js";
 
 const SENTENCES = 5;
 const next = document.querySelector(".steps a[rel='next']");

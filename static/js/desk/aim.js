@@ -2,7 +2,7 @@
 // this thread. Kept by its place and code, for its id changes whenever it is changed.
 
 import { storageName } from "./page.js";
-import { Stored } from "./stored.js";
+import { Stored } from "./storage.js";
 
 export const MOVES = "move.";
 export const FEATURES = "feature.";

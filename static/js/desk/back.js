@@ -1,12 +1,12 @@
 // Undo and redo. What was done in another interview is undone there.
 
-import { isClosed, performAndTell } from "./acts.js";
+import { isClosed, performAndTell } from "./coding.js";
 import { redoBoundaryEdit } from "./boundaries.js";
 import { hasSeenOthers } from "./marks.js";
 import { findCodeById, showProblem, site } from "./page.js";
-import { findRow, select } from "./rows.js";
-import { Stored } from "./stored.js";
-import { deskOf, dropEntry, lookBack, redo, undo } from "./undo.js";
+import { findRow, select } from "./sentences.js";
+import { Stored } from "./storage.js";
+import { deskOf, dropEntry, lookBack, redo, undo } from "./undo_redo.js";
 
 // Set where a page is left to undo something in another interview, and taken up there.
 const SOON = 60_000;

@@ -2,14 +2,14 @@
 // the sentences, so an edit goes to the server at once and alone, and the page is loaded again.
 
 import { announce, make, makeIdempotencyKey, showProblem, site } from "./page.js";
-import { textOf } from "./values.js";
-import { hasDrafts } from "./memo.js";
+import { textOf } from "./chips.js";
+import { hasDrafts } from "./memo_form.js";
 import { pendingActs, readCookie } from "./queue.js";
 import { dropQuote } from "./quote.js";
-import { allRows, currentRow, findRow, numberOf, sentenceOf, turnOf } from "./rows.js";
+import { allRows, currentRow, findRow, numberOf, sentenceOf, turnOf } from "./sentences.js";
 import { clearUnderline } from "./underline.js";
-import { moveEntry, remember, renameAll } from "./undo.js";
-import { findEdges, findWords } from "./words.js";
+import { moveEntry, remember, renameAll } from "./undo_redo.js";
+import { findEdges, findWords } from "./text.js";
 
 const PATIENCE = 15_000;
 const SHARED = "Everybody shares the sentences, so only a lead or an owner of the study can split and merge them. Ask one of them.";

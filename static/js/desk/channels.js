@@ -1,7 +1,7 @@
 // Which channels stand open: results of tools, opened reasoning, long instructions. Kept for this person in this browser.
 
-import { Stored } from "./stored.js";
-import { currentRow, exchangeOf, select } from "./rows.js";
+import { Stored } from "./storage.js";
+import { currentRow, exchangeOf, select } from "./sentences.js";
 import { notify, site } from "./page.js";
 
 const open = new Stored(window.localStorage, `desk:open-channels:${site.user}`, []);

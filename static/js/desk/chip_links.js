@@ -1,7 +1,7 @@
 // The links of a coding as its chip shows them, in the server's form: "acts on Stakeholders, Power · revises 18".
 
 import { findCodeById, make } from "./page.js";
-import { pointsAt, unitsAt } from "./words.js";
+import { pointsAt, unitsAt } from "./text.js";
 
 const KINDS = { acts_on: "acts on", warrant: "rests on", revises: "revises" };
 

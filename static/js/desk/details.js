@@ -2,15 +2,15 @@
 // code's own questions. Enter saves, Escape leaves, the key that opened it saves and goes on to the coding before.
 
 import { keymap, make, notify } from "./page.js";
-import { changeCoding, isClosed } from "./acts.js";
-import { tellWhatWasSeen, trimOnInput } from "./ask.js";
+import { changeCoding, isClosed } from "./coding.js";
+import { tellWhatWasSeen, trimOnInput } from "./inline_form.js";
 import { closeLine, openLine } from "./line.js";
 import { buildQuestion, readAnswers } from "./questions.js";
-import { CHOICES, textOf } from "./values.js";
-import { capOf, namesOf } from "./caps.js";
+import { CHOICES, textOf } from "./chips.js";
+import { capOf, namesOf } from "./key_layout.js";
 import { chipsAt, codeOfChip, findChip, hasSeenOthers, valuesAt } from "./marks.js";
 import { derivePrompting } from "./prompts.js";
-import { currentRow, select } from "./rows.js";
+import { currentRow, select } from "./sentences.js";
 import { clearUnderline, underline } from "./underline.js";
 
 const DIGITS = ["Digit1", "Digit2", "Digit3"];

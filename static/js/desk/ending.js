@@ -1,9 +1,9 @@
 // What is said where an interview ends: what is left of it, and which keys go on.
 
-import { capOf } from "./caps.js";
+import { capOf } from "./key_layout.js";
 import { keymap, notify, site } from "./page.js";
-import { listUndecided } from "./panel.js";
-import { currentRow } from "./rows.js";
+import { listUndecided } from "./code_panel.js";
+import { currentRow } from "./sentences.js";
 
 /** After the last sentence of the model. */
 export function tellEnd() {

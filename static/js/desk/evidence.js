@@ -9,8 +9,8 @@
 
 import { notify } from "./page.js";
 import { dropQuote, markedIn } from "./quote.js";
-import { currentRow, numberOf, sentenceOf, turnOf } from "./rows.js";
-import { openStrip } from "./strip.js";
+import { currentRow, numberOf, sentenceOf, turnOf } from "./sentences.js";
+import { openStrip } from "./picker.js";
 
 const holders = [];
 

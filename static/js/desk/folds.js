@@ -1,6 +1,6 @@
 // Long questions keep to a few lines, so that the answer has room; where words are out of sight, a button shows more.
 
-import { stick } from "./sight.js";
+import { stick } from "./visibility.js";
 
 const observer = new ResizeObserver((entries) => {
   for (const { target } of entries) {

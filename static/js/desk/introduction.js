@@ -1,7 +1,7 @@
 // “Got it” beside what the desk is for. Sent without leaving the page, so that one keeps one's place.
 
 import { showProblem } from "./page.js";
-import { currentRow } from "./rows.js";
+import { currentRow } from "./sentences.js";
 
 export function startIntroduction() {
   const box = document.querySelector(".introduction");

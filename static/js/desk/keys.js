@@ -2,9 +2,9 @@
 
 import { codes, keymap, notify, site } from "./page.js";
 import { openReasoning } from "./channels.js";
-import { decide, repeatCode, toggleCode } from "./acts.js";
+import { decide, repeatCode, toggleCode } from "./coding.js";
 import { goBack } from "./back.js";
-import { namesOf, prints } from "./caps.js";
+import { namesOf, prints } from "./key_layout.js";
 import { findSplitAct, mergeBelow, toggleSplit } from "./boundaries.js";
 import { openLinks } from "./links.js";
 import { openLastDetails } from "./details.js";
@@ -17,8 +17,8 @@ import { enterList } from "./rail.js";
 import { endRange, extendRange, hasRange } from "./range.js";
 import { openResponses } from "./responses.js";
 import { openScores } from "./scores.js";
-import { currentRow, move, moveToEnd, moveTurn, numberOf, sentenceOf } from "./rows.js";
-import { Stored } from "./stored.js";
+import { currentRow, move, moveToEnd, moveTurn, numberOf, sentenceOf } from "./sentences.js";
+import { Stored } from "./storage.js";
 import { awaitSuggestions, openSuggestions, pressInSuggestions } from "./suggestions.js";
 import { goToNext } from "./next_sentence.js";
 

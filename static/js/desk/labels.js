@@ -1,7 +1,7 @@
 // Every key on the page as this person has set it, and as her keyboard prints it.
 
 import { findCode, keymap, make, write } from "./page.js";
-import { capOf } from "./caps.js";
+import { capOf } from "./key_layout.js";
 
 /** Label the keys of acts and codes in a part of the page. */
 export function relabel(part) {

@@ -3,7 +3,7 @@
 
 import { FEATURES } from "./aim.js";
 import { codes, findCode, make, site } from "./page.js";
-import { Stored } from "./stored.js";
+import { Stored } from "./storage.js";
 
 const box = document.getElementById("ledger");
 const isOpen = new Stored(window.localStorage, `desk:ledger:${site.user}`, true);

@@ -1,15 +1,15 @@
 // Links of codings: what a move acts on, what an entry of a feature rests on, what a Revise changes.
 
-import { isClosed, perform } from "./acts.js";
+import { isClosed, perform } from "./coding.js";
 import { FEATURES, MOVES, REVISE, aimedAt } from "./aim.js";
 import { findEnd, numberOfEnd, readQuote } from "./chip_links.js";
 import { holdEvidence } from "./evidence.js";
-import { reveal } from "./filters.js";
+import { reveal } from "./sidebar.js";
 import { chipsAt, codeOfChip, findChip } from "./marks.js";
 import { announce, codes, findCode, makeIdempotencyKey, notify } from "./page.js";
-import { currentRow, findRow, numberOf, select, sentenceOf } from "./rows.js";
-import { openStrip } from "./strip.js";
-import { remember } from "./undo.js";
+import { currentRow, findRow, numberOf, select, sentenceOf } from "./sentences.js";
+import { openStrip } from "./picker.js";
+import { remember } from "./undo_redo.js";
 
 /** Evidence goes to the last entry or Revise, unless something else asks for it; numbers on chips lead to their sentences. */
 export function startLinks() {

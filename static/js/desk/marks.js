@@ -5,9 +5,9 @@ import { hideLink, showLink, takeLinks } from "./chip_links.js";
 import { pendingActs } from "./queue.js";
 import { findCode, findCodeById, make, site } from "./page.js";
 import { relabel, signOf } from "./labels.js";
-import { PLAIN, chipData, readValues, textOf } from "./values.js";
+import { PLAIN, chipData, readValues, textOf } from "./chips.js";
 import { refreshPrompting, showPrompting, spreadPrompting } from "./prompts.js";
-import { allRows, findRow, numberOf, takeButtonsOut, turnOf } from "./rows.js";
+import { allRows, findRow, numberOf, takeButtonsOut, turnOf } from "./sentences.js";
 
 const findMarks = (row) => row.querySelector(":scope > .marks");
 const ofInterview = document.querySelector(".marks[id^='im']");

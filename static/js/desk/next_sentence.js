@@ -2,8 +2,8 @@
 
 import { announce, make, notify, showProblem, site } from "./page.js";
 import { pendingActs } from "./queue.js";
-import { currentRow, findRow, onCurrentChange, select, sentenceOf } from "./rows.js";
-import { reveal } from "./filters.js";
+import { currentRow, findRow, onCurrentChange, select, sentenceOf } from "./sentences.js";
+import { reveal } from "./sidebar.js";
 
 const PATIENCE = 4_000;
 let isAsking = false;

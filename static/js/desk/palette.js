@@ -1,9 +1,9 @@
 // Find a code by name, other names or definition; what was used last comes first. Or find words in the interview.
 
 import { codes, make, site } from "./page.js";
-import { recentCodes, toggleCode } from "./acts.js";
-import { capOf } from "./caps.js";
-import { currentRow } from "./rows.js";
+import { recentCodes, toggleCode } from "./coding.js";
+import { capOf } from "./key_layout.js";
+import { currentRow } from "./sentences.js";
 
 const dialog = document.getElementById("palette");
 const input = document.getElementById("palette-text");

@@ -5,7 +5,7 @@
 // once, so sending one twice does no harm.
 
 import { site, storageName } from "./page.js";
-import { Stored } from "./stored.js";
+import { Stored } from "./storage.js";
 
 const WAITS = [1, 2, 4, 8, 15, 30];
 const PATIENCE = 30_000;

@@ -2,10 +2,10 @@
 // by selecting them with the pointer.
 
 import { announce, make, notify } from "./page.js";
-import { currentRow, onCurrentChange, select } from "./rows.js";
-import { textOf } from "./values.js";
+import { currentRow, onCurrentChange, select } from "./sentences.js";
+import { textOf } from "./chips.js";
 import { clearUnderline, underline } from "./underline.js";
-import { findEdges, findWords, trim } from "./words.js";
+import { findEdges, findWords, trim } from "./text.js";
 
 const sheet = document.getElementById("sheet");
 // {row, from, to, edge, isOpen, isDrawn}: `edge` is the end that Shift moves; `isOpen` while keys move the cursor.

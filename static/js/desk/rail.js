@@ -1,6 +1,6 @@
 // The lists at the edge, each one stop of the keyboard: arrows go through it, Enter goes there, Escape back to the text.
 
-import { currentRow } from "./rows.js";
+import { currentRow } from "./sentences.js";
 
 /** Make a list of links one stop; the current one of them is where one comes in. */
 export function startList(list) {

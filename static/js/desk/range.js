@@ -1,7 +1,7 @@
 // Several sentences at once: taken in one after another from the current one, until one moves on without Shift.
 
 import { announce, notify } from "./page.js";
-import { allRows, currentRow, findStep, isInSight, numberOf, onCurrentChange, select } from "./rows.js";
+import { allRows, currentRow, findStep, isInSight, numberOf, onCurrentChange, select } from "./sentences.js";
 
 let anchor = null;
 let shown = [];

@@ -2,7 +2,7 @@
 
 import { site } from "./page.js";
 import { replaceMarks } from "./marks.js";
-import { scheduleCount, showPressed } from "./panel.js";
+import { scheduleCount, showPressed } from "./code_panel.js";
 
 const WAITS = [1, 3, 10, 30];
 

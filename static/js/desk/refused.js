@@ -2,7 +2,7 @@
 // she does: nothing of it is lost without a word.
 
 import { findCodeById, make, storageName } from "./page.js";
-import { Stored } from "./stored.js";
+import { Stored } from "./storage.js";
 
 const MAX_STORED = 50;
 const stored = new Stored(window.localStorage, storageName("refused"), []);

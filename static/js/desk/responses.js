@@ -1,10 +1,10 @@
 // The strip of challenges on an interviewer's turn, and of responses on a model's: codes of two families, by their names.
 
-import { isClosed, toggleCode } from "./acts.js";
+import { isClosed, toggleCode } from "./coding.js";
 import { findChip } from "./marks.js";
 import { codes, notify } from "./page.js";
-import { currentRow } from "./rows.js";
-import { openStrip } from "./strip.js";
+import { currentRow } from "./sentences.js";
+import { openStrip } from "./picker.js";
 
 const FAMILIES = {
   challenges: "Challenge in this turn",

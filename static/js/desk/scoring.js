@@ -3,17 +3,17 @@
 // The score that was given last stays open: what the evidence key points at is its evidence, until the key of the strip is
 // pressed again or a feature is coded. The server answers each act with all that the person has scored in this thread; nothing of anybody else.
 
-import { isClosed } from "./acts.js";
+import { isClosed } from "./coding.js";
 import { onAim } from "./aim.js";
 import { holdScores, onScoreBack } from "./back.js";
 import { holdEvidence } from "./evidence.js";
 import { make, makeIdempotencyKey, notify, showProblem, site } from "./page.js";
 import { readCookie } from "./queue.js";
-import { currentRow, numberOf, sentenceOf } from "./rows.js";
+import { currentRow, numberOf, sentenceOf } from "./sentences.js";
 import { offerScores } from "./scores.js";
-import { openStrip } from "./strip.js";
-import { Stored } from "./stored.js";
-import { forgetDone, keepEntry, remember, renameDone } from "./undo.js";
+import { openStrip } from "./picker.js";
+import { Stored } from "./storage.js";
+import { forgetDone, keepEntry, remember, renameDone } from "./undo_redo.js";
 
 const WITHOUT = "none";
 const PATIENCE = 30_000;

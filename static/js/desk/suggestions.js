@@ -2,14 +2,14 @@
 // what it may hold of keys is buttons with data-key.
 
 import { announce, make, notify, showProblem, site } from "./page.js";
-import { decide, onActSaved } from "./acts.js";
+import { decide, onActSaved } from "./coding.js";
 import { onAnswerBack } from "./back.js";
 import { counts, decisionOn } from "./marks.js";
 import { readCookie } from "./queue.js";
 import { hasRange } from "./range.js";
 import { refreshMarks } from "./refresh.js";
-import { currentRow, exchangeOf, findRow, numberOf, onCurrentChange, select, sentenceOf, turnOf } from "./rows.js";
-import { forgetDone, keepEntry, remember } from "./undo.js";
+import { currentRow, exchangeOf, findRow, numberOf, onCurrentChange, select, sentenceOf, turnOf } from "./sentences.js";
+import { forgetDone, keepEntry, remember } from "./undo_redo.js";
 
 const region = document.getElementById("suggestions");
 const body = document.getElementById("suggestions-body");

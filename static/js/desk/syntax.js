@@ -1,7 +1,7 @@
 // Whether the signs of Markdown (** and the like) are in sight. The style sheet shows them; here the choice is remembered.
 
 import { site } from "./page.js";
-import { Stored } from "./stored.js";
+import { Stored } from "./storage.js";
 
 const isShown = new Stored(window.localStorage, `desk:syntax:${site.user}`, false);
 

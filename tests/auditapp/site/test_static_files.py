@@ -34,7 +34,7 @@ def test_every_script_that_a_page_names_has_a_file_of_its_own() -> None:
     static = ROOT / "static"
     scripts = {str(file.relative_to(static)): file.read_text(encoding="utf-8") for file in static.rglob("*.js")}
     entries = set(list_entries(scripts))
-    assert "js/desk/rows.js" not in entries
+    assert "js/desk/sentences.js" not in entries
     pages = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "templates").rglob("*.html"))
     named = set(re.findall(r"static '(js/[^']+\.js)'", pages))
     assert len(named) > 10
@@ -95,7 +95,7 @@ def test_collected_scripts_are_one_file_each(settings: Settings, tmp_path: Path)
     call_command("collectstatic", verbosity=0, interactive=False)
     paths = json.loads((tmp_path / "staticfiles.json").read_text(encoding="utf-8"))["paths"]
     desk = (tmp_path / paths["js/desk.js"]).read_text(encoding="utf-8")
-    assert "// js/desk/rows.js\n" in desk
+    assert "// js/desk/sentences.js\n" in desk
     assert not IMPORT.search(desk)
     assert not [name for name in paths if name.startswith("js/desk/")]
     pages = (path.read_text(encoding="utf-8") for path in (ROOT / "templates").rglob("*.html"))

@@ -1,7 +1,7 @@
 // The values of a coding: the choices below, {note, attributes, range, quote}. `quote` is [from, to] in UTF-16 units of the
 // sentence, or null. The choices and their columns are declared in transcripts/coding/values.py.
 
-import { pointsAt, unitsAt } from "./words.js";
+import { pointsAt, unitsAt } from "./text.js";
 
 /** The values with fixed choices, and what each is where nothing was chosen. */
 export const DEFAULTS = { level: "semantic", enactment: "", grounding: "", prompting: "" };

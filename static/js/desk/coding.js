@@ -3,21 +3,21 @@
 import { aimAt } from "./aim.js";
 import { tellEnd } from "./ending.js";
 import { announce, makeIdempotencyKey, notify, showProblem, site } from "./page.js";
-import { ask } from "./ask.js";
-import { PLAIN, hintOf, isSameQuote, readValues, writeFields } from "./values.js";
+import { ask } from "./inline_form.js";
+import { PLAIN, hintOf, isSameQuote, readValues, writeFields } from "./chips.js";
 import { codeOfChip, decisionEndedBy, decisionOn, findChip, hasSeenOthers, isCoded, valuesAt, replaceMarks, showAct } from "./marks.js";
 import { keepMeaning } from "./meaning.js";
 import { openMemo } from "./memobox.js";
-import { scheduleCount, showCode, showPressed } from "./panel.js";
+import { scheduleCount, showCode, showPressed } from "./code_panel.js";
 import { enqueue, renamePending } from "./queue.js";
 import { dropQuote, markedIn } from "./quote.js";
 import { selectedRows } from "./range.js";
-import { currentRow, findRow, moveToNextAnswer, numberOf, select, sentenceOf, turnOf } from "./rows.js";
+import { currentRow, findRow, moveToNextAnswer, numberOf, select, sentenceOf, turnOf } from "./sentences.js";
 import { refreshMarks } from "./refresh.js";
-import { openStrip } from "./strip.js";
-import { Stored } from "./stored.js";
+import { openStrip } from "./picker.js";
+import { Stored } from "./storage.js";
 import { clearRefused, keepRefused } from "./refused.js";
-import { forgetDone, remember, renameDone, tellEntry } from "./undo.js";
+import { forgetDone, remember, renameDone, tellEntry } from "./undo_redo.js";
 
 const STATUS = "status";
 const recent = new Stored(window.localStorage, `desk:recent:${site.user}`, []);

@@ -1,6 +1,6 @@
 // The key card and the page of one's own keys: shown as this person's keyboard prints them, and given by pressing them.
 
-import { capOf, isUsable, prints, readLayout } from "./desk/caps.js";
+import { capOf, isUsable, prints, readLayout } from "./desk/key_layout.js";
 
 const form = document.querySelector(".keyform");
 const announcer = document.getElementById("announcer");

@@ -4,8 +4,8 @@ import { codes, site, write } from "./page.js";
 import { showLedger } from "./ledger.js";
 import { chipsAt, counts, memoKindOn, memoOn } from "./marks.js";
 import { onRangeChange, selectedRows, tellRange } from "./range.js";
-import { allRows, currentRow, exchangeOf, numberOf, sentenceOf } from "./rows.js";
-import { Stored } from "./stored.js";
+import { allRows, currentRow, exchangeOf, numberOf, sentenceOf } from "./sentences.js";
+import { Stored } from "./storage.js";
 
 const panel = document.getElementById("panel");
 const rail = document.querySelector(".rail");

@@ -1,10 +1,10 @@
 // Memos: on the current sentence and on the interview. A text begun and left stays as a draft while the page is open.
 
 import { announce, makeIdempotencyKey } from "./page.js";
-import { onActRefused, performAndTell } from "./acts.js";
+import { onActRefused, performAndTell } from "./coding.js";
 import { memoKindOn, memoOn } from "./marks.js";
 import { kindOf, textOf } from "./memobox.js";
-import { currentRow, onCurrentChange, sentenceOf } from "./rows.js";
+import { currentRow, onCurrentChange, sentenceOf } from "./sentences.js";
 
 const drafts = new Map();
 

@@ -1,6 +1,6 @@
 // The current sentence in sight: below the question that stays at the top, above the panel that stays at the bottom.
 
-import { currentRow, exchangeOf, onCurrentChange } from "./rows.js";
+import { currentRow, exchangeOf, onCurrentChange } from "./sentences.js";
 
 const MARGIN = 4;
 const sheet = document.getElementById("sheet");

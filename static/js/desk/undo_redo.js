@@ -2,7 +2,7 @@
 // browser. Ids, states and chosen answers, nothing that was typed.
 
 import { announce, findCodeById, make, makeIdempotencyKey, notify, site } from "./page.js";
-import { Stored } from "./stored.js";
+import { Stored } from "./storage.js";
 
 const MAX_STORED = 200;
 const SHOWN = 12;

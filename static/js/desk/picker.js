@@ -16,9 +16,9 @@
 // While it is open it has the focus and all plain keys; keys with Ctrl close it and go to the desk. Opening another one
 // closes the first. Digits are known by where they lie and by what they print, so they work on every layout.
 
-import { namesOf } from "./caps.js";
+import { namesOf } from "./key_layout.js";
 import { announce, keymap, make } from "./page.js";
-import { currentRow } from "./rows.js";
+import { currentRow } from "./sentences.js";
 
 const DIGITS = "1234567890";
 /** Pixels between the sentence and the strip. */

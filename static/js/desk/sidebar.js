@@ -3,7 +3,7 @@
 
 import { announce, findCode } from "./page.js";
 import { counts, memoOn } from "./marks.js";
-import { allRows, currentRow, select, sentenceOf, turnOf } from "./rows.js";
+import { allRows, currentRow, select, sentenceOf, turnOf } from "./sentences.js";
 
 const sheet = document.getElementById("sheet");
 const list = document.getElementById("filters");

@@ -33,7 +33,7 @@ PRESSED = ("KeyA", "ArrowDown", "KeyS", "ArrowDown", "KeyD", "KeyD", "Enter")
 ENTERED = ("Digit1", "Digit3", "Escape")
 # Some features ask a question of their own. Were it left open, the keys that follow would have nothing to paint, and the browser
 # would tell how long it took until something else was painted.
-QUESTION = "#sheet form.ask"
+QUESTION = "#transcript form.inline-form"
 WATCH = f"""() => {{
   window.painted = [];
   new PerformanceObserver((list) => {{

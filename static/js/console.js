@@ -1,7 +1,7 @@
 // An interview held here: keys for kinds, turns and the bank, a draft that outlives a reload, and where reading goes on. Without
 // this the page is plain forms; htmx sends them and asks for the answer.
 
-import { capOf, namesOf, prints, readLayout } from "./desk/key_layout.js";
+import { keycapOf, namesOf, prints, readLayout } from "./desk/key_layout.js";
 import { Stored } from "./desk/storage.js";
 
 const consoleOf = () => document.getElementById("console");
@@ -218,7 +218,7 @@ function settle() {
     send.disabled = !fits || document.querySelector("#talk[data-waiting]") !== null;
   }
   for (const shown of document.querySelectorAll("kbd[data-key]")) {
-    shown.textContent = capOf(shown.dataset.key);
+    shown.textContent = keycapOf(shown.dataset.key);
   }
   const box = document.getElementById("single-keys");
   if (box) {

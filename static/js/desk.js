@@ -1,49 +1,36 @@
 // The desk: takes over the page's plain forms, so that one can code without leaving the keyboard or the page.
 
-import { onCurrentChange, currentRow, firstOf, focusAtFirst, select, startRows } from "./desk/sentences.js";
-import { giveEvidence } from "./desk/evidence.js";
-import { openResponses } from "./desk/responses.js";
-import { openScores } from "./desk/scores.js";
-import { findCode, notify, showProblem } from "./desk/page.js";
-import { goToTurn, startChannels } from "./desk/channels.js";
-import { startAhead } from "./desk/ahead.js";
-import { decide, reopen, rollBack, settle, takeOffChip, toggleCode } from "./desk/coding.js";
-import { resumeGoingBack } from "./desk/back.js";
-import { readLayout } from "./desk/key_layout.js";
 import { dropSplit, mergeBelow, toggleSplit } from "./desk/boundaries.js";
+import { codeOfChip } from "./desk/chips.js";
+import { openMeaning, scheduleCount, showCurrent, startCodePanel } from "./desk/code_panel.js";
+import { decide, openResponses, removeChip, reopen, toggleCode } from "./desk/coding.js";
 import { openDetailsOf, openLastDetails } from "./desk/details.js";
-import { reveal, startFilters } from "./desk/sidebar.js";
-import { startFolds } from "./desk/folds.js";
-import { startIntroduction } from "./desk/introduction.js";
+import { cancelInlineForm } from "./desk/inline_form.js";
+import { readLayout } from "./desk/key_layout.js";
 import { startKeys } from "./desk/keys.js";
-import { labelButtons, relabel } from "./desk/labels.js";
-import { cancelLine } from "./desk/line.js";
-import { codeOfChip, describeRow, valuesAt, showAct } from "./desk/marks.js";
-import { openMeaning, startMeaning } from "./desk/meaning.js";
-import { startLedger } from "./desk/ledger.js";
-import { openLinks, startLinks as startCodingLinks } from "./desk/links.js";
+import { giveEvidence, openLinks, startLinks } from "./desk/links.js";
+import { describeRow, valuesAt } from "./desk/marks.js";
 import { startMemos } from "./desk/memo_form.js";
+import { findCode, showKeys, showProblem } from "./desk/page.js";
 import { openPalette, startPalette } from "./desk/palette.js";
-import { firstUndecided, scheduleCount, showCurrent, startPanel } from "./desk/code_panel.js";
-import { pendingActs, startQueue } from "./desk/queue.js";
+import { startPicker } from "./desk/picker.js";
+import { startQueue } from "./desk/queue.js";
 import { markedIn, startQuotes, toggleMarking } from "./desk/quote.js";
-import { startList } from "./desk/rail.js";
-import { extendRange, extendTo, onRangeChange, startRange } from "./desk/range.js";
-import { startRefused } from "./desk/refused.js";
-import { showState } from "./desk/save_state.js";
-import { startScoring } from "./desk/scoring.js";
+import { startRefused } from "./desk/save_state.js";
+import { openScores, startScores } from "./desk/scores.js";
+import { allRows, currentRow, extendRange, extendTo, focusAtFirst, onCurrentChange, onRangeChange, select, startRows } from "./desk/sentences.js";
+import { startSidebar } from "./desk/sidebar.js";
 import { startSuggestions } from "./desk/suggestions.js";
-import { startStrip } from "./desk/picker.js";
-import { startSight } from "./desk/visibility.js";
-import { startSyntax } from "./desk/syntax.js";
-import { showHistory } from "./desk/undo_redo.js";
-import { clearUnderline, underline } from "./desk/underline.js";
-import { goToNext } from "./desk/next_sentence.js";
+import { clearUnderline, underline } from "./desk/text.js";
+import { resumeUndo, showHistory } from "./desk/undo_redo.js";
+import { goToTurn, startVisibility } from "./desk/visibility.js";
 
-const WAYS = {
+/** Sentences before the end of an interview. */
+const PREFETCHED_FROM = 5;
+const ACTS = {
   palette: openPalette,
-  "take-in": () => extendRange(1),
-  "give-back": () => extendRange(-1),
+  extend: () => extendRange(1),
+  shrink: () => extendRange(-1),
   quote: toggleMarking,
   details: openLastDetails,
   meaning: openMeaning,
@@ -58,21 +45,21 @@ const WAYS = {
 /** Codes and chips under the pointer. Shift means latent, as with a key. */
 function startPointer() {
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("button.code, button.remove, a.open-details, button.way");
+    const button = event.target.closest("button.code, button.remove, a.open-details, button.more-act");
     if (!button || event.ctrlKey || event.metaKey) {
       return;
     }
     event.preventDefault();
     if (button.matches(".code")) {
       pressCode(button, event.shiftKey);
-    } else if (button.matches(".way")) {
-      WAYS[button.value]();
+    } else if (button.matches(".more-act")) {
+      ACTS[button.value]();
     } else if (button.matches(".open-details")) {
       openDetailsOf(button.closest(".chip"));
     } else if (button.name === "decision") {
       reopen(button.closest(".sentence"));
     } else {
-      takeOffChip(button.closest(".chip"));
+      removeChip(button.closest(".chip"));
     }
   });
   document.querySelector("form.decide").addEventListener("submit", (event) => {
@@ -95,7 +82,7 @@ function pressCode(button, isShifted) {
 
 /** The quote of a chip shows in its sentence while the pointer or the focus is on the chip. */
 function startQuoteHints() {
-  const sheet = document.getElementById("sheet");
+  const transcript = document.getElementById("transcript");
   const find = (event) => event.target.closest?.(".sentence .chip:has(.quote)");
   const show = (event) => {
     const chip = find(event);
@@ -112,87 +99,76 @@ function startQuoteHints() {
     }
   };
   for (const [name, act] of [["pointerover", show], ["pointerout", hide], ["focusin", show], ["focusout", hide]]) {
-    sheet.addEventListener(name, act);
+    transcript.addEventListener(name, act);
   }
 }
 
-/** Links to turns and to what is left lead to a sentence as well. */
-function startLinks() {
-  document.querySelector(".rail").addEventListener("click", (event) => {
-    const link = event.target.closest("#turns a, #ledger a, #first-undecided, #next-reason");
-    if (!link || event.ctrlKey || event.metaKey) {
-      return;
-    }
+/** “Got it” beside what the desk is for: sent without leaving the page, so that one keeps one's place. */
+function startIntroduction() {
+  const box = document.querySelector(".introduction");
+  box?.querySelector("form").addEventListener("submit", async (event) => {
     event.preventDefault();
-    if (link.id === "next-reason") {
-      goToNext();
+    const { action } = event.target;
+    try {
+      const answer = await fetch(action, { method: "POST", body: new FormData(event.target), headers: { "HX-Request": "true" } });
+      if (!answer.ok || answer.redirected) {
+        throw new Error(`${action} answered ${answer.status}`);
+      }
+    } catch {
+      showProblem("The line at the top could not be put away. Try again later.");
       return;
     }
-    if (goToTurn(link.hash)) {
-      return;
-    }
-    const row = link.id === "first-undecided" ? firstUndecided() : firstOfTurn(document.querySelector(link.hash));
-    if (row) {
-      reveal(row);
-      select(row);
-    } else {
-      notify("Every sentence of the model is decided.");
-    }
+    box.remove();
+    currentRow()?.focus({ preventScroll: true });
   });
 }
 
-/** The first sentence of a turn that is shown, or the first of all where the filter leaves it out. */
-const firstOfTurn = (exchange) => firstOf(exchange) ?? exchange.querySelector(".sentence");
+/**
+ * Near the end of an interview the browser fetches the next one, as prefetch.speculationrules tells it; a browser that does not know
+ * such rules fetches it when one goes there. Nothing is recorded by that, and it is kept for five minutes at most, for this page only.
+ */
+function startPrefetch() {
+  const next = document.querySelector(".steps a[rel='next']");
+  const update = (row) => next.classList.toggle("prefetch", Boolean(row) && allRows().slice(-PREFETCHED_FROM).includes(row));
+  if (next) {
+    update(currentRow());
+    onCurrentChange(update);
+  }
+}
 
 startRows((row, event) => (event.shiftKey ? extendTo(row) : select(row)));
-startRange();
-startPanel();
-for (const act of pendingActs()) {
-  showAct(act);
-}
-startQueue({ onState: showState, onSaved: settle, onRefused: rollBack, onHeld: showProblem });
+startCodePanel();
+startQueue();
 onCurrentChange((row) => {
   describeRow(row);
-  cancelLine();
+  cancelInlineForm();
   dropSplit();
   showCurrent();
 });
 onRangeChange((rows, before) => new Set([...before, ...rows]).forEach(describeRow));
 startPointer();
-startLinks();
-startFilters();
-startFolds();
-startSight();
-startChannels();
-startSyntax();
-startList(document.getElementById("turns"));
-startList(document.getElementById("filters"));
+startSidebar();
+startVisibility();
 startRefused();
 startIntroduction();
 startQuotes();
 startQuoteHints();
 startKeys();
-startMeaning();
 startMemos();
-startStrip();
-startCodingLinks();
-startLedger();
-startScoring();
+startPicker();
+startLinks();
+startScores();
 startPalette();
 startSuggestions();
-startAhead();
+startPrefetch();
 if (currentRow()) {
   describeRow(currentRow());
 }
 showCurrent();
 showHistory();
 scheduleCount();
-function label() {
-  labelButtons();
-  relabel(document);
-}
-label();
-readLayout(label);
+showKeys(document);
+readLayout(() => showKeys(document));
 const asked = window.location.hash && document.querySelector(`.sentence${window.location.hash}`);
 if (asked) {
   select(asked);
@@ -200,6 +176,6 @@ if (asked) {
 goToTurn(window.location.hash);
 // A link to a turn of this page, or an address that is typed where one is.
 window.addEventListener("hashchange", () => goToTurn(window.location.hash));
-resumeGoingBack();
+resumeUndo();
 focusAtFirst();
 document.documentElement.dataset.desk = "ready";

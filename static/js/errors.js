@@ -12,7 +12,7 @@ function place(root) {
 }
 
 // The desk keeps its own place.
-if (!document.querySelector(".sheet")) {
+if (!document.querySelector(".transcript")) {
   place(document);
   document.addEventListener("htmx:afterSettle", ({ target, detail }) => {
     if (target instanceof Element && detail?.xhr?.status >= 400) {

@@ -1,17 +1,17 @@
 // The key card and the page of one's own keys: shown as this person's keyboard prints them, and given by pressing them.
 
-import { capOf, isUsable, prints, readLayout } from "./desk/key_layout.js";
+import { isUsable, keycapOf, prints, readLayout } from "./desk/key_layout.js";
 
 const form = document.querySelector(".keyform");
 const announcer = document.getElementById("announcer");
 
 function label() {
   for (const shown of document.querySelectorAll("kbd[data-key]")) {
-    shown.textContent = capOf(shown.dataset.key);
+    shown.textContent = keycapOf(shown.dataset.key);
   }
   for (const field of form?.querySelectorAll("input[data-key]") ?? []) {
     if (field.dataset.key) {
-      field.value = capOf(field.dataset.key);
+      field.value = keycapOf(field.dataset.key);
     }
   }
 }
@@ -35,7 +35,7 @@ form?.addEventListener("keydown", (event) => {
   if (key !== null && field) {
     event.preventDefault();
     field.dataset.key = key;
-    field.value = key ? capOf(key) : "";
+    field.value = key ? keycapOf(key) : "";
     announcer.textContent = key ? `${field.value}: ${field.labels[0].textContent}` : `No key: ${field.labels[0].textContent}`;
   }
 });

@@ -17,14 +17,14 @@ function addBox(fieldset, number) {
   const box = document.createElement("input");
   const told = document.createElement("span");
   box.type = "search";
-  box.id = `picker-${number}`;
+  box.id = `list-filter-${number}`;
   box.autocomplete = "off";
   label.htmlFor = box.id;
   label.textContent = "Find in this list";
   told.setAttribute("role", "status");
   told.className = "quiet";
   const line = document.createElement("p");
-  line.className = "picker";
+  line.className = "list-filter";
   line.append(label, box, told);
   [...fieldset.children].find((child) => child.contains(choices[0].input)).before(line);
 

@@ -26,7 +26,7 @@ def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(
     # The demo's coder put moves on some of these; this lead reads them all and applies none.
     for number in range(1, 13):
         page.keyboard.press("Enter")
-        page.locator(".sheet .chip.none").nth(number - 1).wait_for()
+        page.locator(".transcript .chip.none").nth(number - 1).wait_for()
     await_saved(page)
     # Who did not read them decides.
     lead_visit = visit_as_new_lead()

@@ -158,7 +158,7 @@ def test_whole_interviews_are_walked_with_each_sentence_in_sight(
     for interview in ("1", "3"):
         page.goto(f"{site.base_url}/p/demo/interviews/{interview}/")
         page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
-        steps = page.locator("#sheet .sentence").count() - 1
+        steps = page.locator("#transcript .sentence").count() - 1
         assert walk(page, ["Home", *["ArrowDown"] * steps, *["ArrowUp"] * steps]) == []
 
 

@@ -132,7 +132,7 @@ def test_coders_are_told_who_edits_boundaries(site: Site, sign_in: SignIn) -> No
     open_place(page, place)
     press(page, "c")
     expect(page.locator("#problem")).to_contain_text("only a lead or an owner of the study can split and merge them")
-    page.locator("#ways > summary").click()
+    page.locator("#more-acts > summary").click()
     expect(page.get_by_role("button", name="quote")).to_be_visible()
     expect(page.get_by_role("button", name="split")).to_have_count(0)
 

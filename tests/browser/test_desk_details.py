@@ -75,9 +75,9 @@ def test_v_goes_from_coding_to_coding_and_escape_leaves_things_as_they_were(site
     await_saved(page)
     codes = read_codes(page)
     press(page, "v")
-    expect(page.locator(f"{LINE} .ask-what")).to_have_text("Identity as Context")
+    expect(page.locator(f"{LINE} .inline-form-title")).to_have_text("Identity as Context")
     press(page, "v")
-    expect(page.locator(f"{LINE} .ask-what")).to_have_text("Balance")
+    expect(page.locator(f"{LINE} .inline-form-title")).to_have_text("Balance")
     press(page, "ArrowRight", "Escape")
     expect(page.locator(LINE)).to_have_count(0)
     assert read_codes(page) == codes
@@ -103,7 +103,7 @@ def test_chip_opens_its_details_under_the_pointer(site: Site, sign_in: SignIn) -
     press(page, "d", "s")
     await_saved(page)
     page.locator(".chip[data-code='theme.balance'] .open-details").click()
-    expect(page.locator(f"{LINE} .ask-what")).to_have_text("Balance")
+    expect(page.locator(f"{LINE} .inline-form-title")).to_have_text("Balance")
 
 
 @pytest.mark.full
@@ -136,7 +136,7 @@ def test_after_suggestions_every_change_asks_why(site: Site, sign_in: SignIn) ->
     reason = page.get_by_label("Reason, in one line: you have seen a machine’s suggestions here")
     expect(page.get_by_text("d does nothing here yet. Press Enter to write the reason first")).to_be_visible()
     expect(reason).to_have_value("")
-    apply = page.locator("form.ask button.primary")
+    apply = page.locator("form.inline-form button.primary")
     expect(apply).to_have_text("Enter Give the reason")
     assert find_violations(page) == []
     press(page, "Enter")
@@ -191,9 +191,9 @@ def test_a_move_is_stored_only_once_its_enactment_is_chosen(site: Site, sign_in:
     page = sign_in()
     open_desk(page, site)
     press(page, "r", "Enter")
-    asked = page.locator(".ask [name='enactment'][value='enacted']")
+    asked = page.locator(".inline-form [name='enactment'][value='enacted']")
     expect(asked).to_be_focused()
-    expect(page.locator(".ask [name='enactment']:checked")).to_have_count(0)
+    expect(page.locator(".inline-form [name='enactment']:checked")).to_have_count(0)
     expect(page.locator(".chip[data-coding]")).to_have_count(0)
     assert find_violations(page) == []
     press(page, "2")
@@ -211,7 +211,7 @@ def test_a_question_that_needs_an_answer_is_asked_as_the_code_is_applied(site: S
     )
     open_desk(page, site)
     press(page, "h", "Enter")
-    expect(page.locator(".ask [name='attribute:direction']").first).to_be_focused()
+    expect(page.locator(".inline-form [name='attribute:direction']").first).to_be_focused()
     expect(page.locator(".chip[data-coding]")).to_have_count(0)
     assert find_violations(page) == []
     press(page, "2", "Enter")
@@ -232,7 +232,7 @@ def test_a_code_found_by_name_asks_what_it_requires_and_digits_answer_it(site: S
     # The status comes first, then what the code requires.
     press(page, "Enter", "2")
     expect(page.get_by_text("Whose identities or interests?")).to_be_visible()
-    expect(page.locator(".ask input").first).to_be_focused()
+    expect(page.locator(".inline-form input").first).to_be_focused()
     press(page, "5", "Enter")
     expect(page.locator(".chip[data-code='feature.stakeholders']")).to_be_visible()
     expect(page.locator(".chip[data-code='feature.task']")).to_have_count(0)

@@ -54,16 +54,16 @@ def chip(page: Page, turn: str, name: str) -> str:
 
 
 def test_feature_gets_status_and_warrant_and_undo_takes_each_back(page: Page, site: Site) -> None:
-    strip = page.locator("#strip")
+    picker = page.locator("#picker")
     go_to(page, SECOND_ANSWER)
     press(page, "6")
-    expect(strip).to_be_visible()
+    expect(picker).to_be_visible()
     expect(page.get_by_role("listbox", name="Power")).to_be_focused()
     assert find_violations(page) == []
     press(page, "a")
-    expect(page.locator("#strip-hint")).to_contain_text("a does nothing here")
+    expect(page.locator("#picker-hint")).to_contain_text("a does nothing here")
     press(page, "5")
-    expect(strip).to_be_hidden()
+    expect(picker).to_be_hidden()
     expect(page.locator(CURRENT)).to_be_focused()
     assert "revised" in chip(page, SECOND_ANSWER, "Power")
     go_to(page, "#turn-1")
@@ -114,7 +114,7 @@ def test_undo_of_other_words_leaves_the_warrant_with_its_first_words(page: Page)
 def test_status_may_be_left_unsaid_or_chosen_with_arrows_or_the_mouse(page: Page) -> None:
     go_to(page, FIRST_ANSWER)
     press(page, "6", "Escape")
-    expect(page.locator("#strip")).to_be_hidden()
+    expect(page.locator("#picker")).to_be_hidden()
     press(page, "1", "ArrowDown", "ArrowDown", "Enter")
     assert "hypothesised" in chip(page, FIRST_ANSWER, "Task")
     press(page, "5")
@@ -134,10 +134,10 @@ def test_move_acts_on_features_and_a_revise_on_what_it_revises(page: Page, site:
     press(page, "u", "1", ";")
     expect(page.get_by_role("listbox", name="Revise acts on")).to_be_focused()
     press(page, "2", "6")
-    expect(page.locator("#strip [aria-selected='true']")).to_have_count(2)
+    expect(page.locator("#picker [aria-selected='true']")).to_have_count(2)
     assert find_violations(page) == []
     press(page, "2", ";")
-    expect(page.locator("#strip")).to_be_hidden()
+    expect(page.locator("#picker")).to_be_hidden()
     go_to(page, FIRST_ANSWER, 1)
     press(page, "x", "Enter", "'")
     expect(page.locator("#notice")).to_contain_text("Revise at")
@@ -165,21 +165,21 @@ def test_move_acts_on_features_and_a_revise_on_what_it_revises(page: Page, site:
 @pytest.mark.full
 def test_strip_that_hides_the_sentence_moves_it_up_no_further_than_it_must(page: Page) -> None:
     go_to(page, SECOND_ANSWER)
-    # As an arrow leaves it: at the lower edge, where the strip will be.
+    # As an arrow leaves it: at the lower edge, where the picker will be.
     at_edge = """([row, sheet]) => {
       sheet.scrollTop += row.getBoundingClientRect().bottom - sheet.getBoundingClientRect().bottom + 4;
       return row.getBoundingClientRect().bottom;
     }"""
-    row, sheet = page.locator(CURRENT).element_handle(), page.locator("#sheet").element_handle()
+    row, sheet = page.locator(CURRENT).element_handle(), page.locator("#transcript").element_handle()
     before = page.evaluate(at_edge, [row, sheet])
     press(page, "6")
-    expect(page.locator("#strip")).to_be_visible()
-    below, strip = page.locator(CURRENT).bounding_box(), page.locator("#strip").bounding_box()
+    expect(page.locator("#picker")).to_be_visible()
+    below, picker = page.locator(CURRENT).bounding_box(), page.locator("#picker").bounding_box()
     assert below is not None
-    assert strip is not None
-    assert before > strip["y"]
-    # The code stands under the sentence now and the strip has room for what it offers.
-    assert strip["y"] - 20 < below["y"] + below["height"] <= strip["y"]
+    assert picker is not None
+    assert before > picker["y"]
+    # The code stands under the sentence now and the picker has room for what it offers.
+    assert picker["y"] - 20 < below["y"] + below["height"] <= picker["y"]
 
 
 def test_what_is_said_later_is_no_evidence_and_what_a_tool_gave_back_is(page: Page) -> None:
@@ -247,7 +247,7 @@ def test_keys_lie_where_a_german_keyboard_has_other_signs(page: Page) -> None:
     page.evaluate(
         "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {code: 'Semicolon', key: 'ö', bubbles: true}))"
     )
-    expect(page.locator("#strip")).to_be_hidden()
+    expect(page.locator("#picker")).to_be_hidden()
     await_saved(page)
 
 
@@ -303,7 +303,7 @@ def test_run_that_really_took_place_is_coded_by_keyboard_alone(site: Site, sign_
     assert "silently assumed" in chip(page, back, "User intent")
     # A score under the stance, with a sentence that it rests on.
     press(page, "\\")
-    expect(page.locator("#strip")).to_contain_text("care/1")
+    expect(page.locator("#picker")).to_contain_text("care/1")
     press(page, "2", "3")
     expect(page.locator("#notice")).to_contain_text("Now go to a sentence it rests on")
     go_to(page, answer)
@@ -368,7 +368,7 @@ def test_refused_link_of_a_strip_is_shown_as_off_again(page: Page) -> None:
     page.route("**/link/", lambda route: route.fulfill(status=422, content_type="text/plain", body="Not here."))
     press(page, ";", "6")
     expect(page.locator("#problem")).to_contain_text("Not here.")
-    option = page.locator("#strip").get_by_role("option", name="Power")
+    option = page.locator("#picker").get_by_role("option", name="Power")
     expect(option).to_have_attribute("aria-selected", "false")
     page.unroute("**/link/")
     press(page, "6")
@@ -428,8 +428,8 @@ def test_status_left_unsaid_goes_on_to_the_questions_and_another_key_leaves_both
     await_saved(page)
     assert "the person in the conversation" in chip(page, FIRST_ANSWER, "Stakeholders")
     press(page, "3", "Control+z")
-    expect(page.locator("#strip")).to_be_hidden()
-    expect(page.locator("form.ask")).to_have_count(0)
+    expect(page.locator("#picker")).to_be_hidden()
+    expect(page.locator("form.inline-form")).to_have_count(0)
     await_saved(page)
     assert chip(page, FIRST_ANSWER, "Identity cues") == ""
     assert chip(page, FIRST_ANSWER, "Stakeholders") == ""

@@ -103,7 +103,7 @@ def test_single_presses_of_a_pointer_do_the_same(site: Site, sign_in: SignIn) ->
     open_desk(page, site)
     page.locator(".sentence .text").nth(4).click(modifiers=["Shift"])
     expect(page.locator(".in-range")).to_have_count(4)
-    page.locator("#ways > summary").click()
+    page.locator("#more-acts > summary").click()
     page.get_by_role("button", name="fewer sentences").click()
     expect(page.locator(".in-range")).to_have_count(3)
     page.get_by_role("button", name="more sentences").click()

@@ -22,14 +22,14 @@ def test_a_thread_is_scored_by_keys_alone(site: Site, sign_in: SignIn) -> None:
     open_desk(page, site)
     expect(page.locator("#own-scores")).to_be_visible()
     press(page, "\\")
-    strip = page.locator("#strip")
-    expect(strip).to_contain_text("autonomy/1")
-    expect(strip).to_contain_text("Those who ask decide for themselves.")
+    picker = page.locator("#picker")
+    expect(picker).to_contain_text("autonomy/1")
+    expect(picker).to_contain_text("Those who ask decide for themselves.")
     press(page, "9")
-    expect(strip).to_contain_text("Score under which stance?")
+    expect(picker).to_contain_text("Score under which stance?")
     press(page, "2")
-    expect(strip).to_contain_text("care/1")
-    expect(strip).to_contain_text("Nobody is worse off for having asked.")
+    expect(picker).to_contain_text("care/1")
+    expect(picker).to_contain_text("Nobody is worse off for having asked.")
     assert find_violations(page) == []
     press(page, "2", "3")
     expect(page.locator("#notice")).to_contain_text("Now go to a sentence it rests on")
@@ -41,8 +41,8 @@ def test_a_thread_is_scored_by_keys_alone(site: Site, sign_in: SignIn) -> None:
     expect(page.locator("#notice")).to_contain_text("rests on 3, 4")
     # The same key and Escape end the open score; the stance is remembered.
     press(page, "\\")
-    expect(strip).to_contain_text("care/1")
-    expect(strip).to_contain_text("3, rests on 3, 4")
+    expect(picker).to_contain_text("care/1")
+    expect(picker).to_contain_text("3, rests on 3, 4")
     press(page, "2", "1")
     expect_score(page, "Its moves serve them", ": 1")
     press(page, "\\", "Escape", "Control+z")
@@ -99,7 +99,7 @@ def test_undo_takes_back_only_the_score_that_it_made(site: Site, sign_in: SignIn
     expect_score(other, "Its moves serve them", "3")
     # What the other window did is undone first: their list is one.
     other.evaluate(
-        "() => { for (const key of Object.keys(localStorage)) if (key.startsWith('desk:undo')) "
+        "() => { for (const key of Object.keys(localStorage)) if (key.startsWith('desk:history')) "
         "{ const kept = JSON.parse(localStorage[key]); kept.done.pop(); localStorage[key] = JSON.stringify(kept); } }"
     )
     press(page, "Escape", "Control+z")

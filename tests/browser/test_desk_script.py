@@ -96,7 +96,9 @@ def test_modules_as_they_lie_do_the_same(site: Site, sign_in: SignIn) -> None:
 
     lying.route(re.compile(r"/static/js/desk\.[0-9a-f]+\.js$"), give_source)
     open_desk(lying, site)
-    assert len([url for url in requests if "/static/js/desk/" in url]) > 30
+    assert len([url for url in requests if "/static/js/desk/" in url]) == len(
+        list((SOURCE.parent / "desk").glob("*.js"))
+    )
     done = [work(page) for page in (served, lying)]
     assert done[0] == done[1]
     assert len(done[0][0]) == 10
@@ -119,7 +121,7 @@ def work(page: Page) -> tuple[Any, ...]:
     press(page, "Control+Enter", "ArrowDown", "Enter")
     await_saved(page)
     memos = page.locator(".sentence .memo .words").all_text_contents()
-    return read_codes(page), read_quotes(page), memos, page.locator(".rail").inner_text()
+    return read_codes(page), read_quotes(page), memos, page.locator(".sidebar").inner_text()
 
 
 @pytest.mark.full

@@ -126,7 +126,7 @@ def test_the_run_of_an_agent_is_opened_coded_and_searched_and_nothing_in_it_acts
     # Its reasoning is closed, and its key opens it.
     reasoning = page.locator("#turn-3")
     expect(reasoning).to_contain_text("closed")
-    expect(page.locator("#sheet")).not_to_contain_text("walrus")
+    expect(page.locator("#transcript")).not_to_contain_text("walrus")
     with expect_load(page):
         press(page, "-")
     await_desk(page)
@@ -140,7 +140,7 @@ def test_the_run_of_an_agent_is_opened_coded_and_searched_and_nothing_in_it_acts
     while not call.locator(CURRENT).count():
         press(page, "ArrowDown")
     press(page, "q", "d", "ArrowDown")
-    expect(call.locator(".ask-keys")).to_contain_text("↓ does nothing here yet")
+    expect(call.locator(".inline-form-hint")).to_contain_text("↓ does nothing here yet")
     expect(call.locator("[name=enactment]:checked")).to_have_count(0)
     press(page, "2")
     expect(call.locator(".chip[data-code='move.elicit'][data-enactment='demonstrated']")).to_have_count(1)

@@ -72,7 +72,7 @@ class SignIn(LoginView):  # type: ignore[misc]
 
 
 class SignOut(LogoutView):  # type: ignore[misc]
-    """The end of a session. The browser also drops what another tab has fetched ahead (static/js/desk/ahead.js)."""
+    """The end of a session. The browser also drops what another tab has prefetched (static/js/desk.js)."""
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         response: HttpResponseBase = super().dispatch(request, *args, **kwargs)

@@ -255,7 +255,7 @@ class SentenceAnnotations:
     def counts_as_decided(self) -> bool:
         """Whether the viewer has decided about the sentence: by Enter, or with a code of its own, which counts as much.
 
-        The same in SQL: rounds/queries.py, coding/next_sentence.py; in the page's script: ``counts`` in desk/marks.js.
+        The same in SQL: rounds/queries.py, coding/next_sentence.py; in the page's script: ``isDecided`` in desk/marks.js.
         """
         own = (chip for chip in self.chips if not chip.coder)
         return self.own_decision is not None or any(chip.unit == CodeFamily.Unit.SENTENCE for chip in own)

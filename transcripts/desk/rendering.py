@@ -151,7 +151,7 @@ def render_desk(
     }
     response = render(request, "desk/desk.html", context, status=status)
     if has_panel and place["next_id"]:
-        response["Speculation-Rules"] = f'"{static("js/ahead.speculationrules")}"'
+        response["Speculation-Rules"] = f'"{static("js/prefetch.speculationrules")}"'
     return response
 
 

@@ -1,15 +1,13 @@
 // Boundary edits: a split at a place that is chosen word by word, and a merge with the sentence below. Everybody shares
 // the sentences, so an edit goes to the server at once and alone, and the page is loaded again.
 
-import { announce, make, makeIdempotencyKey, showProblem, site } from "./page.js";
-import { textOf } from "./chips.js";
 import { hasDrafts } from "./memo_form.js";
-import { pendingActs, readCookie } from "./queue.js";
+import { announce, isSentence, make, makeIdempotencyKey, post, showProblem, site } from "./page.js";
+import { pendingActs } from "./queue.js";
 import { dropQuote } from "./quote.js";
 import { allRows, currentRow, findRow, numberOf, sentenceOf, turnOf } from "./sentences.js";
-import { clearUnderline } from "./underline.js";
-import { moveEntry, remember, renameAll } from "./undo_redo.js";
-import { findEdges, findWords } from "./text.js";
+import { clearUnderline, findEdges, findWords, textOf } from "./text.js";
+import { moveEntry, onUndo, remember, renameAll } from "./undo_redo.js";
 
 const PATIENCE = 15_000;
 const SHARED = "Everybody shares the sentences, so only a lead or an owner of the study can split and merge them. Ask one of them.";
@@ -18,6 +16,9 @@ const OPENING = /[\p{Ps}\p{Pi}"'¿¡*_`]/u;
 // place is chosen the text stands there as it was written, with the signs of Markdown.
 let splitting = null;
 let isBusy = false;
+
+onUndo("split", redoBoundaryEdit);
+onUndo("merge", redoBoundaryEdit);
 
 /** Begin to choose where to split the sentence, or cancel that. */
 export function toggleSplit() {
@@ -63,7 +64,7 @@ export async function mergeBelow() {
 }
 
 /** Undo a split or a merge, or do it again: each undoes the other. */
-export async function redoBoundaryEdit(entry, isRedo) {
+async function redoBoundaryEdit(entry, isRedo) {
   const isSplit = (entry.kind === "split") === isRedo;
   if (!mayEditBoundaries() || !findRow(entry.sentence)) {
     return;
@@ -197,7 +198,7 @@ async function send(kind, fields, note) {
   announce(kind === "split" ? "Splitting…" : "Merging…");
   let answer = null;
   try {
-    answer = await post(kind, fields);
+    answer = await sendFields(kind, fields);
   } catch {
     showProblem("The server could not be reached, so it is not known whether anything was changed. Reload the page to find out.");
   }
@@ -213,18 +214,11 @@ async function send(kind, fields, note) {
   window.location.assign(`?${search}#s${answer.sentence}`);
 }
 
-async function post(kind, fields) {
-  const response = await fetch(site[kind], {
-    method: "POST",
-    body: new URLSearchParams({ idempotency_key: makeIdempotencyKey(), ...fields }),
-    headers: { "X-Desk": site.user, "X-CSRFToken": readCookie(site.csrfCookie) },
-    redirect: "manual",
-    signal: AbortSignal.timeout(PATIENCE),
-  });
+async function sendFields(kind, fields) {
+  const response = await post(site[kind], { idempotency_key: makeIdempotencyKey(), ...fields }, { signal: AbortSignal.timeout(PATIENCE) });
   if (response.ok) {
     return response.json();
   }
-  const isSentence = response.headers.get("Content-Type")?.startsWith("text/plain");
-  showProblem(isSentence ? await response.text() : `The server refused this (status ${response.status}). Reload the page.`);
+  showProblem(isSentence(response) ? await response.text() : `The server refused this (status ${response.status}). Reload the page.`);
   return null;
 }

@@ -1,34 +1,44 @@
-// The panel beside the text: which codes the current sentence has, how often each was used, how far one has come.
+// The panel of codes: which ones the current sentence has, how often each was used, what each means, and how far one has come.
 
-import { codes, site, write } from "./page.js";
-import { showLedger } from "./ledger.js";
-import { chipsAt, counts, memoKindOn, memoOn } from "./marks.js";
-import { onRangeChange, selectedRows, tellRange } from "./range.js";
-import { allRows, currentRow, exchangeOf, numberOf, sentenceOf } from "./sentences.js";
+import { chipsAt, isDecided, memoKindOn, memoOn, onMarksChange } from "./marks.js";
+import { codes, findCode, make, notify, site, write } from "./page.js";
+import { currentRow, describeRange, exchangeOf, numberOf, onRangeChange, selectedRows, sentenceOf } from "./sentences.js";
+import { showLedger } from "./sidebar.js";
 import { Stored } from "./storage.js";
 
 const panel = document.getElementById("panel");
-const rail = document.querySelector(".rail");
+const sidebar = document.querySelector(".sidebar");
 const buttons = new Map([...panel.querySelectorAll("button.code")].map((button) => [button.dataset.code, button]));
 const title = panel.querySelector("h2");
 const decide = panel.querySelector("form.decide");
+const meaning = document.getElementById("meaning");
+const meaningCard = document.getElementById("meaning-card");
+const MEANING_PARTS = ["name", "definition", "include", "exclude"];
 let isCountDue = false;
+// The code that was pressed last, and the one whose meaning is shown.
+let pressed = null;
+let explained = null;
 
-/** Follow the range: which sentences are selected, and which codes all of them have. The list of further acts is as this person left it. */
-export function startPanel() {
+/** Follow the range, and what marks say. The list of further acts is open or closed as this person left it. */
+export function startCodePanel() {
   const single = [...title.childNodes];
   onRangeChange((rows) => {
     if (rows.length) {
-      title.replaceChildren(`Sentences ${tellRange()}`);
+      title.replaceChildren(`Sentences ${describeRange()}`);
     } else {
       title.replaceChildren(...single);
     }
     showPressed();
   });
-  const ways = document.getElementById("ways");
-  const isOpen = new Stored(window.localStorage, `desk:ways:${site.user}`, false);
-  ways.open = isOpen.read();
-  ways.addEventListener("toggle", () => isOpen.write(ways.open));
+  onMarksChange(() => {
+    showPressed();
+    scheduleCount();
+  });
+  const more = document.getElementById("more-acts");
+  const isOpen = new Stored(window.localStorage, `desk:more-acts:${site.user}`, false);
+  more.open = isOpen.read();
+  more.addEventListener("toggle", () => isOpen.write(more.open));
+  startMeaning();
 }
 
 /** Bring the panel to the current sentence. */
@@ -46,7 +56,7 @@ export function showCurrent() {
   document.getElementById("memo-text").value = memoOn(row);
   document.getElementById("memo-kind").value = memoKindOn(row);
   const exchange = exchangeOf(row);
-  for (const link of rail.querySelectorAll("ol a")) {
+  for (const link of sidebar.querySelectorAll("ol a")) {
     link.toggleAttribute("aria-current", link.hash === `#${exchange.id}`);
     if (link.hasAttribute("aria-current")) {
       link.setAttribute("aria-current", "true");
@@ -56,7 +66,7 @@ export function showCurrent() {
 }
 
 /** Which codes the current sentence has, or all that are selected. */
-export function showPressed() {
+function showPressed() {
   const codesByRow = selectedRows().map((row) => new Map(chipsAt(row).map(({ dataset }) => [dataset.code, dataset.level])));
   for (const code of codes) {
     const levels = codesByRow.map((codesThere) => codesThere.get(code.identifier)).filter(Boolean);
@@ -67,8 +77,10 @@ export function showPressed() {
   }
 }
 
-/** Bring the button of a code into sight that was pressed by key, where the codes scroll by themselves. */
+/** A code was pressed: what it means shows, and its button comes into sight where the codes scroll by themselves. */
 export function showCode(code) {
+  pressed = code;
+  explain(code);
   requestAnimationFrame(() => {
     const button = buttons.get(code.identifier);
     const list = [button?.closest(".codes"), panel].find((part) => part && getComputedStyle(part).overflowY === "auto");
@@ -116,8 +128,8 @@ function countDecided() {
   let total = 0;
   for (const exchange of document.querySelectorAll(".exchange")) {
     const answers = exchange.querySelectorAll("[data-answer] .sentence");
-    const done = [...answers].filter(counts).length;
-    const meter = rail.querySelector(`a[href="#${exchange.id}"] ~ progress`);
+    const done = [...answers].filter(isDecided).length;
+    const meter = sidebar.querySelector(`a[href="#${exchange.id}"] ~ progress`);
     if (meter && meter.value !== done) {
       meter.value = done;
     }
@@ -132,7 +144,52 @@ function countDecided() {
   write(document.getElementById("decided-count"), String(decided));
 }
 
-/** The sentences of the model that are still open. */
-export const listUndecided = () => allRows().filter((row) => row.closest("[data-answer]") && !counts(row));
+/** The meaning follows the pointer and the focus over codes and chips; elsewhere it is that of the code that was pressed last. */
+function startMeaning() {
+  const find = (event) => findCode(event.target.closest?.("button.code, .chip[data-code]")?.dataset.code);
+  for (const name of ["pointerover", "focusin"]) {
+    document.querySelector("main").addEventListener(name, (event) => explain(find(event) ?? pressed));
+  }
+  meaningCard.addEventListener("keydown", (event) => {
+    if (event.key !== "Tab" && !event.target.matches("a, button")) {
+      event.preventDefault();
+      meaningCard.close();
+    }
+  });
+  meaningCard.querySelector("button").addEventListener("click", () => meaningCard.close());
+}
 
-export const firstUndecided = () => listUndecided()[0] ?? null;
+function explain(code) {
+  if (code && code !== explained) {
+    explained = code;
+    fill(meaning, code);
+  }
+}
+
+function fill(part, code) {
+  for (const name of MEANING_PARTS) {
+    const words = part.querySelector(`[data-part="${name}"]`);
+    words.textContent = code[name] ?? "";
+    const frame = words.closest(".limit, div:not(.meaning)");
+    if (frame) {
+      frame.hidden = !code[name];
+    }
+  }
+}
+
+/** The whole meaning, as a card over the page. */
+export function openMeaning() {
+  const code = explained ?? codes[0];
+  if (!code) {
+    notify("This codebook has no codes.");
+    return;
+  }
+  fill(meaningCard, code);
+  const version = document.querySelector(".layer a");
+  meaningCard.querySelector(".more").replaceChildren(
+    ...(version ? [make("a", { href: `${version.href}#code-${code.id}`, text: "In the codebook, with examples" })] : []),
+  );
+  meaningCard.showModal();
+  meaningCard.focus({ preventScroll: true });
+  meaningCard.scrollTop = 0;
+}

@@ -1,133 +1,29 @@
-// What a coder does with a key or a click: each act shows at once, joins the queue, and can be undone.
+// What a coder does at a sentence: apply, change and remove codes, and decide. Each act shows at once and can be undone.
 
-import { aimAt } from "./aim.js";
-import { tellEnd } from "./ending.js";
-import { announce, makeIdempotencyKey, notify, showProblem, site } from "./page.js";
-import { ask } from "./inline_form.js";
-import { PLAIN, hintOf, isSameQuote, readValues, writeFields } from "./chips.js";
-import { codeOfChip, decisionEndedBy, decisionOn, findChip, hasSeenOthers, isCoded, valuesAt, replaceMarks, showAct } from "./marks.js";
-import { keepMeaning } from "./meaning.js";
-import { openMemo } from "./memobox.js";
-import { scheduleCount, showCode, showPressed } from "./code_panel.js";
-import { enqueue, renamePending } from "./queue.js";
+import { codeOfChip, hintOf, isSameQuote, PLAIN, readValues, writeFields } from "./chips.js";
+import { showCode } from "./code_panel.js";
+import { askInline } from "./inline_form.js";
+import { keycapOf } from "./key_layout.js";
+import { setPendingCode } from "./links.js";
+import { decisionEndedBy, decisionOn, findChip, hasSeenOthers, isCoded, listUndecided, valuesAt } from "./marks.js";
+import { openMemo } from "./memo_form.js";
+import { announce, codes, isClosed, keymap, makeIdempotencyKey, notify, site } from "./page.js";
+import { openPicker } from "./picker.js";
+import { perform, performAndTell } from "./queue.js";
 import { dropQuote, markedIn } from "./quote.js";
-import { selectedRows } from "./range.js";
-import { currentRow, findRow, moveToNextAnswer, numberOf, select, sentenceOf, turnOf } from "./sentences.js";
-import { refreshMarks } from "./refresh.js";
-import { openStrip } from "./picker.js";
+import { currentRow, moveToNextAnswer, numberOf, select, selectedRows, sentenceOf, turnOf } from "./sentences.js";
 import { Stored } from "./storage.js";
-import { clearRefused, keepRefused } from "./refused.js";
-import { forgetDone, remember, renameDone, tellEntry } from "./undo_redo.js";
+import { remember, tellEntry } from "./undo_redo.js";
 
 const STATUS = "status";
+const PICKED_FAMILIES = { challenges: "Challenge in this turn", responses: "Response in this turn" };
 const recent = new Stored(window.localStorage, `desk:recent:${site.user}`, []);
-let last = null;
-let savedListener = () => {};
-let refusedListener = () => {};
-// What waits for the server's answer, and what was done since it last refused something.
-const outcomes = new Map();
-const doneSince = new Set();
-
-/** Call back for each change that the server has stored, after the page shows it. */
-export function onActSaved(listener) {
-  savedListener = listener;
-}
-
-/** Call back for each change that the server has refused. */
-export function onActRefused(listener) {
-  refusedListener = listener;
-}
+let lastApplied = null;
 
 export const recentCodes = () => recent.read();
 
-/** Whether this interview takes no codes from this person; says why. */
-export function isClosed() {
-  if (site.closed) {
-    showProblem(site.closed);
-  }
-  return Boolean(site.closed);
-}
-
-/** Show acts and send them. Gives a promise of whether the server stored them all; it waits as long as the acts do. */
-export function perform(...acts) {
-  showProblem("");
-  acts.forEach(showAct);
-  const stored = acts.map(({ id }) => new Promise((resolve) => outcomes.set(id, resolve)));
-  for (const { id } of acts) {
-    doneSince.add(id);
-  }
-  enqueue(...acts);
-  if (document.activeElement === document.body) {
-    currentRow()?.focus({ preventScroll: true });
-  }
-  showPressed();
-  scheduleCount();
-  return Promise.all(stored).then((each) => each.every(Boolean));
-}
-
-/** Show acts, send them, and say what was done once it is stored: a refusal is said in its place. */
-export async function performAndTell(words, ...acts) {
-  if (await perform(...acts)) {
-    announce(words);
-  }
-}
-
-function tellOutcome({ id }, isStored) {
-  outcomes.get(id)?.(isStored);
-  outcomes.delete(id);
-}
-
-/** The server has stored an act: what it says takes the place of what the page showed. */
-export function settle(act, html, storedId) {
-  if (storedId !== act.id) {
-    renamePending(act.id, storedId);
-    renameDone(act.id, storedId);
-  }
-  if (html) {
-    replaceMarks(html, act.sentence);
-    showPressed();
-    scheduleCount();
-  }
-  // Acts that were on their way when another was refused leave its message in sight.
-  if (doneSince.delete(act.id)) {
-    clearRefused();
-  }
-  savedListener(act);
-  tellOutcome(act, true);
-}
-
-/** The server refused an act, and with it those that depend on it: show its message, and what is stored. */
-export function rollBack(act, words, dependent = []) {
-  takeBack(act, words);
-  for (const other of dependent) {
-    takeBack(other, "It belongs to what was not stored.");
-  }
-  showProblem(tellWhere(act, words));
-  doneSince.clear();
-}
-
-const placeOf = (act) => {
-  const row = act.sentence ? findRow(act.sentence) : null;
-  return row ? `Sentence ${numberOf(row)}` : "";
-};
-
-function tellWhere(act, words) {
-  const where = placeOf(act);
-  return where && !words.startsWith(where) ? `${where}: ${words}` : words;
-}
-
-function takeBack(act, words) {
-  forgetDone(act.id);
-  keepRefused(act, placeOf(act), words);
-  if (act.sentence) {
-    refreshMarks(act.sentence);
-  }
-  refusedListener(act);
-  tellOutcome(act, false);
-}
-
-/** One row for each place where a code can be applied: codes of a turn or an interview are applied once. */
-function placesOf(code, rows) {
+/** One row for each sentence, turn or interview, by what the code is applied to. */
+function rowsFor(code, rows) {
   const place = { sentence: (row) => row, turn: turnOf, interview: () => site }[code.unit];
   return rows.filter((row, at) => rows.findIndex((other) => place(other) === place(row)) === at);
 }
@@ -138,9 +34,8 @@ function placesOf(code, rows) {
  * was said elsewhere ({note}).
  */
 export async function toggleCode(code, level, given = {}) {
-  keepMeaning(code);
   showCode(code);
-  const rows = placesOf(code, selectedRows());
+  const rows = rowsFor(code, selectedRows());
   if (!rows.length || isClosed()) {
     return;
   }
@@ -149,16 +44,16 @@ export async function toggleCode(code, level, given = {}) {
     return;
   }
   const quote = code.unit === "sentence" && rows.length === 1 ? markedIn(rows[0]) : null;
-  const standsSo = (row) => {
+  const isAppliedSo = (row) => {
     const chip = findChip(row, code);
     return chip?.dataset.level === level && (!quote || isSameQuote(readValues(chip, row).quote, quote));
   };
-  if (rows.every(standsSo)) {
-    await takeOff(code, rows);
+  if (rows.every(isAppliedSo)) {
+    await removeCode(code, rows);
     return;
   }
   const range = rows.length > 1 ? makeIdempotencyKey() : "";
-  await putCode(code, rows.map((row) => [row, adapt(valuesAt(row, code), { level, quote, range, ...given })]));
+  await applyCode(code, rows.map((row) => [row, adapt(valuesAt(row, code), { level, quote, range, ...given })]));
 }
 
 /** A code that is applied keeps its values; one that becomes latent needs an interpretation. */
@@ -177,19 +72,19 @@ export async function repeatCode() {
   if (isClosed()) {
     return;
   }
-  if (!last) {
+  if (!lastApplied) {
     notify("No code has been applied yet.");
     return;
   }
-  const { code, level, enactment } = last;
-  const rows = placesOf(code, selectedRows()).filter((row) => findChip(row, code)?.dataset.level !== level);
+  const { code, level, enactment } = lastApplied;
+  const rows = rowsFor(code, selectedRows()).filter((row) => findChip(row, code)?.dataset.level !== level);
   if (!rows.length) {
     notify(`${code.name} is already applied.`);
     return;
   }
   const range = rows.length > 1 ? makeIdempotencyKey() : "";
   const quote = code.unit === "sentence" && rows.length === 1 ? markedIn(rows[0]) : null;
-  await putCode(code, rows.map((row) => [row, { ...PLAIN, level, enactment, range, quote }]));
+  await applyCode(code, rows.map((row) => [row, { ...PLAIN, level, enactment, range, quote }]));
 }
 
 /** Change the values of a code that is applied; nothing is sent where nothing changed. */
@@ -202,24 +97,27 @@ export function changeCoding(row, code, values, reason) {
 }
 
 /** What a code still has to be told, none of which a key can say. */
-function listNeeds(code, spots, isLatent) {
+function listNeeds(code, codings, isLatent) {
   const needs = {
-    enactment: code.enactment && spots.some(([, values]) => !values.enactment),
-    questions: code.questions.filter(({ key, required }) => required && spots.some(([, values]) => !values.attributes[key])),
-    note: isLatent && spots.some(([, values]) => !values.note),
-    reason: spots.some(([row]) => hasSeenOthers(row, code)),
+    enactment: code.enactment && codings.some(([, values]) => !values.enactment),
+    questions: code.questions.filter(({ key, required }) => required && codings.some(([, values]) => !values.attributes[key])),
+    note: isLatent && codings.some(([, values]) => !values.note),
+    reason: codings.some(([row]) => hasSeenOthers(row, code)),
   };
   return needs.enactment || needs.questions.length || needs.note || needs.reason ? needs : null;
 }
 
-/** Apply a code. The status of a feature is asked first, for it is the entry; a code that needs no more stands at once. */
-async function putCode(code, spots) {
-  const isLatent = spots[0][1].level === "latent";
-  const question = findStatus(code, spots);
-  if (!listNeeds(code, spots, isLatent)) {
-    send(code, spots);
+/**
+ * Apply a code: `codings` are pairs of a row and the values there. The status of a feature is asked first, for it is the entry; a code
+ * that needs no more is applied at once.
+ */
+async function applyCode(code, codings) {
+  const isLatent = codings[0][1].level === "latent";
+  const question = findStatus(code, codings);
+  if (!listNeeds(code, codings, isLatent)) {
+    send(code, codings);
     if (question) {
-      sayStatus(code, spots.map(([row]) => row), await askStatus(code, question));
+      applyStatus(code, codings.map(([row]) => row), await askStatus(code, question));
     }
     return;
   }
@@ -230,9 +128,9 @@ async function putCode(code, spots) {
   }
   // A status that the codebook requires goes with the code; any other is an act of its own, as where it is asked alone.
   const isPart = Boolean(status) && question.required;
-  const asked = isPart ? spots.map(([row, values]) => [row, withStatus(values, status)]) : spots;
+  const asked = isPart ? codings.map(([row, values]) => [row, withStatus(values, status)]) : codings;
   const needs = listNeeds(code, asked, isLatent);
-  const answer = needs ? await ask(currentRow(), `${code.name}${isLatent ? ", latent" : ""}${onHowMany(spots)}`, needs) : {};
+  const answer = needs ? await askInline(currentRow(), `${code.name}${isLatent ? ", latent" : ""}${onHowMany(codings)}`, needs) : {};
   if (!answer) {
     return;
   }
@@ -245,7 +143,7 @@ async function putCode(code, spots) {
   const reason = answer.reason ?? "";
   send(code, asked.map(([row, values]) => [row, fill(values)]), reason);
   if (status && !isPart) {
-    sayStatus(code, spots.map(([row]) => row), status, reason);
+    applyStatus(code, codings.map(([row]) => row), status, reason);
   }
   if (answer.opensMemo) {
     openMemo(false, "interpretive");
@@ -253,15 +151,15 @@ async function putCode(code, spots) {
 }
 
 /** The question for the status with which a turn leaves a feature, where it is not answered yet. */
-function findStatus(code, spots) {
+function findStatus(code, codings) {
   const question = code.questions.find(({ key, kind }) => key === STATUS && kind === "choice");
-  return spots.some(([, { attributes }]) => attributes[STATUS]) ? undefined : question;
+  return codings.some(([, { attributes }]) => attributes[STATUS]) ? undefined : question;
 }
 
 /** A status by digit; an empty word where it is left unsaid, null where the person went elsewhere meanwhile. */
 const askStatus = (code, question) =>
   new Promise((resolve) => {
-    openStrip({
+    openPicker({
       title: `${code.name}: ${question.label}`,
       options: question.choices.map((choice) => ({ name: choice })),
       onChoose: ({ name }) => resolve(name),
@@ -271,25 +169,25 @@ const askStatus = (code, question) =>
 
 const withStatus = (values, status) => ({ ...values, attributes: { ...values.attributes, [STATUS]: status } });
 
-function sayStatus(code, rows, status, reason) {
-  const standing = rows.filter((row) => findChip(row, code));
-  if (status && standing.length) {
-    send(code, standing.map((row) => [row, withStatus(valuesAt(row, code), status)]), reason);
+function applyStatus(code, rows, status, reason) {
+  const coded = rows.filter((row) => findChip(row, code));
+  if (status && coded.length) {
+    send(code, coded.map((row) => [row, withStatus(valuesAt(row, code), status)]), reason);
   }
 }
 
-const onHowMany = (spots) => (spots.length > 1 ? `, on ${spots.length} sentences` : "");
+const onHowMany = (codings) => (codings.length > 1 ? `, on ${codings.length} sentences` : "");
 
-function send(code, spots, reason) {
+function send(code, codings, reason) {
   const acts = [];
   const entries = [];
-  for (const [row, values] of spots) {
+  for (const [row, values] of codings) {
     const sentence = sentenceOf(row);
     const replaced = findChip(row, code);
     const id = makeIdempotencyKey();
     const hint = hintOf(code, values);
-    const decision = decisionEndedBy(code, row, { isPut: true });
-    const entry = { kind: "put", sentence, number: numberOf(row), current: id, hint, decision };
+    const decision = decisionEndedBy(code, row, { isApplied: true });
+    const entry = { kind: "apply", sentence, number: numberOf(row), current: id, hint, decision };
     if (replaced) {
       const before = readValues(replaced, row);
       Object.assign(entry, { kind: "change", before: replaced.dataset.coding, hintBefore: hintOf(code, before) });
@@ -304,9 +202,9 @@ function send(code, spots, reason) {
   remember(...entries);
   dropQuote();
   performAndTell(tellEntry(...entries), ...acts);
-  const [row, { level, enactment }] = spots[0];
-  aimAt(sentenceOf(row), code);
-  last = { code, level, enactment };
+  const [row, { level, enactment }] = codings[0];
+  setPendingCode(sentenceOf(row), code);
+  lastApplied = { code, level, enactment };
   recent.write([code.identifier, ...recent.read().filter((identifier) => identifier !== code.identifier)].slice(0, 8));
 }
 
@@ -316,8 +214,8 @@ function isSameButStatus(one, other) {
   return serialize(one) === serialize(other);
 }
 
-/** Take a code off every row; asks why where others' labels were seen. */
-async function takeOff(code, rows) {
+/** Remove a code from every row; asks why where others' labels were seen. */
+async function removeCode(code, rows) {
   const reason = await askReason(rows, code, `Remove ${code.name}${onHowMany(rows)}`);
   if (reason === null) {
     return;
@@ -330,8 +228,8 @@ async function takeOff(code, rows) {
       const { coding } = chip.dataset;
       const sentence = sentenceOf(row);
       const hint = hintOf(code, readValues(chip, row));
-      const decision = decisionEndedBy(code, row, { isPut: false });
-      entries.push({ kind: "off", sentence, number: numberOf(row), current: coding, hint, decision });
+      const decision = decisionEndedBy(code, row, { isApplied: false });
+      entries.push({ kind: "remove", sentence, number: numberOf(row), current: coding, hint, decision });
       acts.push({ id: makeIdempotencyKey(), kind: "withdraw", sentence, fields: { coding, ...(reason && { reason }) } });
     }
   }
@@ -342,14 +240,14 @@ async function takeOff(code, rows) {
 }
 
 /** Remove the coding whose chip was pressed. */
-export async function takeOffChip(chip) {
+export async function removeChip(chip) {
   const row = chip.closest(".sentence") ?? chip.closest("[data-turn]")?.querySelector(".sentence") ?? currentRow();
   const code = codeOfChip(chip);
   if (isClosed() || !row) {
     return;
   }
   if (code) {
-    await takeOff(code, [row]);
+    await removeCode(code, [row]);
     return;
   }
   // A code that the current codebook no longer has: it cannot be shown again, so the removal cannot be undone.
@@ -365,7 +263,7 @@ async function askReason(rows, code, what) {
   if (!rows.some((row) => hasSeenOthers(row, code))) {
     return "";
   }
-  const answer = await ask(currentRow(), what, { reason: true });
+  const answer = await askInline(currentRow(), what, { reason: true });
   return answer ? answer.reason : null;
 }
 
@@ -387,7 +285,7 @@ export function decide({ stay = false } = {}) {
   if (!stay) {
     select(rows.at(-1));
     if (!moveToNextAnswer()) {
-      tellEnd();
+      announceEnd();
     }
   }
 }
@@ -411,3 +309,55 @@ export async function reopen(row) {
     });
   }
 }
+
+/** Pick a challenge on an interviewer's turn, or a response on a model's: codes of two families, by their names. */
+export function openResponses() {
+  const row = currentRow();
+  if (!row || isClosed()) {
+    return;
+  }
+  const family = findFamily(row);
+  if (!family) {
+    notify("Challenges are coded on an interviewer’s turn and responses on a model’s; this is neither.");
+    return;
+  }
+  const offered = codes.filter((code) => code.family === family);
+  if (!offered.length) {
+    notify(`This codebook has no family “${family}”. Somebody who leads the study can add it to a draft.`);
+    return;
+  }
+  openPicker({
+    title: PICKED_FAMILIES[family],
+    act: "challenges",
+    options: offered.map((code) => ({ name: code.name, code, isOn: Boolean(findChip(row, code)) })),
+    onChoose: ({ code }) => toggleCode(code, "semantic"),
+  });
+}
+
+function findFamily(row) {
+  if (row.closest(".question")) {
+    return "challenges";
+  }
+  return row.closest("[data-answer], [data-channel='reasoning']") ? "responses" : "";
+}
+
+/** After the last sentence of the model: what is left of the interview, and which keys go on. */
+function announceEnd() {
+  if (site.closed) {
+    notify("The end of the interview.");
+    return;
+  }
+  // Without the sentence that was just decided: its act is not counted yet where it was refused.
+  const left = listUndecided().filter((row) => row !== currentRow()).length;
+  const hints = [
+    hintFor("next_reason", left ? `to go to ${left === 1 ? "it" : "the first of them"}` : "for the next sentence that needs you"),
+    document.querySelector(".steps a[rel='next']") && hintFor("next_interview", "for the next interview"),
+  ].filter(Boolean);
+  const signing = document.getElementById("sign-off") ? " Below you can sign it off." : "";
+  const end = left
+    ? `This was the last sentence. ${left} before it ${left === 1 ? "is" : "are"} not decided.`
+    : `The end: every sentence of this interview is decided.${signing}`;
+  notify(hints.length ? `${end} Press ${hints.join(", or ")}.` : end);
+}
+
+const hintFor = (act, words) => (keymap.acts[act] ? `${keycapOf(keymap.acts[act])} ${words}` : "");

@@ -1,17 +1,14 @@
-// All that a coding says beside its code, in one line under its sentence: how it is made, how it is read, its quote, the
+// All that a coding says beside its code, in a form in the row of its sentence: how it is made, how it is read, its quote, the
 // code's own questions. Enter saves, Escape leaves, the key that opened it saves and goes on to the coding before.
 
-import { keymap, make, notify } from "./page.js";
-import { changeCoding, isClosed } from "./coding.js";
-import { tellWhatWasSeen, trimOnInput } from "./inline_form.js";
-import { closeLine, openLine } from "./line.js";
-import { buildQuestion, readAnswers } from "./questions.js";
-import { CHOICES, textOf } from "./chips.js";
-import { capOf, namesOf } from "./key_layout.js";
-import { chipsAt, codeOfChip, findChip, hasSeenOthers, valuesAt } from "./marks.js";
-import { derivePrompting } from "./prompts.js";
+import { CHOICES, codeOfChip, derivePrompting } from "./chips.js";
+import { changeCoding } from "./coding.js";
+import { buildQuestion, closeInlineForm, openInlineForm, readAnswers, tellWhatWasSeen, trimOnInput } from "./inline_form.js";
+import { keycapOf, namesOf } from "./key_layout.js";
+import { chipsAt, findChip, hasSeenOthers, valuesAt } from "./marks.js";
+import { isClosed, keymap, make, notify } from "./page.js";
 import { currentRow, select } from "./sentences.js";
-import { clearUnderline, underline } from "./underline.js";
+import { clearUnderline, textOf, underline } from "./text.js";
 
 const DIGITS = ["Digit1", "Digit2", "Digit3"];
 const TYPED = "input:not([type='radio'], [type='checkbox'])";
@@ -48,7 +45,7 @@ async function openDetails(row, code) {
   const form = buildForm(row, code, chip, before);
   const quote = code.unit === "sentence" ? before.quote : null;
   if (quote) {
-    underline(row, quote, code.key ? capOf(code.key) : "");
+    underline(row, quote, code.key ? keycapOf(code.key) : "");
   }
   let goesOn = false;
   const read = () => ({ goesOn, reason: form.elements.reason?.value.trim() ?? "", values: readForm(form, code, before) });
@@ -64,12 +61,12 @@ async function openDetails(row, code) {
     }
     if (isKeyOfDetails(event) && form.reportValidity()) {
       goesOn = true;
-      closeLine(read());
+      closeInlineForm(read());
       return true;
     }
     return false;
   };
-  const answer = await openLine(row, form, { read, onKey, first: findFirst(form) });
+  const answer = await openInlineForm(row, form, { read, onKey, first: findFirst(form) });
   clearUnderline(row);
   if (!answer) {
     return;
@@ -98,7 +95,7 @@ function goOn(row, code) {
 
 function buildForm(row, code, chip, values) {
   const form = document.getElementById("details-template").content.firstElementChild.cloneNode(true);
-  form.querySelector(".ask-what").textContent = code.name;
+  form.querySelector(".inline-form-title").textContent = code.name;
   const isAsked = {
     level: code.level,
     enactment: code.enactment,

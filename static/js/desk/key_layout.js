@@ -21,19 +21,19 @@ export const isUsable = (key) => key in NAMED || key in PRINTED || /^(Key[A-Z]|D
 export const namesOf = (event) => [SIGN + event.key, event.key in NAMED ? event.key : event.code];
 
 /** What is printed on a key; its letter on a QWERTY keyboard if the browser does not say. */
-export function capOf(key, isShifted = false) {
-  const cap = findCap(key);
-  return isShifted && cap.length === 1 ? cap.toUpperCase() : cap;
+export function keycapOf(key, isShifted = false) {
+  const keycap = findKeycap(key);
+  return isShifted && keycap.length === 1 ? keycap.toUpperCase() : keycap;
 }
 
-function findCap(key) {
+function findKeycap(key) {
   if (key.startsWith(SIGN)) {
     return key.slice(SIGN.length);
   }
-  return NAMED[key] ?? layout?.get(key) ?? capOnQwerty(key);
+  return NAMED[key] ?? layout?.get(key) ?? qwertyKeycapOf(key);
 }
 
-const capOnQwerty = (key) => PRINTED[key] ?? key.replace(/^(Key|Digit)/, "").toLowerCase();
+const qwertyKeycapOf = (key) => PRINTED[key] ?? key.replace(/^(Key|Digit)/, "").toLowerCase();
 
 /** Ask the browser for the keyboard's layout; `onKnown` is called when it prints other letters than QWERTY. */
 export async function readLayout(onKnown) {
@@ -43,7 +43,7 @@ export async function readLayout(onKnown) {
     // Not allowed here (an embedded page): the letters of a QWERTY keyboard are shown.
     return;
   }
-  if (layout && [...layout].some(([key, cap]) => isUsable(key) && cap !== capOnQwerty(key))) {
+  if (layout && [...layout].some(([key, keycap]) => isUsable(key) && keycap !== qwertyKeycapOf(key))) {
     onKnown();
   }
 }

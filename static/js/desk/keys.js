@@ -1,26 +1,22 @@
 // The keyboard: which key does what, and when it is left alone.
 
-import { codes, keymap, notify, site } from "./page.js";
-import { openReasoning } from "./channels.js";
-import { decide, repeatCode, toggleCode } from "./coding.js";
-import { goBack } from "./back.js";
-import { namesOf, prints } from "./key_layout.js";
 import { findSplitAct, mergeBelow, toggleSplit } from "./boundaries.js";
-import { openLinks } from "./links.js";
+import { openMeaning } from "./code_panel.js";
+import { decide, openResponses, repeatCode, toggleCode } from "./coding.js";
 import { openLastDetails } from "./details.js";
-import { giveEvidence } from "./evidence.js";
-import { openMeaning } from "./meaning.js";
-import { openMemo } from "./memobox.js";
+import { namesOf, prints } from "./key_layout.js";
+import { giveEvidence, openLinks } from "./links.js";
+import { openMemo } from "./memo_form.js";
+import { codes, keymap, notify, site } from "./page.js";
 import { openPalette } from "./palette.js";
 import { dropQuote, findQuoteAct, markedIn, toggleMarking } from "./quote.js";
-import { enterList } from "./rail.js";
-import { endRange, extendRange, hasRange } from "./range.js";
-import { openResponses } from "./responses.js";
 import { openScores } from "./scores.js";
-import { currentRow, move, moveToEnd, moveTurn, numberOf, sentenceOf } from "./sentences.js";
+import { currentRow, endRange, extendRange, hasRange, move, moveToEnd, moveTurn, numberOf, sentenceOf } from "./sentences.js";
+import { enterList, goToNext } from "./sidebar.js";
 import { Stored } from "./storage.js";
 import { awaitSuggestions, openSuggestions, pressInSuggestions } from "./suggestions.js";
-import { goToNext } from "./next_sentence.js";
+import { undoOrRedo } from "./undo_redo.js";
+import { openReasoning } from "./visibility.js";
 
 const TYPED_INTO = "input:not([type='radio'], [type='checkbox'], [type='hidden']), textarea, select, [contenteditable]";
 const ACTS_ITSELF = "button, a, summary, input, [role='option']";
@@ -123,7 +119,7 @@ function findName(event) {
 function mayAct(name, key, event) {
   const { target } = event;
   if (MOVES.has(name)) {
-    const isElsewhere = target.closest("#panel, .rail, .deskbar, .site-header, .keycard") || target.matches(".words");
+    const isElsewhere = target.closest("#panel, .sidebar, .deskbar, .site-header, .keycard") || target.matches(".words");
     return prints(key) || (!isElsewhere && (!event.shiftKey || WITH_SHIFT.has(name)));
   }
   return !event.repeat && (prints(key) || !target.closest(ACTS_ITSELF));
@@ -166,9 +162,9 @@ function findCombination(event) {
     return null;
   }
   if (key === "z") {
-    return () => goBack(event.shiftKey);
+    return () => undoOrRedo(event.shiftKey);
   }
-  return key === "y" ? () => goBack(true) : null;
+  return key === "y" ? () => undoOrRedo(true) : null;
 }
 
 /** To the form for a code that is missing, with the marked words as its name. */

@@ -1,20 +1,93 @@
-// Links of codings: what a move acts on, what an entry of a feature rests on, what a Revise changes.
+// Links of codings: what a move acts on, what an entry of a feature rests on, what a Revise changes; and the evidence key.
 
-import { isClosed, perform } from "./coding.js";
-import { FEATURES, MOVES, REVISE, aimedAt } from "./aim.js";
-import { findEnd, numberOfEnd, readQuote } from "./chip_links.js";
-import { holdEvidence } from "./evidence.js";
+import { codeOfChip, findEnd, numberOfEnd, readQuote } from "./chips.js";
+import { chipsAt, findChip } from "./marks.js";
+import { announce, codes, FEATURES, findCode, isClosed, makeIdempotencyKey, MOVES, notify, REVISE, storageName } from "./page.js";
+import { openPicker } from "./picker.js";
+import { perform } from "./queue.js";
+import { dropQuote, markedIn } from "./quote.js";
+import { currentRow, findRow, numberOf, select, sentenceOf, turnOf } from "./sentences.js";
 import { reveal } from "./sidebar.js";
-import { chipsAt, codeOfChip, findChip } from "./marks.js";
-import { announce, codes, findCode, makeIdempotencyKey, notify } from "./page.js";
-import { currentRow, findRow, numberOf, select, sentenceOf } from "./sentences.js";
-import { openStrip } from "./picker.js";
+import { Stored } from "./storage.js";
 import { remember } from "./undo_redo.js";
+
+// The entry of a feature, or the Revise, that was applied last in this thread: the next evidence is for it, unless something else
+// holds the evidence key. Kept by its place and code, for its id changes whenever it is changed.
+const pending = new Stored(window.localStorage, storageName("evidence-for"), null);
+const listeners = [];
+const holders = [];
+
+/**
+ * Take what the evidence key points at, until the function that this gives is called; the last to ask gets it. `take(place)`
+ * is called with { sentence, quote, number }: the id of the sentence, [from, to]
+ * in UTF-16 units of its text or null, and its number as the desk shows it.
+ */
+export function holdEvidence(take) {
+  holders.push(take);
+  return () => {
+    const at = holders.indexOf(take);
+    if (at >= 0) {
+      holders.splice(at, 1);
+    }
+  };
+}
+
+/** The evidence key was pressed. At a call one is asked whether the call is meant or what the tool gave back. */
+export function giveEvidence() {
+  const places = findPlaces();
+  const take = holders.at(-1);
+  if (!places.length) {
+    return;
+  }
+  if (!take) {
+    notify("Nothing here asks for evidence yet.");
+  } else if (places.length === 1) {
+    dropQuote();
+    take(places[0]);
+  } else {
+    dropQuote();
+    openPicker({
+      title: "Evidence is",
+      act: "evidence",
+      options: places.map((place, at) => ({ name: `${at ? "its result" : "the call"}, ${place.number}`, place })),
+      onChoose: ({ place }) => take(place),
+    });
+  }
+}
+
+/** The current sentence, with what the tool gave back where it is a call; or what has the focus and is no sentence of its own
+ *  here: a result, or a sentence of the beginning that threads share. */
+function findPlaces() {
+  const focused = document.activeElement?.closest("[data-evidence]");
+  if (focused) {
+    return [readOther(focused)];
+  }
+  const row = currentRow();
+  if (!row) {
+    return [];
+  }
+  const quote = markedIn(row);
+  const place = { sentence: sentenceOf(row), quote, number: numberOf(row) };
+  return quote ? [place] : [place, ...[...turnOf(row).querySelectorAll(".result [data-evidence]")].map(readOther)];
+}
+
+const readOther = ({ dataset }) => ({ sentence: dataset.evidence, quote: null, number: dataset.number });
+
+/** Call back when the next evidence is for another coding. */
+export const onPendingCode = (listener) => listeners.push(listener);
+
+/** A code was applied at a sentence. */
+export function setPendingCode(sentence, { identifier }) {
+  if (identifier.startsWith(FEATURES) || identifier === REVISE) {
+    pending.write({ sentence, code: identifier });
+    listeners.forEach((listener) => listener());
+  }
+}
 
 /** Evidence goes to the last entry or Revise, unless something else asks for it; numbers on chips lead to their sentences. */
 export function startLinks() {
-  holdEvidence({ name: "the last entry or Revise", take: addEvidence });
-  document.getElementById("sheet").addEventListener("click", (event) => {
+  holdEvidence(addEvidence);
+  document.getElementById("transcript").addEventListener("click", (event) => {
     const end = event.target.closest(".links a[data-target]");
     if (end && !event.ctrlKey && !event.metaKey && goToEvidence(end.dataset.target)) {
       event.preventDefault();
@@ -22,7 +95,7 @@ export function startLinks() {
   });
 }
 
-/** The strip of the features that the last move at the current sentence acts on. */
+/** Pick the features that the last move at the current sentence acts on. */
 export function openLinks() {
   const row = currentRow();
   const chip = row && chipsAt(row).filter(({ dataset }) => dataset.code.startsWith(MOVES)).at(-1);
@@ -36,7 +109,7 @@ export function openLinks() {
   } else if (!features.length) {
     notify("This codebook has no case features that a move could act on.");
   } else {
-    openStrip({
+    openPicker({
       title: `${move.name} acts on`,
       act: "links",
       isMany: true,
@@ -52,9 +125,9 @@ export function openLinks() {
 
 /** What was pointed at is evidence for the last entry or Revise; pointed at again, it no longer is. */
 async function addEvidence({ sentence, quote, number }) {
-  const aim = aimedAt();
-  const row = aim && findRow(aim.sentence);
-  const code = aim && findCode(aim.code);
+  const place = pending.read();
+  const row = place && findRow(place.sentence);
+  const code = place && findCode(place.code);
   const chip = row && code && findChip(row, code);
   if (isClosed()) {
     return;

@@ -1,16 +1,17 @@
 // The codes and memos of a sentence, its turn or its interview, as elements: shown at once when the person acts, and replaced by
 // what the server says when it has answered.
 
-import { hideLink, showLink, takeLinks } from "./chip_links.js";
-import { pendingActs } from "./queue.js";
-import { findCode, findCodeById, make, site } from "./page.js";
-import { relabel, signOf } from "./labels.js";
-import { PLAIN, chipData, readValues, textOf } from "./chips.js";
-import { refreshPrompting, showPrompting, spreadPrompting } from "./prompts.js";
+import { hideLink, makeChip, readValues, refreshPrompting, showLink, showPrompting, spreadPrompting, takeLinks } from "./chips.js";
+import { findCode, findCodeById, make, showKeys, site } from "./page.js";
 import { allRows, findRow, numberOf, takeButtonsOut, turnOf } from "./sentences.js";
 
 const findMarks = (row) => row.querySelector(":scope > .marks");
+const listeners = [];
 const ofInterview = document.querySelector(".marks[id^='im']");
+
+/** Call back when marks changed. */
+export const onMarksChange = (listener) => listeners.push(listener);
+const tellListeners = () => listeners.forEach((listener) => listener());
 
 /** Where a code shows: at the sentence's row, at its turn, or at the head of the interview. */
 function findPlace(row, code) {
@@ -31,7 +32,7 @@ function marksOf(row) {
   return marks;
 }
 
-export const chipsOn = (place) => [...(place?.querySelectorAll(".chip[data-coding]") ?? [])];
+const chipsOn = (place) => [...(place?.querySelectorAll(".chip[data-coding]") ?? [])];
 
 /** The person's own chips that hold at a sentence: its own, then its turn's and its interview's. */
 export const chipsAt = (row) =>
@@ -44,23 +45,31 @@ export const valuesAt = (row, code) => readValues(findChip(row, code), row);
 export const decisionOn = (row) => findMarks(row)?.dataset.decision ?? "";
 
 /** The decision that goes with an act: "none applies" ends with the first code applied, any other with the last code removed. */
-export function decisionEndedBy(code, row, { isPut }) {
-  const put = row.querySelectorAll(":scope > .marks .chip[data-coding]").length;
-  return code.unit === "sentence" && put === (isPut ? 0 : 1) ? decisionOn(row) : "";
+export function decisionEndedBy(code, row, { isApplied }) {
+  const applied = row.querySelectorAll(":scope > .marks .chip[data-coding]").length;
+  return code.unit === "sentence" && applied === (isApplied ? 0 : 1) ? decisionOn(row) : "";
 }
 const memoElement = (row) => row.querySelector(":scope > .marks > .memo[data-own]");
 export const memoOn = (row) => memoElement(row)?.querySelector(".words").textContent ?? "";
 export const memoKindOn = (row) => memoElement(row)?.dataset.kind ?? "reading";
 export const isCoded = (row) => Boolean(row.querySelector(":scope > .marks .chip[data-coding]"));
 /** Whether a sentence counts as decided: by Enter, or with a code of its own. The server has the same rule. */
-export const counts = (row) => Boolean(decisionOn(row) || isCoded(row));
+export const isDecided = (row) => Boolean(decisionOn(row) || isCoded(row));
+
+/** The sentences of the model that are still open. */
+export const listUndecided = () => allRows().filter((row) => row.closest("[data-answer]") && !isDecided(row));
 
 /** Whether the person has seen others' labels at the place of a code, so that a change needs a reason. */
 export const hasSeenOthers = (row, code) =>
   site.opened !== undefined || (code ? findPlace(row, code) : findMarks(row))?.dataset.seen !== undefined;
 
-/** Show an act before the server has answered. Showing one twice changes nothing. */
-export function showAct(act) {
+/** Show acts before the server has answered. Showing one twice changes nothing. */
+export function showActs(acts) {
+  acts.forEach(showAct);
+  tellListeners();
+}
+
+function showAct(act) {
   const row = act.sentence ? findRow(act.sentence) : null;
   if (!row) {
     return;
@@ -149,8 +158,8 @@ function showMemo(row, act) {
   memo.querySelector(".words").textContent = text;
 }
 
-/** Put the server's fragment in place, and on it what the person has done meanwhile. */
-export function replaceMarks(html, sentence) {
+/** Put the server's fragment in place, and on it `acts`, which the person has done meanwhile. */
+export function replaceMarks(html, sentence, acts) {
   const fragment = new DOMParser().parseFromString(html, "text/html");
   for (const fresh of [...fragment.body.querySelectorAll(".marks")]) {
     const old = document.getElementById(fresh.id);
@@ -165,20 +174,17 @@ export function replaceMarks(html, sentence) {
     if (place) {
       window.htmx?.process(place);
       takeButtonsOut(place);
-      relabel(place);
+      showKeys(place);
       chipsOn(place).forEach(showPrompting);
       chipsOn(place).forEach(showChanged);
     }
   }
-  for (const act of pendingActs()) {
-    if (act.sentence === sentence) {
-      showAct(act);
-    }
-  }
+  acts.forEach(showAct);
   const row = findRow(sentence);
   if (row) {
     tidy(marksOf(row), row);
   }
+  tellListeners();
 }
 
 /** What the server says about a place besides its labels. */
@@ -204,7 +210,7 @@ function tidy(marks, row) {
   if (list && !list.children.length) {
     list.remove();
   }
-  row.classList.toggle("decided", counts(row));
+  row.classList.toggle("decided", isDecided(row));
   if (!marks.dataset.decision && marks.dataset.seen === undefined) {
     marks.querySelector(".open-suggestions")?.remove();
   }
@@ -247,7 +253,7 @@ export function describeRow(row) {
     `${readSpeaker(row)}, ${numberOf(row)} of ${allRows().length}.`,
     readText(row),
     codes.length ? `Codes: ${codes.join(", ")}.` : "",
-    counts(row) ? decided : "",
+    isDecided(row) ? decided : "",
     memo ? `Memo: ${memo}` : "",
   ];
   row.setAttribute("aria-label", parts.filter(Boolean).join(" "));
@@ -262,57 +268,3 @@ function chipList(place) {
   return list;
 }
 
-function makeChip(row, act, code) {
-  const values = { ...PLAIN, ...act.hint, note: act.fields.note ?? "", attributes: readAnswers(act.fields) };
-  const isLatent = values.level === "latent";
-  const chip = make("li", {
-    class: `chip family-${code.family}${isLatent ? " latent" : ""}${code.color ? " tinted" : ""} own open pending`,
-    "data-coding": act.id,
-    "data-code": code.identifier,
-    ...chipData(values, row),
-  });
-  const sign = signOf(code, isLatent);
-  const link = make("a", { class: "open-details", href: `${site.codings}${act.id}/`, tabindex: "-1" });
-  link.append(make("b", { text: sign, "data-cap": code.key }), make("bdi", { text: code.name }), make("span", { class: "vh", text: " details" }));
-  chip.append(...(code.color ? ["dot", "stripe"].map((kind) => makeTint(kind, code.color)) : []), link);
-  const { status = "", ...answered } = values.attributes;
-  if (status) {
-    chip.append(" ", make("i", { class: "status" }, make("bdi", { text: status })));
-  }
-  for (const word of [isLatent ? "latent" : "", values.enactment || (code.enactment ? "enactment not stated" : ""), values.grounding, values.range ? "range" : ""]) {
-    if (word) {
-      chip.append(" ", make("i", { text: word }));
-    }
-  }
-  const remove = make("button", { class: "remove", name: "coding", value: act.id, tabindex: "-1", "aria-label": `Remove ${code.name}`, text: "×" });
-  const quoted = values.quote ? textOf(row).slice(...values.quote) : "";
-  const answers = Object.values(answered).join(" · ");
-  chip.append(...makeWords("q", "quote", quoted), remove);
-  chip.append(...makeWords("q", "reading", values.note), ...makeWords("span", "answers", answers));
-  return chip;
-}
-
-/** The colour of a code, as the server writes it. */
-function makeTint(kind, color) {
-  const namespace = "http://www.w3.org/2000/svg";
-  const shape = document.createElementNS(namespace, "svg");
-  const path = document.createElementNS(namespace, "path");
-  for (const [name, value] of [["class", kind], ["viewBox", "0 0 1 1"], ["preserveAspectRatio", "none"], ["aria-hidden", "true"]]) {
-    shape.setAttribute(name, value);
-  }
-  path.setAttribute("d", "M0 0h1v1H0z");
-  path.setAttribute("fill", color);
-  shape.append(path);
-  return shape;
-}
-
-const makeWords = (name, kind, text) => (text ? [make(name, { class: kind }, make("bdi", { text }))] : []);
-
-const readAnswers = (fields) =>
-  Object.fromEntries(
-    Object.entries(fields)
-      .filter(([name]) => name.startsWith("attribute:"))
-      .map(([name, answer]) => [name.slice("attribute:".length), answer]),
-  );
-
-export const codeOfChip = (chip) => findCode(chip.dataset.code);

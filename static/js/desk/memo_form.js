@@ -1,10 +1,22 @@
 // Memos: on the current sentence and on the interview. A text begun and left stays as a draft while the page is open.
 
-import { announce, makeIdempotencyKey } from "./page.js";
-import { onActRefused, performAndTell } from "./coding.js";
 import { memoKindOn, memoOn } from "./marks.js";
-import { kindOf, textOf } from "./memobox.js";
+import { announce, makeIdempotencyKey } from "./page.js";
+import { onActRefused, performAndTell } from "./queue.js";
 import { currentRow, onCurrentChange, sentenceOf } from "./sentences.js";
+
+const textareaOf = (box) => box.querySelector("textarea");
+const kindOf = (box) => box.querySelector("select");
+
+/** Open the memo box of the sentence, or of the interview; `kind` is proposed for a memo that is not begun. */
+export function openMemo(isOfInterview, kind = "") {
+  const box = document.getElementById(isOfInterview ? "interview-memo-box" : "memo-box");
+  box.open = true;
+  if (kind && !textareaOf(box).value) {
+    kindOf(box).value = kind;
+  }
+  textareaOf(box).focus();
+}
 
 const drafts = new Map();
 
@@ -12,7 +24,7 @@ const drafts = new Map();
 export function startMemos() {
   const onSentence = document.getElementById("memo-box");
   const onInterview = document.getElementById("interview-memo-box");
-  const ofInterview = { text: textOf(onInterview).value, kind: kindOf(onInterview).value };
+  const ofInterview = { text: textareaOf(onInterview).value, kind: kindOf(onInterview).value };
   listen(onSentence, {
     sentence: () => sentenceOf(currentRow()),
     saved: () => ({ text: memoOn(currentRow()), kind: memoKindOn(currentRow()) }),
@@ -24,7 +36,7 @@ export function startMemos() {
   onCurrentChange((row) => {
     const draft = drafts.get(sentenceOf(row));
     if (draft !== undefined) {
-      textOf(onSentence).value = draft;
+      textareaOf(onSentence).value = draft;
     }
     onSentence.open = draft !== undefined;
   });
@@ -33,7 +45,7 @@ export function startMemos() {
       drafts.set(act.sentence, act.fields.text);
       const box = act.sentence ? onSentence : onInterview;
       if (!act.sentence || act.sentence === sentenceOf(currentRow())) {
-        textOf(box).value = act.fields.text;
+        textareaOf(box).value = act.fields.text;
         box.open = true;
       }
     }
@@ -49,7 +61,7 @@ export function startMemos() {
 export const hasDrafts = () => drafts.size > 0;
 
 function listen(box, { sentence, saved }) {
-  const field = textOf(box);
+  const field = textareaOf(box);
   field.addEventListener("input", () => {
     if (field.value.trim() === saved().text) {
       drafts.delete(sentence());
@@ -75,7 +87,7 @@ function listen(box, { sentence, saved }) {
 
 function save(box, { sentence, saved }) {
   const place = sentence();
-  const text = textOf(box).value.trim();
+  const text = textareaOf(box).value.trim();
   const kind = kindOf(box).value;
   const before = saved();
   drafts.delete(place);

@@ -1,9 +1,9 @@
-// The page as the server made it: its addresses, its codes and its lasting parts.
+// The page as the server made it: its addresses, its codes with their keys, its lasting parts, and how one posts to it.
 
-const sheet = document.getElementById("sheet");
+import { keycapOf } from "./key_layout.js";
 
 /** What the server says about this page: who codes which interview, and where acts are posted. */
-export const site = sheet.dataset;
+export const site = document.getElementById("transcript").dataset;
 
 /** Where the keys of this person lie: {acts: {name: key}, codes: {identifier: key}}; an empty key is switched off. */
 export const keymap = JSON.parse(document.getElementById("keymap").textContent);
@@ -16,6 +16,11 @@ for (const code of codes) {
 
 const byIdentifier = new Map(codes.map((code) => [code.identifier, code]));
 const byId = new Map(codes.map((code) => [String(code.id), code]));
+
+/** How the identifiers of moves and of case features begin, and that of the move that changes an earlier one. */
+export const MOVES = "move.";
+export const FEATURES = "feature.";
+export const REVISE = "move.revise";
 
 export const findCode = (identifier) => byIdentifier.get(identifier);
 export const findCodeById = (id) => byId.get(String(id));
@@ -83,4 +88,64 @@ for (const name of ["keydown", "pointerdown"]) {
 export function showProblem(words) {
   problem.textContent = words;
   problem.hidden = !words;
+}
+
+/** Whether this interview takes no codes from this person; says why. */
+export function isClosed() {
+  if (site.closed) {
+    showProblem(site.closed);
+  }
+  return Boolean(site.closed);
+}
+
+/** Post fields as this person. An answer that leads elsewhere, as to the page where one signs in, is not followed. */
+export const post = (address, fields, options = {}) =>
+  fetch(address, {
+    method: "POST",
+    body: new URLSearchParams(fields),
+    headers: { "X-Desk": site.user, "X-CSRFToken": readCookie(site.csrfCookie) },
+    redirect: "manual",
+    ...options,
+  });
+
+/** Whether the server refuses something in a sentence that the person can read. */
+export const isSentence = (response) => response.headers.get("Content-Type")?.startsWith("text/plain") ?? false;
+
+/** The token changes when somebody signs in, in whatever tab, so it is read anew every time. */
+function readCookie(name) {
+  const found = document.cookie.split("; ").find((cookie) => cookie.startsWith(`${name}=`));
+  return found ? found.slice(name.length + 1) : "";
+}
+
+/** Show every key in a part of the page as this person has set it, and as her keyboard prints it. */
+export function showKeys(part) {
+  for (const button of part.querySelectorAll("#panel button.code")) {
+    const { key } = findCode(button.dataset.code);
+    button.firstElementChild.replaceWith(
+      key ? make("kbd", { text: keycapOf(key) }) : make("span", { class: "keyless", "aria-hidden": "true", text: "·" }),
+    );
+  }
+  for (const cap of part.querySelectorAll("[data-act]")) {
+    const key = keymap.acts[cap.dataset.act];
+    cap.hidden = !key;
+    write(cap, key ? keycapOf(key) : "");
+  }
+  for (const cap of part.querySelectorAll("kbd[data-key]")) {
+    write(cap, keycapOf(cap.dataset.key));
+  }
+  for (const cap of part.querySelectorAll(".chip [data-cap]")) {
+    const code = findCode(cap.closest(".chip").dataset.code);
+    if (code) {
+      write(cap, signOf(code, Boolean(cap.closest(".chip.latent"))));
+    }
+  }
+}
+
+/** What a chip shows: the key of its code as it was pressed, or two letters of the family of a code without one. */
+export const signOf = (code, isLatent) => (code.key ? keycapOf(code.key, isLatent) : abbreviate(code.familyName));
+
+/** The same two letters as the server's. */
+function abbreviate(name) {
+  const words = name.trim().split(/\s+/);
+  return (words.length > 1 ? [...words[0]][0] + [...words[1]][0] : [...name].slice(0, 2).join("")).toUpperCase();
 }

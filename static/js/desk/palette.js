@@ -1,8 +1,8 @@
 // Find a code by name, other names or definition; what was used last comes first. Or find words in the interview.
 
-import { codes, make, site } from "./page.js";
 import { recentCodes, toggleCode } from "./coding.js";
-import { capOf } from "./key_layout.js";
+import { keycapOf } from "./key_layout.js";
+import { codes, make, site } from "./page.js";
 import { currentRow } from "./sentences.js";
 
 const dialog = document.getElementById("palette");
@@ -36,9 +36,9 @@ export function startPalette() {
     }
   });
   dialog.addEventListener("close", () => {
-    // A code that asks something has the focus by now: in its line, or in the strip where its status is asked.
+    // A code that asks something has the focus by now: in its line, or in the picker where its status is asked.
     const row = currentRow();
-    if (!row?.contains(document.activeElement) && !document.activeElement?.closest("#strip")) {
+    if (!row?.contains(document.activeElement) && !document.activeElement?.closest("#picker")) {
       row?.focus();
     }
   });
@@ -53,7 +53,7 @@ export function openPalette() {
 }
 
 /** How well a code answers a query; 0 when a word of it is found nowhere. */
-export function rank(code, query, recent) {
+function rank(code, query, recent) {
   let score = 1;
   for (const word of query.toLowerCase().split(/\s+/).filter(Boolean)) {
     const points = Math.max(
@@ -101,7 +101,7 @@ function show(at) {
 function makeOption(code, at) {
   const option = make("li", { role: "option", id: `option-${at}`, class: `family-${code.family}`, "aria-selected": "false" });
   if (code.key) {
-    option.append(make("kbd", { text: capOf(code.key) }), " ");
+    option.append(make("kbd", { text: keycapOf(code.key) }), " ");
   }
   option.append(
     make("b", { text: code.name }),

@@ -1,13 +1,13 @@
-// The strip: a line at the foot of the desk that offers named options by digit, by arrows and Enter, or by pointer.
+// The picker: a line at the foot of the desk that offers named options by digit, by arrows and Enter, or by pointer.
 //
-//   openStrip({ title, options, onChoose, onClose, isMany, act, about })
+//   openPicker({ title, options, onChoose, onClose, isMany, act, about })
 //
-// title     what is asked, in words; it names the strip for screen readers.
+// title     what is asked, in words; it names the picker for screen readers.
 // options   in order: { name, value?, isOn?, note?, digit?, more? }. The first ten get the digits 1 to 9 and 0, unless an option
 //           names its own `digit` ("0"). `isOn` shows what holds now; `note` stands behind the name.
-// onChoose  (option, isOn) => …  With one answer the strip closes first, and `isOn` is true. With `isMany` it stays open, and
+// onChoose  (option, isOn) => …  With one answer the picker closes first, and `isOn` is true. With `isMany` it stays open, and
 //           `isOn` says what the option is to be from now on; give back false, or a promise of it, to leave it as it was.
-// onClose   (isLeft) => …  The strip went without an answer: left by the person (Escape, Enter on nothing), or because the focus
+// onClose   (isLeft) => …  The picker went without an answer: left by the person (Escape, Enter on nothing), or because the focus
 //           or another key of the desk went elsewhere; with `isMany`, whenever it goes.
 // isMany    several options may be on at once.
 // act       the name of the act (keys.py) whose key opened it: the same key closes it again.
@@ -21,69 +21,69 @@ import { announce, keymap, make } from "./page.js";
 import { currentRow } from "./sentences.js";
 
 const DIGITS = "1234567890";
-/** Pixels between the sentence and the strip. */
+/** Pixels between the sentence and the picker. */
 const GAP = 6;
-const sheet = document.getElementById("sheet");
-const strip = document.getElementById("strip");
-const list = document.getElementById("strip-list");
-const hint = document.getElementById("strip-hint");
+const transcript = document.getElementById("transcript");
+const picker = document.getElementById("picker");
+const list = document.getElementById("picker-list");
+const hint = document.getElementById("picker-hint");
 let open = null;
 
-/** Make the strip ready for keys and the pointer; once per page. */
-export function startStrip() {
-  strip.addEventListener("keydown", press);
+/** Make the picker ready for keys and the pointer; once per page. */
+export function startPicker() {
+  picker.addEventListener("keydown", press);
   list.addEventListener("click", (event) => {
     const item = event.target.closest("[role='option']");
     if (item) {
       choose([...list.children].indexOf(item));
     }
   });
-  strip.querySelector("button").addEventListener("click", () => leave());
-  strip.addEventListener("focusout", (event) => {
+  picker.querySelector("button").addEventListener("click", () => leave());
+  picker.addEventListener("focusout", (event) => {
     // Another window or tab takes the focus only for a while.
-    if (open && document.hasFocus() && !strip.contains(event.relatedTarget)) {
+    if (open && document.hasFocus() && !picker.contains(event.relatedTarget)) {
       end({ takesFocus: false });
     }
   });
 }
 
 /** Show options and wait for one, as told above. */
-export function openStrip({ title, options, onChoose, onClose = () => {}, isMany = false, act = "", about = null }) {
-  closeStrip();
+export function openPicker({ title, options, onChoose, onClose = () => {}, isMany = false, act = "", about = null }) {
+  closePicker();
   open = { options: options.map((option, at) => ({ ...option, digit: option.digit ?? DIGITS[at] ?? "" })), onChoose, onClose, isMany, act };
-  document.getElementById("strip-title").textContent = title;
-  strip.querySelector(".strip-about").replaceChildren(...(about ? [about] : []));
-  strip.classList.toggle("many", isMany);
+  document.getElementById("picker-title").textContent = title;
+  picker.querySelector(".picker-about").replaceChildren(...(about ? [about] : []));
+  picker.classList.toggle("many", isMany);
   list.setAttribute("aria-multiselectable", String(isMany));
   list.removeAttribute("aria-activedescendant");
   list.replaceChildren(...open.options.map(makeItem));
   hint.textContent = "";
-  strip.hidden = false;
+  picker.hidden = false;
   // Before the focus moves, for both need the page laid out, and this way it is once.
   keepInSight(currentRow());
   list.focus({ preventScroll: true });
 }
 
-/** Close the strip without an answer. */
-const closeStrip = () => end({ takesFocus: true });
+/** Close the picker without an answer. */
+const closePicker = () => end({ takesFocus: true });
 
-/** Say something in the strip, to everybody; until the next key. */
-function sayInStrip(words) {
+/** Say something in the picker, to everybody; until the next key. */
+function sayInPicker(words) {
   hint.textContent = words;
 }
 
-/** The sentence that one is at is not to lie behind the strip. It moves up as far as it must and no further: each sentence that
+/** The sentence that one is at is not to lie behind the picker. It moves up as far as it must and no further: each sentence that
  *  comes into sight has to be laid out, which in a long thread is felt in the key. */
 function keepInSight(row) {
-  const hidden = row ? row.getBoundingClientRect().bottom - strip.getBoundingClientRect().top : 0;
+  const hidden = row ? row.getBoundingClientRect().bottom - picker.getBoundingClientRect().top : 0;
   if (hidden > 0) {
-    const scroller = sheet.scrollHeight > sheet.clientHeight ? sheet : document.scrollingElement;
+    const scroller = transcript.scrollHeight > transcript.clientHeight ? transcript : document.scrollingElement;
     scroller.scrollBy(0, hidden + GAP);
   }
 }
 
 function makeItem({ name, isOn, note, digit }, at) {
-  const item = make("li", { role: "option", id: `strip-option-${at}`, "aria-selected": String(Boolean(isOn)) });
+  const item = make("li", { role: "option", id: `picker-option-${at}`, "aria-selected": String(Boolean(isOn)) });
   item.append(...(digit ? [make("kbd", { text: digit }), " "] : []), make("bdi", { text: name }));
   if (note) {
     item.append(" ", make("small", { text: note }));
@@ -94,7 +94,7 @@ function makeItem({ name, isOn, note, digit }, at) {
 function press(event) {
   if (event.ctrlKey || event.metaKey) {
     if (event.key !== "Control" && event.key !== "Meta") {
-      closeStrip();
+      closePicker();
     }
     return;
   }
@@ -126,7 +126,7 @@ function press(event) {
       choose(active);
     }
   } else {
-    sayInStrip(`${event.key.length === 1 ? event.key : "This key"} does nothing here. Choose, or leave with Esc.`);
+    sayInPicker(`${event.key.length === 1 ? event.key : "This key"} does nothing here. Choose, or leave with Esc.`);
   }
 }
 
@@ -145,7 +145,7 @@ function step(by) {
   const at = before < 0 ? (by > 0 ? 0 : length - 1) : (before + by + length) % length;
   list.children[before]?.classList.remove("active");
   list.children[at].classList.add("active");
-  list.setAttribute("aria-activedescendant", `strip-option-${at}`);
+  list.setAttribute("aria-activedescendant", `picker-option-${at}`);
   list.children[at].scrollIntoView({ block: "nearest" });
   hint.textContent = "";
 }
@@ -156,7 +156,7 @@ function choose(at) {
   hint.textContent = "";
   if (!isMany) {
     open.onClose = () => {};
-    closeStrip();
+    closePicker();
     onChoose(option, true);
     return;
   }
@@ -175,7 +175,7 @@ function choose(at) {
   });
 }
 
-/** Show of an option whether it holds, if the strip that offers it is still there. */
+/** Show of an option whether it holds, if the picker that offers it is still there. */
 function mark(option, isOn) {
   option.isOn = isOn;
   list.children[open?.options.indexOf(option) ?? -1]?.setAttribute("aria-selected", String(isOn));
@@ -194,8 +194,8 @@ function end({ takesFocus, isLeft = false }) {
   }
   const { onClose } = open;
   open = null;
-  const hadFocus = takesFocus && (strip.contains(document.activeElement) || document.activeElement === document.body);
-  strip.hidden = true;
+  const hadFocus = takesFocus && (picker.contains(document.activeElement) || document.activeElement === document.body);
+  picker.hidden = true;
   if (hadFocus) {
     currentRow()?.focus({ preventScroll: true });
   }

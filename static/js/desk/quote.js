@@ -3,18 +3,16 @@
 
 import { announce, make, notify } from "./page.js";
 import { currentRow, onCurrentChange, select } from "./sentences.js";
-import { textOf } from "./chips.js";
-import { clearUnderline, underline } from "./underline.js";
-import { findEdges, findWords, trim } from "./text.js";
+import { clearUnderline, findEdges, findWords, textOf, trim, underline } from "./text.js";
 
-const sheet = document.getElementById("sheet");
+const transcript = document.getElementById("transcript");
 // {row, from, to, edge, isOpen, isDrawn}: `edge` is the end that Shift moves; `isOpen` while keys move the cursor.
 let marked = null;
 
 /** What is marked in a row, as [from, to], or null. */
 export const markedIn = (row) => (marked?.row === row ? [marked.from, marked.to] : null);
 
-export const isMarking = () => Boolean(marked?.isOpen);
+const isMarking = () => Boolean(marked?.isOpen);
 
 export function startQuotes() {
   onCurrentChange((row) => {
@@ -22,7 +20,7 @@ export function startQuotes() {
       dropQuote();
     }
   });
-  sheet.addEventListener("pointerdown", (event) => {
+  transcript.addEventListener("pointerdown", (event) => {
     if (marked && !marked.isDrawn && !event.target.closest(".quote-line")) {
       dropQuote();
     }
@@ -53,7 +51,7 @@ export function toggleMarking() {
 }
 
 /** Keep what is marked for the next code. */
-export function keepQuote() {
+function keepQuote() {
   marked.isOpen = false;
   show();
   announce(`Quoted: ${wordsMarked()}. The next code takes it as its quote.`);
@@ -204,7 +202,7 @@ function takeSelection() {
   }
   const range = selection.getRangeAt(0);
   const place = elementOf(range.startContainer).closest(".sentence > .text");
-  if (!place || !sheet.contains(place)) {
+  if (!place || !transcript.contains(place)) {
     return;
   }
   if (!place.contains(range.endContainer) && range.endOffset > 0) {

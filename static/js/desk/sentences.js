@@ -1,10 +1,17 @@
-// The sentences as rows: which one is current, and how one gets to another.
+// The sentences as rows: which one is current, which are selected with it, and how one gets to another.
 
-const sheet = document.getElementById("sheet");
-const rows = [...sheet.querySelectorAll(".sentence")];
-const listeners = [];
-let current = sheet.querySelector(".sentence[aria-current]");
+import { announce, notify } from "./page.js";
+
+const transcript = document.getElementById("transcript");
+const rows = [...transcript.querySelectorAll(".sentence")];
+const currentListeners = [];
+const rangeListeners = [];
+let current = transcript.querySelector(".sentence[aria-current]");
 let addressTimer = 0;
+// The row where a range began, and the rows of the range; none of them while only one sentence is selected.
+let anchor = null;
+let range = [];
+let isExtending = false;
 
 export const currentRow = () => current;
 export const allRows = () => rows;
@@ -15,27 +22,38 @@ export const exchangeOf = (row) => row.closest(".exchange");
 export const numberOf = (row) => row.querySelector(".n").textContent;
 
 /** Call back when the current row changes. */
-export const onCurrentChange = (listener) => listeners.push(listener);
+export const onCurrentChange = (listener) => currentListeners.push(listener);
 
 /** Links and buttons inside rows are reached with the pointer; by keyboard one row is one stop. */
 export function startRows(onRowClick) {
   for (const row of rows) {
     row.querySelector(".n").tabIndex = -1;
   }
-  takeButtonsOut(sheet);
+  takeButtonsOut(transcript);
   // NVDA passes keys on at an item of a list that can have the focus.
-  for (const list of sheet.querySelectorAll("ol.sentences")) {
+  for (const list of transcript.querySelectorAll("ol.sentences")) {
     list.tabIndex = -1;
   }
-  sheet.addEventListener("click", (event) => {
+  transcript.addEventListener("click", (event) => {
     const row = event.target.closest(".sentence");
     if (row && !event.target.closest("button, input, select, label, a:not(.n)")) {
       event.preventDefault();
       onRowClick(row, event);
     }
   });
+  // Shift and a click select several; the browser would select text.
+  transcript.addEventListener("mousedown", (event) => {
+    if (event.shiftKey && event.target.closest(".sentence") && !event.target.closest("input")) {
+      event.preventDefault();
+    }
+  });
+  onCurrentChange(() => {
+    if (!isExtending) {
+      endRange();
+    }
+  });
   // A screen reader goes to links and buttons inside rows: keys must act on the sentence that it reads.
-  sheet.addEventListener("focusin", ({ target }) => {
+  transcript.addEventListener("focusin", ({ target }) => {
     const row = target.closest(".sentence");
     if (row && row !== current) {
       select(row, { takesFocus: target === row });
@@ -59,7 +77,7 @@ export function select(row, { takesFocus = true } = {}) {
     row.setAttribute("tabindex", "0");
     const before = current;
     current = row;
-    for (const listener of listeners) {
+    for (const listener of currentListeners) {
       listener(row, before);
     }
     rememberPlace();
@@ -88,10 +106,10 @@ export function focusAtFirst() {
 /** Left out by what is shown; a question that is there only to be read with its answer is passed over as well. */
 const isOut = (row) => row.hasAttribute("data-context") || Boolean(row.closest("[hidden]"));
 
-export const isInSight = (row) => !isOut(row) && !row.closest("details:not([open])");
+const isInSight = (row) => !isOut(row) && !row.closest("details:not([open])");
 
 /** The row `step` rows on; reasoning that is folded away is passed over. */
-export function findStep(step) {
+function findStep(step) {
   for (let at = rows.indexOf(current) + step; at >= 0 && at < rows.length; at += step) {
     if (isInSight(rows[at])) {
       return rows[at];
@@ -121,7 +139,7 @@ export function moveToNextAnswer() {
 
 /** To the first sentence the model says in the exchange before or after (or of this one, when further down in it). */
 export function moveTurn(step) {
-  const exchanges = [...sheet.querySelectorAll(".exchange:not([hidden])")];
+  const exchanges = [...transcript.querySelectorAll(".exchange:not([hidden])")];
   const at = current ? exchanges.indexOf(exchangeOf(current)) : 0;
   const top = firstOf(exchanges[at]);
   const target = step < 0 && top && rows.indexOf(current) > rows.indexOf(top) ? top : null;
@@ -153,4 +171,63 @@ function rememberPlace() {
     search.delete("why");
     history.replaceState(null, "", `?${search}`);
   }, 300);
+}
+
+/** Call back when the range changes, with its rows now, if any, and those before. */
+export const onRangeChange = (listener) => rangeListeners.push(listener);
+
+/** The rows of the range; without one, the current row alone. */
+export function selectedRows() {
+  return range.length ? range : current ? [current] : [];
+}
+
+export const hasRange = () => range.length > 0;
+
+/** Add the next sentence to the range, or remove the last one. */
+export function extendRange(step) {
+  const row = findStep(step);
+  if (row) {
+    extendTo(row);
+  } else {
+    notify(step > 0 ? "This is the last sentence." : "This is the first sentence.");
+  }
+}
+
+/** Extend the range up to a row. */
+export function extendTo(row) {
+  anchor ??= current;
+  isExtending = true;
+  select(row);
+  isExtending = false;
+  const [from, to] = [rows.indexOf(anchor), rows.indexOf(row)].sort((a, b) => a - b);
+  showRange(rows.slice(from, to + 1).filter(isInSight));
+  announce(range.length > 1 ? `${range.length} sentences, ${describeRange()}.` : `Only sentence ${numberOf(row)}.`);
+}
+
+export function endRange() {
+  if (anchor) {
+    anchor = null;
+    showRange([]);
+  }
+}
+
+/** "14 to 16", for titles. */
+export const describeRange = () => `${numberOf(range[0])} to ${numberOf(range.at(-1))}`;
+
+function showRange(wanted) {
+  const fresh = wanted.length > 1 ? wanted : [];
+  if (!fresh.length) {
+    anchor = wanted[0] ?? null;
+  }
+  const before = range;
+  for (const row of before) {
+    row.classList.remove("in-range");
+  }
+  for (const row of fresh) {
+    row.classList.add("in-range");
+  }
+  range = fresh;
+  for (const listener of rangeListeners) {
+    listener(range, before);
+  }
 }

@@ -1,15 +1,12 @@
 // The machine half's panel: opened on request, after one's own decision. Its HTML comes from the server through htmx;
 // what it may hold of keys is buttons with data-key.
 
-import { announce, make, notify, showProblem, site } from "./page.js";
-import { decide, onActSaved } from "./coding.js";
-import { onAnswerBack } from "./back.js";
-import { counts, decisionOn } from "./marks.js";
-import { readCookie } from "./queue.js";
-import { hasRange } from "./range.js";
-import { refreshMarks } from "./refresh.js";
-import { currentRow, exchangeOf, findRow, numberOf, onCurrentChange, select, sentenceOf, turnOf } from "./sentences.js";
-import { forgetDone, keepEntry, remember } from "./undo_redo.js";
+import { decide } from "./coding.js";
+import { decisionOn, isDecided } from "./marks.js";
+import { announce, make, notify, post, showProblem, site } from "./page.js";
+import { onActSaved, refreshMarks } from "./queue.js";
+import { currentRow, exchangeOf, findRow, hasRange, numberOf, onCurrentChange, select, sentenceOf, turnOf } from "./sentences.js";
+import { forgetDone, keepEntry, onUndo, remember } from "./undo_redo.js";
 
 const region = document.getElementById("suggestions");
 const body = document.getElementById("suggestions-body");
@@ -50,9 +47,9 @@ export function startSuggestions() {
     event.preventDefault();
     openSuggestions();
   });
-  onAnswerBack(stepAnswer);
+  onUndo("answer", stepAnswer);
   listenToPanel();
-  document.getElementById("sheet").addEventListener("click", (event) => {
+  document.getElementById("transcript").addEventListener("click", (event) => {
     const button = event.target.closest(".open-suggestions");
     if (button && !window.htmx) {
       event.preventDefault();
@@ -215,8 +212,7 @@ const nameOf = (suggestion) => `suggestion-${suggestion}`;
 function tellClosed() {
   const address = body.querySelector(".suggestion-list")?.dataset.close;
   if (address) {
-    const headers = { "X-Desk": site.user, "X-CSRFToken": readCookie(site.csrfCookie) };
-    fetch(address, { method: "POST", headers, keepalive: true }).catch(() => {});
+    post(address, {}, { keepalive: true }).catch(() => {});
   }
 }
 
@@ -267,9 +263,9 @@ export function openSuggestions() {
     source.dataset.sentence = sentenceOf(place);
     const address = atOnce.dataset.address.replace("/0/", `/${sentenceOf(place)}/`);
     withHtmx(() => window.htmx.ajax("POST", address, { source, target: body, swap: "innerHTML" }));
-  } else if (row && counts(row) && hasRange()) {
+  } else if (row && isDecided(row) && hasRange()) {
     notify("Suggestions open for one sentence at a time. Press Esc first.");
-  } else if (row && counts(row)) {
+  } else if (row && isDecided(row)) {
     // What she has coded so far is her own decision from now on; it is stored before anything is shown.
     awaited = sentenceOf(row);
     decide({ stay: true });

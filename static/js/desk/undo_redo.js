@@ -1,19 +1,28 @@
-// What was done in this study, to be undone and done again: one list for all its interviews and for every tab of this
-// browser. Ids, states and chosen answers, nothing that was typed.
+// Undo and redo: one list of what was done in this study, for all its interviews and for every tab of this browser. It keeps
+// ids, states and chosen answers, nothing that was typed.
 
-import { announce, findCodeById, make, makeIdempotencyKey, notify, site } from "./page.js";
+import { hasSeenOthers } from "./marks.js";
+import { findCodeById, isClosed, make, makeIdempotencyKey, notify, showProblem, site } from "./page.js";
+import { onActRefused, onActSaved, performAndTell } from "./queue.js";
+import { findRow, select } from "./sentences.js";
 import { Stored } from "./storage.js";
 
 const MAX_STORED = 200;
 const SHOWN = 12;
-const stored = new Stored(window.localStorage, `desk:undo:${site.user}:${site.project}`, { done: [], undone: [] });
+const stored = new Stored(window.localStorage, `desk:history:${site.user}:${site.project}`, { done: [], undone: [] });
+// Set where a page is left to undo something in another interview, and taken up there.
+const SOON = 60_000;
+const awaited = new Stored(window.sessionStorage, `desk:undo-there:${site.user}`, null);
+// What is on its way and has to be stored before it is undone, and the step that is on its way.
+let storing = Promise.resolve();
+let stepping = Promise.resolve();
 
 const makeAct = (kind, sentence, fields, more) => ({ id: makeIdempotencyKey(), kind, sentence, fields, ...more });
 
-const takeOff = ({ sentence, current }) => makeAct("withdraw", sentence, { coding: current });
+const remove = ({ sentence, current }) => makeAct("withdraw", sentence, { coding: current });
 const reopen = ({ sentence, current }) => makeAct("reopen", sentence, { decision: current });
 const decide = ({ sentence, current }) => makeAct("decide", sentence, { sentence }, { standsFor: current });
-const putAgain = ({ sentence, current, hint }) =>
+const applyAgain = ({ sentence, current, hint }) =>
   makeAct("add", sentence, { sentence, again: current }, { hint, standsFor: current });
 
 /** Links are named by their two ends, for their ids change with their codings. */
@@ -23,18 +32,18 @@ const linkAgain = changeLink("link");
 const unlink = changeLink("unlink");
 
 /** With a code may go the word that nothing more is to be coded here; it comes back with what took it away. */
-const withDecision = (way) => (entry) =>
-  entry.decision ? [way(entry), decide({ ...entry, current: entry.decision })] : way(entry);
+const withDecision = (step) => (entry) =>
+  entry.decision ? [step(entry), decide({ ...entry, current: entry.decision })] : step(entry);
 
 /**
  * How to go back and forth on each kind of entry. `current` is its id now, `before` that of what a
  * change replaced. What is applied again has a new id, in every entry that knew the old one. What was done on
  * several sentences at once is one entry of kind "several" and goes back and forth as one.
  */
-const WAYS = {
-  put: { back: withDecision(takeOff), forth: putAgain },
-  off: { back: withDecision(putAgain), forth: takeOff },
-  change: { back: (entry) => putAgain({ ...entry, current: entry.before, hint: entry.hintBefore }), forth: putAgain },
+const STEPS = {
+  apply: { back: withDecision(remove), forth: applyAgain },
+  remove: { back: withDecision(applyAgain), forth: remove },
+  change: { back: (entry) => applyAgain({ ...entry, current: entry.before, hint: entry.hintBefore }), forth: applyAgain },
   decide: { back: reopen, forth: decide },
   reopen: { back: decide, forth: reopen },
   link: { back: (entry) => (entry.was ? linkAgain({ ...entry, link: entry.was }) : unlink(entry)), forth: linkAgain },
@@ -54,19 +63,9 @@ export function remember(...entries) {
   showHistory();
 }
 
+/** What would be taken back, or done again. */
+const lastEntry = (isRedo) => stored.read()[isRedo ? "undone" : "done"].at(-1);
 const listEntries = (entry) => (entry.kind === "several" ? entry.entries : [entry]);
-
-/** What would be taken back, or done again: the entry, its kind, interview and sentences; null when there is nothing. */
-export function lookBack(isRedo) {
-  const entry = stored.read()[isRedo ? "undone" : "done"].at(-1);
-  if (!entry) {
-    notify(isRedo ? "Nothing to redo." : "Nothing to undo.");
-    return null;
-  }
-  const entries = listEntries(entry);
-  const { kind, hint } = entries[0];
-  return { entry, kind, hint, interview: entry.interview, sentences: entries.map(({ sentence }) => sentence) };
-}
 
 /** The last entry went back, or forth, in another way than by acts. */
 export function moveEntry(isRedo) {
@@ -78,7 +77,7 @@ export function moveEntry(isRedo) {
 }
 
 /** The last entry can be taken back, or done again, no more. */
-export function dropEntry(isRedo) {
+function dropEntry(isRedo) {
   const stacks = stored.read();
   stacks[isRedo ? "undone" : "done"].pop();
   stored.write(stacks);
@@ -110,17 +109,12 @@ export function renameAll({ sentences, rows }) {
 
 const renameEnd = (link, sentences) => ({ ...link, ...(link.target && { target: String(sentences[link.target] ?? link.target) }) });
 
-/** The acts that take the last entry back, in the order in which they go, and what to say of it; null when there is none. */
-export const undo = () => step("done", "undone", "back");
-export const redo = () => step("undone", "done", "forth");
-
-function step(from, to, way) {
+/** The acts that take the last entry back, or do it again, in the order in which they go, and what to say of it. */
+function takeStep(isRedo) {
+  const [from, to, way] = isRedo ? ["undone", "done", "forth"] : ["done", "undone", "back"];
   const stacks = stored.read();
   const entry = stacks[from].pop();
-  if (!entry) {
-    return null;
-  }
-  const acts = listEntries(entry).flatMap((each) => WAYS[each.kind][way](each));
+  const acts = listEntries(entry).flatMap((each) => STEPS[each.kind][way](each));
   stacks[to].push(entry);
   stored.write(stacks);
   for (const act of acts) {
@@ -129,7 +123,7 @@ function step(from, to, way) {
     }
   }
   showHistory();
-  return { acts, words: `${way === "back" ? "Undone" : "Redone"}: ${describe(entry)}` };
+  return { acts, words: `${isRedo ? "Redone" : "Undone"}: ${describe(entry)}` };
 }
 
 /** Something has another id now: it was applied again, or the server knows it by an id of its own. */
@@ -191,7 +185,7 @@ function describe(entry) {
   if (first.status !== undefined) {
     return first.status ? `status “${first.status}” of ${name} at ${where}` : `status of ${name} removed at ${where}`;
   }
-  const did = { put: "applied to", off: "removed from", change: "changed at" }[first.kind];
+  const did = { apply: "applied to", remove: "removed from", change: "changed at" }[first.kind];
   return `${name}${how ? ` (${how})` : ""} ${did} ${where}`;
 }
 
@@ -222,12 +216,7 @@ function showEntry(entry, state) {
 }
 
 /** Where the desk of an interview is. */
-export const deskOf = (interview) => site.desk.replace("/0/", `/${interview}/`);
-
-// Lists stored by an earlier release call a merge a join.
-if (JSON.stringify(stored.read()).includes('"kind":"join"')) {
-  mapEntries((entry) => (entry.kind === "join" ? { ...entry, kind: "merge" } : entry));
-}
+const deskOf = (interview) => site.desk.replace("/0/", `/${interview}/`);
 
 // Another tab of this browser did something, or took something back.
 window.addEventListener("storage", (event) => {
@@ -235,3 +224,74 @@ window.addEventListener("storage", (event) => {
     showHistory();
   }
 });
+
+onActSaved(({ id }, storedId) => storedId !== id && renameDone(id, storedId));
+onActRefused(({ id }) => forgetDone(id));
+
+// Kinds of entries that go back and forth in a way of their own.
+const ownSteps = new Map();
+
+/** Say how entries of a kind go back and forth: `step(entry, isRedo)` puts the entry where it belongs (`keepEntry`, `moveEntry`). */
+export const onUndo = (kind, step) => ownSteps.set(kind, step);
+
+/** Something is on its way: an undo waits for `promise`, which never fails. */
+export function holdUndo(promise) {
+  storing = promise;
+}
+
+/** Undo or redo the last entry, and go where it happened: what was done in another interview is undone there. */
+export async function undoOrRedo(isRedo) {
+  await stepping;
+  if (ownSteps.has(lastEntry(isRedo)?.kind)) {
+    await storing;
+  }
+  const entry = lastEntry(isRedo);
+  if (!entry) {
+    notify(isRedo ? "Nothing to redo." : "Nothing to undo.");
+    return;
+  }
+  const [{ kind, hint, sentence }] = listEntries(entry);
+  if (entry.interview !== site.interview) {
+    awaited.write({ isRedo, interview: entry.interview, at: Date.now() });
+    window.location.assign(`${deskOf(entry.interview)}?at=${sentence}#s${sentence}`);
+    return;
+  }
+  const rows = listEntries(entry).map((each) => findRow(each.sentence));
+  if (rows.includes(null)) {
+    dropEntry(isRedo);
+    showProblem("This cannot be undone, because the sentence has since been split or merged.");
+    return;
+  }
+  select(rows[0]);
+  const step = ownSteps.get(kind);
+  if (kind === "split" || kind === "merge") {
+    await step(entry, isRedo);
+    return;
+  }
+  if (isClosed()) {
+    dropEntry(isRedo);
+    return;
+  }
+  if (step) {
+    dropEntry(isRedo);
+    stepping = Promise.resolve(step(entry, isRedo)).catch(() => {});
+    return;
+  }
+  const isDeciding = (kind === "decide") === isRedo && ["decide", "reopen"].includes(kind);
+  const isLink = kind === "link" || kind === "unlink";
+  const code = findCodeById(hint.code) ?? null;
+  // Where others' labels were seen a change needs a reason. That it was undone is one, and nobody is asked for another.
+  const hasSeen = !isDeciding && !isLink && rows.some((row) => hasSeenOthers(row, code));
+  const reason = hasSeen ? (isRedo ? "redone" : "undone") : "";
+  const { acts, words } = takeStep(isRedo);
+  performAndTell(words, ...acts.map((act) => (reason ? { ...act, fields: { ...act.fields, reason } } : act)));
+}
+
+/** Go on with an undo that was begun in another interview. */
+export async function resumeUndo() {
+  const step = awaited.read();
+  awaited.clear();
+  if (step?.interview === site.interview && Date.now() - step.at < SOON) {
+    await undoOrRedo(step.isRedo);
+  }
+}

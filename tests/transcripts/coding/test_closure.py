@@ -71,7 +71,7 @@ def test_the_panel_of_a_closed_interview_says_why_its_codes_do_nothing(
     assert "no code can be applied or removed here. This interview is not assigned to you." in html
     assert re.findall(r'<button class="code[ "](?![^>]* disabled)', html) == []
     # A lead corrects boundaries in interviews that are assigned to others.
-    assert re.search(r'<button class="way" type="button" value="split">', html)
+    assert re.search(r'<button class="more-act" type="button" value="split">', html)
 
 
 def test_only_those_who_can_open_it_again_are_led_to_where_that_is_done(

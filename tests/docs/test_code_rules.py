@@ -225,7 +225,7 @@ def test_no_style_of_the_desk_has_a_browser_look_through_the_page_at_every_chang
     """A rule for what is inside html or body, where these contain something or an attribute of theirs changes with each act, is
     felt in every key of a long thread."""
     wide = re.compile(r"^ *(?:html|body|:root)\b[^{]*:has\(|^ *(?:html|:root)?\[data-saving", re.MULTILINE)
-    for name in ("app", "desk", "desk_ways", "keycard"):
+    for name in ("app", "desk", "keycard"):
         on_screen = (ROOT / f"static/css/{name}.css").read_text(encoding="utf-8").partition("@media print")[0]
         assert not wide.findall(on_screen), name
 

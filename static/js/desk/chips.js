@@ -85,7 +85,7 @@ export function makeChip(row, act, code) {
   });
   const sign = signOf(code, isLatent);
   const link = make("a", { class: "open-details", href: `${site.codings}${act.id}/`, tabindex: "-1" });
-  link.append(make("b", { text: sign, "data-cap": code.key }), make("bdi", { text: code.name }), make("span", { class: "vh", text: " details" }));
+  link.append(make("b", { text: sign, "data-cap": code.key }), make("bdi", { text: code.name }), make("span", { class: "visually-hidden", text: " details" }));
   chip.append(...(code.color ? ["dot", "stripe"].map((kind) => makeTint(kind, code.color)) : []), link);
   const { status = "", ...answered } = values.attributes;
   if (status) {

@@ -151,7 +151,7 @@ function showMemo(row, act) {
     return;
   }
   if (!memo) {
-    memo = make("p", { class: "memo", "data-own": "" }, make("span", { class: "vh", text: "Memo: " }), make("bdi", { class: "words" }));
+    memo = make("p", { class: "memo", "data-own": "" }, make("span", { class: "visually-hidden", text: "Memo: " }), make("bdi", { class: "words" }));
     marks.append(memo);
   }
   memo.dataset.kind = act.fields.kind ?? "reading";

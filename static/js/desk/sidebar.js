@@ -249,7 +249,7 @@ function makeLine({ code, turn, statuses, isReasoningOnly }) {
   return make(
     "li",
     {},
-    make("a", { href: `#${turn}` }, make("span", { class: "vh", text: "Turn " }), `#${position}`),
+    make("a", { href: `#${turn}` }, make("span", { class: "visually-hidden", text: "Turn " }), `#${position}`),
     " ",
     make("bdi", { text: name }),
     " ",

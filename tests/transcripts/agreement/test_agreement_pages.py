@@ -167,7 +167,8 @@ class TestTable:
         be_codebook(dispute, lead)
         pairs = text_of(client_of(reader), AGREEMENT, **POOLED, code=BALANCE).partition('id="pairs-title"')[2]
         assert re.search(
-            r'coder and second_coder<br><span class="mark"><span class="vh">Note: </span>few \(\d turns?\)', pairs
+            r'coder and second_coder<br><span class="mark"><span class="visually-hidden">Note: </span>few \(\d turns?\)',
+            pairs,
         )
         assert "Few: fewer than 10 turns in which both decided. Nothing is concluded from it." in pairs
 

@@ -181,5 +181,5 @@ def test_list_of_turns_names_challenges_and_reasoning(
     thinking = Interview.objects.get(external_id="thinking")
     html = read(client_of(coder).get(address("desk", thinking)))
     assert '<span class="kinds">challenge</span>' in html
-    assert 'href="#turn-2"><span class="vh">turn </span>2 <bdi>reasoning</bdi></a>' in html
+    assert 'href="#turn-2"><span class="visually-hidden">turn </span>2 <bdi>reasoning</bdi></a>' in html
     assert 'id="turn-2"' in html

@@ -91,7 +91,7 @@ class TestWhatItShows:
         page = find_page(client_of(coder), thread)
         assert "turn 2: silently assumed" in page
         assert "turn 5: revised" in page
-        assert '<span class="vh">still </span>revised' in page
+        assert '<span class="visually-hidden">still </span>revised' in page
 
     def test_an_episode_stands_beside_its_answer_and_reasoning_stays_closed(
         self, thread: Interview, coder: User, client_of: Callable[[User], Client]

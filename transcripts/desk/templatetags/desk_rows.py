@@ -133,7 +133,8 @@ def _write_memo(memo: MemoView) -> str:
     own = "" if memo.author else f' data-own data-kind="{memo.kind}"'
     by = f'<span class="by"><bdi>{escape(memo.author)}</bdi> · </span>' if memo.author else ""
     kind = f'<span class="kind">{memo.kind_name} · </span>' if memo.kind_name else ""
-    return f'<p class="memo"{own}><span class="vh">Memo: </span>{by}{kind}<bdi class="words">{escape(memo.text)}</bdi></p>\n'
+    words = f'<bdi class="words">{escape(memo.text)}</bdi>'
+    return f'<p class="memo"{own}><span class="visually-hidden">Memo: </span>{by}{kind}{words}</p>\n'
 
 
 def write_chips(marks: SentenceAnnotations, codings_url: str, writable: object) -> SafeString:
@@ -161,7 +162,8 @@ def _write_chip(chip: CodingView, codings_url: str, after: str, *, is_open: bool
         data += f' title="{SAW_REASONING_WORDS}" data-saw'
     if not is_open:
         return f'<li class="{kinds} own"{data}>{tint}{name}{words}{quote}{lines}</li>'
-    link = f'<a class="open-details" href="{codings_url}{chip.idempotency_key}/">{name}<span class="vh"> details</span></a>'
+    name += '<span class="visually-hidden"> details</span>'
+    link = f'<a class="open-details" href="{codings_url}{chip.idempotency_key}/">{name}</a>'
     remove = (
         f'<button class="remove" name="coding" value="{chip.idempotency_key}"'
         f' aria-label="Remove {escape(chip.name)}">×</button>'
@@ -230,4 +232,4 @@ def _write_lines(chip: CodingView) -> Iterator[str]:
     if chip.answers:
         yield f'<span class="answers"><bdi>{escape(chip.answers)}</bdi></span>'
     if chip.reason and chip.reason != "suggestion":
-        yield f'<span class="why"><span class="vh">Reason: </span><bdi>{escape(chip.reason)}</bdi></span>'
+        yield f'<span class="why"><span class="visually-hidden">Reason: </span><bdi>{escape(chip.reason)}</bdi></span>'

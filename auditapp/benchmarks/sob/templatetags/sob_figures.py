@@ -36,7 +36,9 @@ def few_mark(n: int | str | None, texts: int | str | None) -> str:
     """``mark_few`` as a page has it; "" without a count of texts."""
     if texts is None or texts == "" or not (mark := mark_few(int(n or 0), int(texts))):
         return ""
-    return format_html('<span aria-hidden="true">{}</span><span class="vh"> (fewer than {} texts)</span>', mark, FEW)
+    return format_html(
+        '<span aria-hidden="true">{}</span><span class="visually-hidden"> (fewer than {} texts)</span>', mark, FEW
+    )
 
 
 @register.simple_tag
@@ -48,7 +50,7 @@ def few_sentence() -> str:
 @register.filter
 def marks(cell: Any) -> SafeString:
     """The marks of a cell's score, or of a ``Score``, each with what it says for those who cannot see it."""
-    written = '<span aria-hidden="true">{}</span><span class="vh"> ({})</span>'
+    written = '<span aria-hidden="true">{}</span><span class="visually-hidden"> ({})</span>'
     found = cell.marks if isinstance(cell, Score) else list_marks(cell) if cell else []
     return format_html_join("", written, found)
 

@@ -181,7 +181,8 @@ class TestSensitivity:
         row = re.search(r'<th scope="row">overall<.*?</tr>', page)
         assert row
         assert re.search(
-            r'>0.67<span class="vh">, overall, strict</span></a>.{,90}<span class="under">−0.33, of 3<', row[0]
+            r'>0.67<span class="visually-hidden">, overall, strict</span></a>.{,110}<span class="under">−0.33, of 3<',
+            row[0],
         )
 
     def test_the_chart_shows_the_scores_of_the_table(self, pages: Pages) -> None:

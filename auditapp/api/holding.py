@@ -43,7 +43,7 @@ QUESTION_KINDS = Question.Kind.choices
 MAX_LABEL = 200
 KEY = "A UUID that you generate. Sent again, it does nothing twice."
 # What an action calls a field that has another name here.
-NAMES = {"variant": "model", "label": "name", "client_id": "idempotency_key"}
+NAMES = {"variant": "model", "label": "name"}
 
 
 class PlayOutput(RowOutput):
@@ -247,7 +247,7 @@ class OpenPlay(HoldView):
 
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
-        is_known = Play.objects.filter(client_id=given["idempotency_key"]).exists()
+        is_known = Play.objects.filter(idempotency_key=given["idempotency_key"]).exists()
         with self.taking_refusals():
             play = open_play(
                 project=self.project,
@@ -255,7 +255,7 @@ class OpenPlay(HoldView):
                 variant=_find_variant(given["model"]),
                 label=given["name"],
                 cap_usd=given["cap"],
-                client_id=given["idempotency_key"],
+                idempotency_key=given["idempotency_key"],
                 by=self.person,
                 **{name: given[name] for name in OPENED_WITH},
             )
@@ -326,13 +326,13 @@ class AskQuestion(HoldView):
         play, given = self.find_play(play_id), self.read_body()
         key = given.pop("idempotency_key")
         answered = {name: given.pop(name) for name in ("answer", "reasoning")}
-        is_known = Question.objects.filter(client_id=key).exists()
+        is_known = Question.objects.filter(idempotency_key=key).exists()
         with self.taking_refusals():
             if play.mode == Play.Mode.RECORDED:
-                question = record_answer(play=play, by=self.person, client_id=key, **given, **answered)
+                question = record_answer(play=play, by=self.person, idempotency_key=key, **given, **answered)
             else:
                 _refuse_answers(answered)
-                question = ask(play=play, by=self.person, client_id=key, **given)
+                question = ask(play=play, by=self.person, idempotency_key=key, **given)
         talk = read_talk(play)
         before = [each for each in talk if each.number < question.position]
         raised = find_raised(play, before, question.text, question.kind)
@@ -364,9 +364,9 @@ class BranchPlay(HoldView):
     def post(self, request: Request, slug: str, play_id: int) -> Response:
         play, given = self.find_play(play_id), self.read_body()
         key = given["idempotency_key"]
-        is_known = Play.objects.filter(client_id=key).exists()
+        is_known = Play.objects.filter(idempotency_key=key).exists()
         with self.taking_refusals():
-            branch = branch_play(play=play, after=given["after"], by=self.person, client_id=key)
+            branch = branch_play(play=play, after=given["after"], by=self.person, idempotency_key=key)
         return self.answer_play(branch, status=200 if is_known else 201)
 
 

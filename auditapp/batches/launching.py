@@ -547,7 +547,7 @@ def add_cell(
     """Add a cell to a batch that stays open, and have it asked at once, or as soon as ``after`` is answered. Raises ``Refused``.
 
     The same input and repeat again give the cell that the first call made: a feature that stores its question once for each
-    ``client_id`` and asks for it here in the same transaction asks it once. ``after`` is a cell of the same arm, whose
+    ``idempotency_key`` and asks for it here in the same transaction asks it once. ``after`` is a cell of the same arm, whose
     conversation is continued. A further ``repeat`` asks the same question another time, behind the same cell, when its answer was
     cut off, say; what failed is asked again by ``retry_failed(only=[cell.pk])``.
 

@@ -349,7 +349,7 @@ class OpenPlayForm(KeyedForm, RowForm):
             "tier": told["tier"],
             "label": told["label"],
             "cap_usd": None if is_recorded else told["cap"],
-            "client_id": told["idempotency_key"],
+            "idempotency_key": told["idempotency_key"],
         }
 
 
@@ -393,8 +393,7 @@ class AskForm(KeyedForm, RowForm):
 
     def read(self) -> dict[str, Any]:
         """The arguments of ``ask`` or ``record_answer``, of a valid form."""
-        told = {name: value for name, value in self.cleaned_data.items() if name not in {"warned", "confirmed"}}
-        return {"client_id": told.pop("idempotency_key"), **told}
+        return {name: value for name, value in self.cleaned_data.items() if name not in {"warned", "confirmed"}}
 
     def clean(self) -> dict[str, Any]:
         """What a question is meant to be is hidden for most kinds, so what was chosen before does not count there."""

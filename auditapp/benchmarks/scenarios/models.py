@@ -111,8 +111,8 @@ class Play(models.Model):
 
     ``arm`` is that of its calls; a recorded play has none, and says instead how the page called the model
     (``model_as_shown``). ``repeat`` is that of its cells. What is asked otherwise from some turn on is a play of its own,
-    ``branch_of`` another, that shares the questions up to ``after_position`` with it. ``client_id`` is chosen by the page that
-    opens it, so that a double click opens one. ``interview`` is the thread that it left.
+    ``branch_of`` another, that shares the questions up to ``after_position`` with it. ``idempotency_key`` is chosen by the page
+    that opens it, so that a double click opens one. ``interview`` is the thread that it left.
     """
 
     class Mode(models.TextChoices):
@@ -179,7 +179,7 @@ class Play(models.Model):
     )
     inclusion = models.CharField(max_length=50, blank=True)
     inclusion_reason = models.TextField(max_length=MAX_REASON, blank=True)
-    client_id = models.UUIDField(null=True, blank=True, unique=True)
+    idempotency_key = models.UUIDField(null=True, blank=True, unique=True)
     opened_at = models.DateTimeField(help_text="When it was opened.")
     opened_by_name = models.CharField(max_length=200, help_text="Who opened it.")
     opened_by = models.ForeignKey(
@@ -220,7 +220,7 @@ class Question(models.Model):
     ``kind`` is how much it directs the model; a challenge says in ``intent`` what it is meant to be. ``text_if_asked`` replaces
     ``text`` where the answer before ends in a question. ``position`` counts from 1; in a branch it goes on from the play that
     it leaves. The answer of a recorded play is pasted (``answer``, ``answer_reasoning``); that of a call is with its cell, whose
-    input the question is. ``client_id`` is chosen by the page that asks, so that what is sent twice is asked once.
+    input the question is. ``idempotency_key`` is chosen by the page that asks, so that what is sent twice is asked once.
     """
 
     class Kind(models.TextChoices):
@@ -259,7 +259,7 @@ class Question(models.Model):
     )
     answer = models.TextField(blank=True)
     answer_reasoning = models.TextField(blank=True)
-    client_id = models.UUIDField(null=True, blank=True, unique=True)
+    idempotency_key = models.UUIDField(null=True, blank=True, unique=True)
     asked_at = models.DateTimeField(null=True, blank=True, help_text="When it was asked, in UTC; empty in a script.")
     asked_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,

@@ -10,19 +10,19 @@ from django.http import QueryDict
 from transcripts.coding.values import CodingValues
 from transcripts.desk.forms import WrongField, read_id, read_idempotency_key, read_quote, read_uuid, read_values
 
-CLIENT_ID = "0123456789abcdef0123456789abcdef"
+IDEMPOTENCY_KEY = "0123456789abcdef0123456789abcdef"
 
 
 def test_all_values_are_read() -> None:
     data = QueryDict(
         f"sentence=3&code=7&level=latent&enactment=&note=Reads+it&grounding=grounded&prompting=unclear&attribute:why=x"
-        f"&quote_from=2&quote_to=5&idempotency_key={CLIENT_ID}"
+        f"&quote_from=2&quote_to=5&idempotency_key={IDEMPOTENCY_KEY}"
     )
     assert read_values(data) == CodingValues(
         level="latent", note="Reads it", grounding="grounded", prompting="unclear", attributes={"why": "x"}
     )
     assert read_quote(data) == (2, 5)
-    assert read_idempotency_key(data) == UUID(CLIENT_ID)
+    assert read_idempotency_key(data) == UUID(IDEMPOTENCY_KEY)
 
 
 @pytest.mark.parametrize(("fields", "quote"), [("quote=+two+words+", "two words"), ("quote=+", None), ("", None)])
@@ -52,7 +52,7 @@ def test_what_is_no_row_number_is_refused(value: str) -> None:
         read_id(data, "sentence")
 
 
-@pytest.mark.parametrize("value", ["", "x", CLIENT_ID[:-1], "z" * 32])
+@pytest.mark.parametrize("value", ["", "x", IDEMPOTENCY_KEY[:-1], "z" * 32])
 def test_what_is_no_idempotency_key_is_refused(value: str) -> None:
     data = QueryDict(mutable=True)
     data["coding"] = value

@@ -88,22 +88,22 @@ def ask(
     intent: str = "",
     by: trail.Actor,
     seen: int | None = None,
-    client_id: UUID | None = None,
+    idempotency_key: UUID | None = None,
 ) -> Question:
     """Ask the model of a play the next question; a worker sends it with all that was said before.
 
     ``seen``: the number of the last question that the person saw, 0 for none; another one since raises ``AskedMeanwhile``. The
-    same ``client_id`` again gives the question it made. Raises ``Refused``.
+    same ``idempotency_key`` again gives the question it made. Raises ``Refused``.
     """
     play = hold_play(play)
-    if (stored := _find_asked(play, client_id)) is not None:
+    if (stored := _find_asked(play, idempotency_key)) is not None:
         return stored
     _check_mode(play, Play.Mode.ASKED)
     kind, intent = check_kind(kind, intent)
     text = check_said(text, field="text", what="The question")
     before = read_talk(play)
     _check_turn(play, before, seen, text)
-    question = _store(play, before, kind=kind, intent=intent, text=text, by=by, client_id=client_id)
+    question = _store(play, before, kind=kind, intent=intent, text=text, by=by, idempotency_key=idempotency_key)
     send(play, question, after=before[-1] if before else None, by=by)
     _record("play.asked", play, question, by=by)
     return question
@@ -162,14 +162,14 @@ def record_answer(
     intent: str = "",
     by: trail.Actor,
     seen: int | None = None,
-    client_id: UUID | None = None,
+    idempotency_key: UUID | None = None,
 ) -> Question:
-    """Store a question and its answer, both as they stand on a public chat page. For ``seen`` and ``client_id`` see ``ask``.
+    """Store a question and its answer, both as they stand on a public chat page. For ``seen`` and ``idempotency_key`` see ``ask``.
 
     Raises ``Refused``.
     """
     play = hold_play(play)
-    if (stored := _find_asked(play, client_id)) is not None:
+    if (stored := _find_asked(play, idempotency_key)) is not None:
         return stored
     _check_mode(play, Play.Mode.RECORDED)
     kind, intent = check_kind(kind, intent)
@@ -185,7 +185,7 @@ def record_answer(
         intent=intent,
         text=text,
         by=by,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
         answer=answer,
         reasoning=reasoning,
     )
@@ -219,11 +219,11 @@ def send(play: Play, question: Question, *, after: Exchange | None, by: trail.Ac
     launching.add_cell(batch=play.arm.batch, arm=play.arm, input_id=question.pk, repeat=repeat, after=forerunner, by=by)
 
 
-def _find_asked(play: Play, client_id: UUID | None) -> Question | None:
+def _find_asked(play: Play, idempotency_key: UUID | None) -> Question | None:
     """What was stored under this id already. Raises ``Refused`` where it was in another play."""
-    stored = Question.objects.filter(client_id=client_id).first() if client_id else None
+    stored = Question.objects.filter(idempotency_key=idempotency_key).first() if idempotency_key else None
     if stored is not None and stored.play_id != play.pk:
-        raise Refused("This form was sent in another play already. Reload the page.", field="client_id")
+        raise Refused("This form was sent in another play already. Reload the page.", field="idempotency_key")
     return stored
 
 
@@ -272,7 +272,7 @@ def _store(
     intent: str,
     text: str,
     by: trail.Actor,
-    client_id: UUID | None,
+    idempotency_key: UUID | None,
     answer: str = "",
     reasoning: str = "",
 ) -> Question:
@@ -284,7 +284,7 @@ def _store(
         text=text,
         answer=answer,
         answer_reasoning=reasoning,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
         asked_at=timezone.now(),
         asked_by=by if isinstance(by, User) else None,
     )

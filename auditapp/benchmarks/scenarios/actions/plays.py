@@ -45,20 +45,23 @@ def open_play(
     label: str = "",
     tier: str = "",
     cap_usd: Decimal | None = None,
-    client_id: UUID | None = None,
+    idempotency_key: UUID | None = None,
 ) -> Play:
     """Open an interview by a script: with ``variant``, whose first question, the opening, is sent at once, or recorded from a chat
     page that calls its model ``model_as_shown`` on ``surface``.
 
     ``opening`` is the id of one of the script's; without one, ``seed`` chooses it so that the openings are balanced over models.
-    ``cap_usd`` is the most that the interview and its branches may cost. The same ``client_id`` again gives the play it made.
+    ``cap_usd`` is the most that the interview and its branches may cost. The same ``idempotency_key`` again gives the play it made.
     Raises ``Refused``.
     """
     # Openings are counted, and a form that is sent twice opens one play.
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    if client_id is not None and (stored := Play.objects.filter(client_id=client_id).first()) is not None:
+    if (
+        idempotency_key is not None
+        and (stored := Play.objects.filter(idempotency_key=idempotency_key).first()) is not None
+    ):
         if stored.project_id != project.pk:
-            raise Refused("This form was sent in another study already. Reload the page.", field="client_id")
+            raise Refused("This form was sent in another study already. Reload the page.", field="idempotency_key")
         return stored
     _check_script(project, script)
     model_as_shown = check_text(model_as_shown, field="model_as_shown", max_length=200, one_line=True)
@@ -76,7 +79,7 @@ def open_play(
         "vendor": check_text(vendor, field="vendor", max_length=200, one_line=True),
         "tier": check_text(tier, field="tier", max_length=50, one_line=True),
         "label": check_text(label, field="label", max_length=200, one_line=True) or f"{script.name} with {model}"[:200],
-        "client_id": client_id,
+        "idempotency_key": idempotency_key,
         "opened_at": timezone.now(),
         "opened_by": by if isinstance(by, User) else None,
         "opened_by_name": by.get_username()[:200],
@@ -114,15 +117,18 @@ def open_play(
 
 
 @transaction.atomic
-def branch_play(*, play: Play, after: int, by: trail.Actor, client_id: UUID | None = None) -> Play:
+def branch_play(*, play: Play, after: int, by: trail.Actor, idempotency_key: UUID | None = None) -> Play:
     """Open a play that goes on behind the answer to question ``after`` of another, which stays as it is.
 
     Where that answer is one that ``play`` shares with a play above it, the branch leaves that one. Raises ``Refused``.
     """
     play = hold_play(play)
-    if client_id is not None and (stored := Play.objects.filter(client_id=client_id).first()) is not None:
+    if (
+        idempotency_key is not None
+        and (stored := Play.objects.filter(idempotency_key=idempotency_key).first()) is not None
+    ):
         if stored.project_id != play.project_id or stored.branch_of is None:
-            raise Refused("This form was sent elsewhere already. Reload the page.", field="client_id")
+            raise Refused("This form was sent elsewhere already. Reload the page.", field="idempotency_key")
         return stored
     shared = next((each for each in read_talk(play) if each.number == after), None)
     if shared is None or not shared.is_answered:
@@ -156,7 +162,7 @@ def branch_play(*, play: Play, after: int, by: trail.Actor, client_id: UUID | No
         tier=left.tier,
         branch_of=left,
         after_position=after,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
         opened_at=timezone.now(),
         opened_by=by if isinstance(by, User) else None,
         opened_by_name=by.get_username()[:200],

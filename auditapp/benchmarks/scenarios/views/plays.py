@@ -185,7 +185,7 @@ def _find_question(request: ProjectRequest, play_id: int, number: int) -> dict[s
 def _find_branching(request: ProjectRequest, play_id: int, number: int) -> dict[str, Any]:
     form = KeyedForm(request.POST)
     key = form.cleaned_data["idempotency_key"] if form.is_valid() else None
-    return {"play": _get_play(request, play_id), "after": number, "client_id": key}
+    return {"play": _get_play(request, play_id), "after": number, "idempotency_key": key}
 
 
 def _find_open(request: ProjectRequest, play_id: int) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def test_an_interview_and_its_branch_become_threads_and_a_killed_worker_costs_no
     number, key = str(opened["play"]), str(uuid.uuid4())
     assert (opened["state"], opened["first"]["state"]) == ("open", "answered")
     for _ in range(2):
-        told = play("play", "ask", number, "--kind", "expand", "--text", "Two?", "--client-id", key, "--wait")
+        told = play("play", "ask", number, "--kind", "expand", "--text", "Two?", "--idempotency-key", key, "--wait")
         assert (told["turn"], told["state"], told["possibly_paid_twice"]) == (2, "answered", 0)
     assert told["finish_reason"] == "stop"
     assert told["served_model"]

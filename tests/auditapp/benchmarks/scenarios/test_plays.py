@@ -61,7 +61,7 @@ class TestOpening:
 
     def test_a_form_sent_twice_opens_one_interview(self, script: Script, lead: User) -> None:
         variant, key = make_variant(), uuid.uuid4()
-        plays = [open_talk(script, lead, variant, client_id=key) for _ in range(2)]
+        plays = [open_talk(script, lead, variant, idempotency_key=key) for _ in range(2)]
         assert plays[0] == plays[1]
         assert (Play.objects.count(), Question.objects.filter(play__isnull=False).count()) == (1, 1)
         assert Batch.objects.count() == 1
@@ -127,10 +127,10 @@ class TestAsking:
         assert play.questions.count() == 1
         assert Cell.objects.filter(arm=play.arm).count() == 1
 
-    def test_the_same_client_id_again_gives_the_first_question(self, play: Play, lead: User) -> None:
+    def test_the_same_idempotency_key_again_gives_the_first_question(self, play: Play, lead: User) -> None:
         key = uuid.uuid4()
-        first = ask(play=play, kind="expand", text="Why?", by=lead, client_id=key, seen=1)
-        again = ask(play=play, kind="reflect", text="Something else?", by=lead, client_id=key, seen=1)
+        first = ask(play=play, kind="expand", text="Why?", by=lead, idempotency_key=key, seen=1)
+        again = ask(play=play, kind="reflect", text="Something else?", by=lead, idempotency_key=key, seen=1)
         assert (again.pk, again.text) == (first.pk, "Why?")
         assert Cell.objects.filter(arm=play.arm).count() == 2
 
@@ -457,9 +457,9 @@ class TestBranches:
 
     def test_a_key_of_another_form_opens_no_branch(self, play: Play, script: Script, lead: User) -> None:
         key = uuid.uuid4()
-        open_recorded(script, lead, client_id=key)
+        open_recorded(script, lead, idempotency_key=key)
         with pytest.raises(Refused, match="was sent elsewhere already"):
-            branch_play(play=play, after=2, by=lead, client_id=key)
+            branch_play(play=play, after=2, by=lead, idempotency_key=key)
 
     def test_what_others_branch_off_is_not_discarded(self, play: Play, lead: User) -> None:
         branch = branch_play(play=play, after=2, by=lead)
@@ -487,7 +487,7 @@ class TestRecorded:
                 answer="You are right.",
                 reasoning="Hm.",
                 by=lead,
-                client_id=key,
+                idempotency_key=key,
             )
         interview = close(play, lead)
         assert list(interview.turns.order_by("position").values_list("channel", "text")) == [

@@ -42,7 +42,7 @@ TURN = Argument("--turn", type=int, required=True, metavar="N", help="number of 
 PERSON = Argument(
     "--as", dest="person", default="", metavar="NAME", help="in whose name, who can then read it on its page"
 )
-CLIENT_ID = Argument("--client-id", type=UUID, help="a UUID; the same one again asks nothing more")
+IDEMPOTENCY_KEY = Argument("--idempotency-key", type=UUID, help="a UUID; the same one again asks nothing more")
 
 
 class _OfStudy(ActCommand):
@@ -148,13 +148,13 @@ class Ask(_OfPlay):
         *_OfPlay.takes,
         *arguments_of(Question, "kind intent"),
         *arguments_of(AskForm, "text"),
-        CLIENT_ID,
+        IDEMPOTENCY_KEY,
         WAIT.but(help="return when it is answered"),
     )
 
     def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
         raised = list_raised(play, options)
-        question = ask(play=play, by=by, **pick(options, "kind intent text client_id"))
+        question = ask(play=play, by=by, **pick(options, "kind intent text idempotency_key"))
         return self.tell_last(play, options, question) | {"raises": raised}
 
 
@@ -164,12 +164,12 @@ class Record(_OfPlay):
         *_OfPlay.takes,
         *arguments_of(Question, "kind intent"),
         *arguments_of(AskForm, "text answer reasoning"),
-        CLIENT_ID,
+        IDEMPOTENCY_KEY,
     )
 
     def act_on(self, play: Play, by: trail.Actor, options: Told) -> Told:
         raised = list_raised(play, options)
-        said = pick(options, "kind intent text client_id answer reasoning")
+        said = pick(options, "kind intent text idempotency_key answer reasoning")
         question = record_answer(play=play, by=by, **said)
         return {"turn": question.position, "state": "answered", "raises": raised}
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 from django.apps import apps
@@ -149,6 +152,29 @@ def test_every_module_that_a_comment_a_template_or_a_document_names_exists() -> 
         if name not in OF_OTHERS and not any(each.endswith(f"/{name.lstrip('./')}") for each in ours)
     ]
     assert places == []
+
+
+def test_every_dotted_name_in_the_documents_of_the_code_is_there() -> None:
+    """A name such as `studies.access` is a module of a room, or something defined in one: rooms that were renamed are found."""
+    named = [
+        name
+        for page in ("docs/architecture.md", "docs/flows.md")
+        for name in re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)`", read(page))
+        if not re.search(r"\.(py|js|md|css|html|toml)$", name)
+    ]
+    assert "coding.actions.add_coding" in named
+    assert [
+        name for name in named if not any(_is_defined(f"{half}.{name}") for half in ("transcripts", "auditapp"))
+    ] == []
+
+
+def _is_defined(name: str) -> bool:
+    parent, _, last = name.rpartition(".")
+    with suppress(ModuleNotFoundError):
+        return find_spec(name) is not None or hasattr(import_module(parent), last)
+    with suppress(ModuleNotFoundError):
+        return hasattr(import_module(parent), last)
+    return False
 
 
 def test_every_room_is_in_the_tree_of_the_architecture_page() -> None:

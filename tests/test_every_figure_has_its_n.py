@@ -196,7 +196,7 @@ HEADED_NUMBER = re.compile(
 NUMBER_IN_WORDS = re.compile(r"\bn \d|\d+ of \d+|\d+ (?:models|families|turns?|texts|sentences)\b")
 NO_SHARE_OF_UNITS = {
     # Of turns to be drawn: a setting.
-    "annotators.withholding",
+    "suggestions.withholding",
     # The names of files.
     "sob.files",
 }

@@ -30,7 +30,8 @@ print(json.dumps(told | {"human": hash_human()}))
 CHECK = """
 import json, sys
 from auditapp.batches.models import Arm, Cell
-from auditapp.preannotation.models import Response, Suggestion
+from auditapp.annotators.models import Suggestion
+from auditapp.suggestions.models import Response
 from tests.auditapp.evaluation.human_rows import hash_human
 from tests.auditapp.annotators.test_injection import check_schema
 from transcripts.corpus.models import Interview

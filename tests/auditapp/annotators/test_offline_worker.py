@@ -25,7 +25,7 @@ set_rules(project, balance=["balance"], compassion=["weigh*"])
 LET_TIME_PASS = """
 from django.core.cache import cache
 from auditapp.outbound.clock import read_now
-from auditapp.preannotation.models import OfflineRun
+from auditapp.annotators.models import OfflineRun
 OfflineRun.objects.update(claimed_until=read_now())
 cache.clear()
 """

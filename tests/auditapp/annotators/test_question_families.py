@@ -45,9 +45,9 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import publish_version, start_draft
 from transcripts.coding.actions import NotDecided
+from transcripts.coding.actions.boundary_edits import split_sentence
 from transcripts.coding.models import Coding, Layer, Reveal
 from transcripts.corpus.models import Sentence, Turn
-from transcripts.desk.boundary_views import split_sentence
 from transcripts.refusals import Refused
 from transcripts.studies.actions import set_stance
 from transcripts.studies.models import Project

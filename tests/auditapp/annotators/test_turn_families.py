@@ -31,9 +31,9 @@ from tests.support.instance import Instance
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.coding.actions.boundary_edits import split_sentence
 from transcripts.coding.models import Coding, Layer, Reveal
 from transcripts.corpus.models import Sentence
-from transcripts.desk.boundary_views import split_sentence
 from transcripts.refusals import Refused
 from transcripts.studies.actions import set_stance
 from transcripts.studies.models import Project

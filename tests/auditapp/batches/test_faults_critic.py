@@ -51,7 +51,7 @@ LAUNCH_CRITIC = """
 from auditapp.batches.launching import LaunchOptions
 from auditapp.llm.models import ModelVariant
 from auditapp.evaluation.actions.checks import launch_critic
-from auditapp.preannotation.models import Annotator
+from auditapp.annotators.models import Annotator
 from transcripts.audit_trail import trail
 critic = ModelVariant.objects.get(label="other")
 options = LaunchOptions(concurrency=int(sys.argv[1]))
@@ -59,7 +59,7 @@ batch = launch_critic(annotator=Annotator.objects.get(), critic=critic, options=
 print(batch.pk)
 """
 COUNT = """
-from auditapp.preannotation.models import Annotator
+from auditapp.annotators.models import Annotator
 from auditapp.evaluation.queries.positives import (count_reversals)
 [(critic, found)] = count_reversals(Annotator.objects.get())
 rows = [[row["n"], row["reversed"], row["unusable"], row["rate"], row["interval"] is not None] for row in found]

@@ -36,9 +36,9 @@ from tests.transcripts.coding.desk_cast import put
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code, CodeExample
+from transcripts.coding.actions.boundary_edits import split_sentence
 from transcripts.coding.models import Layer, Unblinding
 from transcripts.corpus.models import Sentence
-from transcripts.desk.boundary_views import split_sentence
 from transcripts.studies.actions import create_project, set_stance
 from transcripts.studies.models import Project
 

@@ -34,9 +34,9 @@ from tests.auditapp.suggestions.panel_cast import (
 from tests.support.databases import stored
 from tests.transcripts.coding.desk_cast import find_code, put, standing_codes
 from transcripts.accounts.models import User
+from transcripts.coding.actions.boundary_edits import merge_sentences, split_sentence
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.desk.boundary_views import merge_sentences, split_sentence
 from transcripts.refusals import Refused
 from transcripts.studies.models import Project
 

@@ -26,13 +26,12 @@ from transcripts.audit_trail.models import AuditEvent, AuditText
 from transcripts.audit_trail.rows import ERASED, row_changed, row_made
 from transcripts.codebook.models import Code
 from transcripts.coding import actions as desk
-from transcripts.coding.actions import codings
+from transcripts.coding.actions import boundary_edits, codings
 from transcripts.coding.models import Coding, Decision, Layer, Memo
 from transcripts.coding.queries import ActiveLabels
 from transcripts.corpus.boundary_edits import SentenceRetired
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
-from transcripts.desk import boundary_views
 from transcripts.refusals import Refused
 from transcripts.revision import actions as revision
 from transcripts.rounds.actions import finish_interview, show_finished, take_back_finish
@@ -402,12 +401,12 @@ class RandomWork:
         sentence = self.sentence()
         blanks = [at for at in range(sentence.start + 1, sentence.end) if sentence.turn.text[at] == " "]
         at = self.chance.choice(blanks)
-        boundary_views.split_sentence(
+        boundary_edits.split_sentence(
             project=self.project, sentence=sentence, at=at, by=self.owner, idempotency_key=uuid.uuid4()
         )
 
     def merge(self, by: User) -> None:
-        boundary_views.merge_sentences(
+        boundary_edits.merge_sentences(
             project=self.project, first=self.sentence(), by=self.owner, idempotency_key=uuid.uuid4()
         )
 

@@ -15,12 +15,12 @@ from tests.transcripts.rounds.round_cast import answers, bring_in
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.coding import actions
+from transcripts.coding.actions import boundary_edits
 from transcripts.coding.blind import read_blind
 from transcripts.coding.models import Coding, Decision, Layer, Reveal, Unblinding
 from transcripts.corpus.boundary_edits import SentenceRetired
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
-from transcripts.desk import boundary_views
 from transcripts.refusals import Refused
 from transcripts.revision.actions import migrate_merged
 from transcripts.studies.models import Project
@@ -98,12 +98,12 @@ class History:
         if sentence.end - sentence.start < 2:
             return
         at = self.random.randrange(sentence.start + 1, sentence.end)
-        boundary_views.split_sentence(
+        boundary_edits.split_sentence(
             project=self.project, sentence=sentence, at=at, by=self.owner, idempotency_key=uuid4()
         )
 
     def join(self) -> None:
-        boundary_views.merge_sentences(
+        boundary_edits.merge_sentences(
             project=self.project, first=self.sentence(), by=self.owner, idempotency_key=uuid4()
         )
 

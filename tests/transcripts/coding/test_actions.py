@@ -23,10 +23,10 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding import actions, queries
+from transcripts.coding.actions.boundary_edits import split_sentence
 from transcripts.coding.models import Coding, Layer
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.pure.boundaries import Extent
-from transcripts.desk.boundary_views import split_sentence
 from transcripts.refusals import WrongInput
 from transcripts.studies.models import Project
 

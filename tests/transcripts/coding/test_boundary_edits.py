@@ -20,13 +20,13 @@ from tests.transcripts.coding.desk_cast import (
 )
 from transcripts.accounts.models import User
 from transcripts.coding import actions
+from transcripts.coding.actions import boundary_edits
 from transcripts.coding.models import Coding, Decision, Memo, Reveal, Unblinding
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.boundary_edits import SentenceRetired
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent
-from transcripts.desk import boundary_views
 from transcripts.rounds.models import Assignment, Round
 from transcripts.studies.models import Project
 
@@ -50,13 +50,13 @@ def find(interview: Interview, label: str) -> Sentence:
 def split(interview: Interview, label: str = "2", before: str = " and three", *, by: User) -> BoundaryEdit:
     sentence = find(interview, label)
     at = ANSWER.index(before, sentence.start)
-    return boundary_views.split_sentence(
+    return boundary_edits.split_sentence(
         project=interview.project, sentence=sentence, at=at, by=by, idempotency_key=uuid4()
     )
 
 
 def join(interview: Interview, label: str, *, by: User) -> BoundaryEdit:
-    return boundary_views.merge_sentences(
+    return boundary_edits.merge_sentences(
         project=interview.project, first=find(interview, label), by=by, idempotency_key=uuid4()
     )
 
@@ -407,6 +407,6 @@ class TestRefusals:
         old = find(run_on, "2")
         split(run_on, by=lead)
         with pytest.raises(SentenceRetired):
-            boundary_views.split_sentence(
+            boundary_edits.split_sentence(
                 project=run_on.project, sentence=old, at=old.start + 4, by=lead, idempotency_key=uuid4()
             )

@@ -33,7 +33,8 @@ import time
 from uuid import uuid4
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
-from transcripts.coding import actions, boundary_edits
+from transcripts.coding import actions
+from transcripts.coding.actions import boundary_edits
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
 from transcripts.studies.models import Project
@@ -125,7 +126,8 @@ LINK_START = """
 from uuid import uuid4
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
-from transcripts.coding import actions, boundary_edits
+from transcripts.coding import actions
+from transcripts.coding.actions import boundary_edits
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.studies.models import Project

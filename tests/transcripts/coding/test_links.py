@@ -15,12 +15,12 @@ from transcripts.audit_trail.replay import compare_rows
 from transcripts.audit_trail.trail import list_streams
 from transcripts.codebook.models import Code
 from transcripts.coding import actions
+from transcripts.coding.actions import boundary_edits
 from transcripts.coding.models import Coding, Layer, Link, StageOpening
 from transcripts.coding.queries import read_first_openings, saw_reasoning
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import Extent
-from transcripts.desk import boundary_views
 from transcripts.desk.annotations import read_annotations_in
 from transcripts.exchange.rows import Scope, find_export
 from transcripts.refusals import WrongInput
@@ -207,13 +207,13 @@ def test_end_moves_to_the_piece_that_holds_the_quote(run: Interview, entry: Codi
     text = said.turn.text
     wait = text.index("wait")
     link(entry, coder, to=said, quote=Extent(wait, wait + 4))
-    boundary_views.split_sentence(
+    boundary_edits.split_sentence(
         project=run.study, sentence=said, at=text.index("and then"), by=owner, idempotency_key=uuid4()
     )
     [kept] = Link.objects.active().filter(coding=entry)
     assert kept.sentence == sentence_of(run, 5, 2)
     assert (kept.quote_start, kept.quote_end) == (wait, wait + 4)
-    boundary_views.merge_sentences(project=run.study, first=sentence_of(run, 5, 1), by=owner, idempotency_key=uuid4())
+    boundary_edits.merge_sentences(project=run.study, first=sentence_of(run, 5, 1), by=owner, idempotency_key=uuid4())
     [kept] = Link.objects.active().filter(coding=entry)
     assert kept.sentence == sentence_of(run, 5, 1)
     assert (kept.quote_start, kept.quote_end) == (wait, wait + 4)
@@ -226,10 +226,10 @@ def test_links_of_a_coding_go_to_what_a_split_makes_of_it(
     move = put(said, find_code(project, "move.redirect"), coder)
     link(move, coder, to=stakeholders)
     at = said.turn.text.index("and then")
-    boundary_views.split_sentence(project=project, sentence=said, at=at, by=owner, idempotency_key=uuid4())
+    boundary_edits.split_sentence(project=project, sentence=said, at=at, by=owner, idempotency_key=uuid4())
     pieces = Coding.objects.active().filter(code=move.code)
     assert [standing(each) for each in pieces] == [["feature.stakeholders"]] * 2
-    boundary_views.merge_sentences(project=project, first=sentence_of(run, 5, 1), by=owner, idempotency_key=uuid4())
+    boundary_edits.merge_sentences(project=project, first=sentence_of(run, 5, 1), by=owner, idempotency_key=uuid4())
     [whole] = Coding.objects.active().filter(code=move.code)
     assert standing(whole) == ["feature.stakeholders"]
 
@@ -312,10 +312,10 @@ def test_every_link_can_be_rebuilt_from_the_audit_trail(
     again = restore(changed, changed.sentence, coder)
     actions.withdraw_link(project=project, link=Link.objects.active().get(coding=again, code=stakeholders), by=coder)
     cut = said.start + said.turn.text[said.start : said.end].index("appeal")
-    boundary_views.split_sentence(project=project, sentence=said, at=cut, by=owner, idempotency_key=uuid4())
+    boundary_edits.split_sentence(project=project, sentence=said, at=cut, by=owner, idempotency_key=uuid4())
     end = sentence_of(run, 7)
-    boundary_views.split_sentence(project=project, sentence=end, at=end.start + 5, by=owner, idempotency_key=uuid4())
-    boundary_views.merge_sentences(project=project, first=sentence_of(run, 7), by=owner, idempotency_key=uuid4())
+    boundary_edits.split_sentence(project=project, sentence=end, at=end.start + 5, by=owner, idempotency_key=uuid4())
+    boundary_edits.merge_sentences(project=project, first=sentence_of(run, 7), by=owner, idempotency_key=uuid4())
     assert Link.objects.active().count() == 1
     assert Link.objects.filter(withdrawn_at__isnull=False).count() > 4
     replayed = compare_rows(list_streams())

@@ -17,9 +17,9 @@ from tests.transcripts.desk.desk_pages import ClientOf, act, post
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding import actions, queries
+from transcripts.coding.actions import boundary_edits
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.desk import boundary_views
 from transcripts.studies.models import Project
 
 REPERTOIRE = "repertoire.user_correction"
@@ -124,7 +124,7 @@ class TestRule:
         put(sentence, once, coder)
         project = sentence.turn.interview.project
         at = sentence.turn.text.index("ask", sentence.start)
-        boundary_views.split_sentence(project=project, sentence=sentence, at=at, by=lead, idempotency_key=uuid4())
+        boundary_edits.split_sentence(project=project, sentence=sentence, at=at, by=lead, idempotency_key=uuid4())
         active = Coding.objects.active().filter(code=once).select_related("sentence")
         assert sorted(each.sentence.label for each in active) == [f"{sentence.label}a", f"{sentence.label}b"]
 

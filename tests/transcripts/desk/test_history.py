@@ -19,11 +19,11 @@ from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_former_reader, unblind_interview
 from transcripts.blinding.conditions import open_condition
 from transcripts.coding import actions
+from transcripts.coding.actions import boundary_edits
 from transcripts.coding.models import Coding, Link, Reveal
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import Extent
-from transcripts.desk import boundary_views
 from transcripts.desk.history import Entry, list_history
 from transcripts.negotiation.actions import Evidence, withdraw_score
 from transcripts.studies.models import Project
@@ -108,7 +108,7 @@ def test_boundary_edits_are_acts_and_what_they_carried_is_not(
     put(first, find_code(project, "theme.balance"), coder)
     decide(first, coder)
     Reveal.objects.create(sentence=first, coder=coder, revealed_at=timezone.now())
-    boundary_views.split_sentence(
+    boundary_edits.split_sentence(
         project=project, sentence=first, at=first.start + 16, by=lead, idempotency_key=uuid4()
     )
     assert kinds(project, lead) == ["split", "applied"]
@@ -116,7 +116,7 @@ def test_boundary_edits_are_acts_and_what_they_carried_is_not(
     assert [entry.kind for entry in hers] == ["machine", "decided", "applied"]
     assert all(entry.act.sentence and entry.act.sentence.retired_by_id for entry in hers)
     [piece, _] = Sentence.objects.filter(suffix__in="ab").order_by("start").select_related("turn__interview")
-    boundary_views.merge_sentences(project=project, first=piece, by=lead, idempotency_key=uuid4())
+    boundary_edits.merge_sentences(project=project, first=piece, by=lead, idempotency_key=uuid4())
     assert kinds(project, lead) == ["merge", "split", "applied"]
     assert kinds(project, coder) == ["machine", "decided", "applied"]
 
@@ -141,8 +141,8 @@ def test_links_are_acts_and_those_that_go_along_with_a_coding_are_not(
     back = restore(changed, changed.sentence, coder)
     assert kinds(project, coder) == ["applied", "removed", "changed", "linked", "applied"]
     link_to(back, asked, coder, quote=Extent(asked.start, asked.start + 3))
-    boundary_views.split_sentence(project=project, sentence=asked, at=asked.start + 8, by=lead, idempotency_key=uuid4())
-    boundary_views.split_sentence(
+    boundary_edits.split_sentence(project=project, sentence=asked, at=asked.start + 8, by=lead, idempotency_key=uuid4())
+    boundary_edits.split_sentence(
         project=project, sentence=back.sentence, at=back.sentence.start + 8, by=lead, idempotency_key=uuid4()
     )
     assert Link.objects.count() > 4

@@ -18,9 +18,9 @@ from transcripts.analysis.models import PositionalityStatement
 from transcripts.audit_trail.models import AuditEvent, AuditHead
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.actions import add_coding, decide_sentence
+from transcripts.coding.actions.boundary_edits import merge_sentences, split_sentence
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import BoundaryEdit, Sentence
-from transcripts.desk.boundary_views import merge_sentences, split_sentence
 from transcripts.exchange import methods
 from transcripts.exchange.methods import as_markdown, draft_methods
 from transcripts.formats.numbers import write_out_of

@@ -9,8 +9,8 @@ import pytest
 from tests.transcripts.coding.desk_cast import count_events
 from tests.transcripts.revision.codebooks import current
 from transcripts.accounts.models import User
+from transcripts.coding.actions.boundary_edits import split_sentence
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.desk.boundary_views import split_sentence
 from transcripts.refusals import Refused
 from transcripts.revision import actions, queries
 from transcripts.revision.actions import anchors as anchor_actions
